@@ -1,0 +1,42 @@
+# The two commands of the README are `make compare` and `make test`; each sets up what it needs.
+# Options of looptax go through ARGS: make compare ARGS="--quick".
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+ARGS ?=
+LOOPTAX = "$${CARGO_TARGET_DIR:-target}/release/looptax"
+ROOT = $(DESTDIR)$(PREFIX)
+
+.PHONY: help compare test test-all build install
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target words; do \
+	  printf '  make %-9s %s\n' "$$target" "$$words"; done
+
+compare: ## set up, build, and measure the databases that are installed here
+	@scripts/setup.sh compare
+	cargo build --release --locked --package looptax
+	@$(LOOPTAX) compare $(ARGS)
+
+test: ## set up, then everything that CI checks
+	@scripts/setup.sh test
+	cargo --locked xtask check
+
+test-all: ## the tests, then the long ones: simulations, selfcheck series
+	@scripts/setup.sh test
+	cargo --locked xtask check
+	cargo --locked xtask long
+
+build: ## the release binary
+	cargo build --release --locked --package looptax
+
+install: build ## binary, man page and completions below PREFIX (default /usr/local)
+	install -D -m 755 $(LOOPTAX) "$(ROOT)/bin/looptax"
+	install -D -m 644 docs/man/looptax.1 "$(ROOT)/share/man/man1/looptax.1"
+	install -D -m 644 docs/completions/looptax.bash "$(ROOT)/share/bash-completion/completions/looptax"
+	install -D -m 644 docs/completions/_looptax "$(ROOT)/share/zsh/site-functions/_looptax"
+	install -D -m 644 docs/completions/looptax.fish "$(ROOT)/share/fish/vendor_completions.d/looptax.fish"

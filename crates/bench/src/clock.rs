@@ -1,0 +1,19 @@
+//! The measuring clock: `CLOCK_MONOTONIC` in nanoseconds, read through the vDSO.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// A point in time, in nanoseconds since an arbitrary start.
+///
+/// # Cost
+/// No system call where the clock source is the processor's counter: some 20 to 40 ns.
+#[inline]
+pub(crate) fn now_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// CPU time of the calling thread so far, in nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

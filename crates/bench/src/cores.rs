@@ -1,0 +1,172 @@
+//! Which core each client thread and its server thread get, and the pinning itself.
+
+use std::io;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::connect::Worker;
+use crate::keys::generator;
+use crate::plan::{Placement, ServerThreads};
+use crate::schedule::shuffled;
+
+/// Purpose number of the shuffling of cores (see `schedule`).
+const CORES: u64 = 4;
+
+/// The cores that this process may use, in rising order.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn allowed_cores() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|core| set.is_set(*core))
+        .collect())
+}
+
+/// Core of the client and of the server thread, for each connection of an epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreMap {
+    /// By client thread (by loop for the event client).
+    pub client: Vec<Option<usize>>,
+    /// By connection.
+    pub server: Vec<Option<usize>>,
+}
+
+impl CoreMap {
+    /// Deals connections over `cores` anew; client thread of connection `i` is `i % n_clients`.
+    pub(crate) fn deal(
+        placement: Placement,
+        threads: ServerThreads,
+        cores: &[usize],
+        n_connections: usize,
+        n_clients: usize,
+        core_seed: u64,
+    ) -> Self {
+        let order: Vec<usize> = shuffled(generator(core_seed, &[CORES]), cores.len())
+            .into_iter()
+            .map(|idx| cores[idx])
+            .collect();
+        let at = |idx: usize| order[idx % order.len()];
+        let single = threads == ServerThreads::Single;
+        let server_core = |connection: usize| {
+            if single {
+                at(0)
+            } else {
+                at(connection % n_clients)
+            }
+        };
+        let client_core = |client: usize| match placement {
+            Placement::Same | Placement::ClientPinned if single => at(0),
+            Placement::Same | Placement::ClientPinned => at(client),
+            // A single server thread keeps its core to itself; the clients share the others.
+            Placement::Split if single => order[1 + client % (order.len() - 1).max(1)],
+            Placement::Split | Placement::Free => at(client + 1),
+        };
+        let pins_client = placement != Placement::Free;
+        let pins_server = matches!(placement, Placement::Same | Placement::Split);
+        Self {
+            client: (0..n_clients)
+                .map(|client| pins_client.then(|| client_core(client)))
+                .collect(),
+            server: (0..n_connections)
+                .map(|connection| pins_server.then(|| server_core(connection)))
+                .collect(),
+        }
+    }
+}
+
+/// Pins the calling thread to `core`, or lets it run on all of `cores`.
+pub(crate) fn pin_self(core: Option<usize>, cores: &[usize]) -> io::Result<()> {
+    Ok(sched_setaffinity(None, &set_of(core, cores))?)
+}
+
+/// Pins a server thread to `core`, or lets it run on all of `cores`: servers reuse threads with the
+/// mask that an earlier epoch left, so the wide mask is set as explicitly as the narrow one.
+pub(crate) fn pin_worker(worker: Worker, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
+    let tid = i32::try_from(worker.tid).ok().and_then(Pid::from_raw);
+    Ok(sched_setaffinity(tid, &set_of(core, cores))?)
+}
+
+fn set_of(core: Option<usize>, cores: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    match core {
+        Some(core) => set.set(core),
+        None => cores.iter().for_each(|core| set.set(*core)),
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deal(
+        placement: Placement,
+        threads: ServerThreads,
+        n: usize,
+        clients: usize,
+        seed: u64,
+    ) -> CoreMap {
+        CoreMap::deal(placement, threads, &[2, 5], n, clients, seed)
+    }
+
+    #[test]
+    fn same_puts_both_ends_on_one_core_and_deals_pairs_over_all() {
+        let map = deal(Placement::Same, ServerThreads::PerConnection, 4, 4, 9);
+        assert_eq!(map.client, map.server);
+        assert_ne!(map.client[0], map.client[1]);
+        let single = deal(Placement::Same, ServerThreads::Single, 4, 4, 9);
+        assert!(
+            single
+                .client
+                .iter()
+                .chain(&single.server)
+                .all(|core| *core == single.server[0])
+        );
+    }
+
+    #[test]
+    fn split_puts_them_on_different_cores() {
+        for threads in [ServerThreads::PerConnection, ServerThreads::Single] {
+            let map = deal(Placement::Split, threads, 4, 4, 1);
+            assert!(
+                map.client
+                    .iter()
+                    .zip(&map.server)
+                    .all(|(client, server)| client != server),
+                "{map:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_event_loop_shares_its_core_with_the_connections_it_serves() {
+        let map = deal(Placement::Same, ServerThreads::PerConnection, 5, 2, 3);
+        for connection in 0..5 {
+            assert_eq!(map.server[connection], map.client[connection % 2]);
+        }
+    }
+
+    #[test]
+    fn free_pins_nothing_and_client_pinned_leaves_the_server_alone() {
+        let free = deal(Placement::Free, ServerThreads::PerConnection, 2, 2, 3);
+        assert!(free.client.iter().chain(&free.server).all(Option::is_none));
+        let ours = deal(
+            Placement::ClientPinned,
+            ServerThreads::PerConnection,
+            2,
+            2,
+            3,
+        );
+        assert!(ours.client.iter().all(Option::is_some) && ours.server.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn cores_are_drawn_anew_for_each_epoch() {
+        let firsts: Vec<_> = (0..40)
+            .map(|seed| deal(Placement::Same, ServerThreads::Single, 1, 1, seed).server[0])
+            .collect();
+        assert!(firsts.contains(&Some(2)) && firsts.contains(&Some(5)));
+    }
+}

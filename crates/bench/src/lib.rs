@@ -1,0 +1,33 @@
+//! The experiment: which connections run when, the loop that drives them, and the raw numbers.
+//!
+//! [`run`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
+//! command line) and gives raw counts per slice. It alone reads the measuring clock. Verdicts are
+//! the statistics room's; the only question asked of them here is when to stop.
+
+mod clock;
+mod connect;
+mod cores;
+mod epoch;
+mod error;
+mod keys;
+mod load;
+mod look;
+mod machine;
+mod plan;
+mod progress;
+mod run;
+mod schedule;
+mod server_cpu;
+mod shape;
+mod sys;
+
+pub use connect::{Connector, Wired, Worker};
+pub use cores::{CoreMap, allowed_cores};
+pub use epoch::{EpochData, SliceData};
+pub use error::{BenchError, LoadError, Stage};
+pub use look::{LookData, look};
+pub use machine::{CpuTicks, MachineDelta};
+pub use plan::{ClientModel, Contrast, Placement, Plan, ServerThreads, SidePlan, Stopping, WarmUp};
+pub use progress::{Observer, Phase, Progress, Silent};
+pub use run::{ContrastRun, Outcome, run};
+pub use shape::Shape;

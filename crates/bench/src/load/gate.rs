@@ -1,0 +1,121 @@
+//! Starts all client threads on a slice together and tells the coordinator when the last is done.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use looptax_stats::Side;
+
+use super::thread::Failure;
+
+/// One slice, in points of the measuring clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SliceSpec {
+    /// Whose connections run.
+    pub(crate) side: Side,
+    /// How many slices of this side the epoch had before.
+    pub(crate) rank: u64,
+    /// End of the guard: answers from here on count.
+    pub(crate) count_from_ns: u64,
+    /// No request starts, and no answer counts, from here on.
+    pub(crate) stop_at_ns: u64,
+}
+
+/// What the client threads are to do next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Command {
+    /// So many untimed requests on each connection of a side.
+    Prime {
+        /// Whose connections.
+        side: Side,
+        /// Requests on each.
+        n_requests: u64,
+    },
+    /// A slice.
+    Slice(SliceSpec),
+    /// The epoch is over.
+    Leave,
+}
+
+struct State {
+    generation: u64,
+    command: Command,
+    n_busy: usize,
+    failure: Option<Failure>,
+}
+
+/// Where coordinator and client threads meet, once per slice: outside the measured windows.
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    started: Condvar,
+    finished: Condvar,
+    n_threads: usize,
+}
+
+impl Gate {
+    /// A gate for `n_threads` client threads.
+    pub(crate) fn new(n_threads: usize) -> Self {
+        let state = State {
+            generation: 0,
+            command: Command::Leave,
+            n_busy: 0,
+            failure: None,
+        };
+        Self {
+            state: Mutex::new(state),
+            started: Condvar::new(),
+            finished: Condvar::new(),
+            n_threads,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Coordinator: starts `command` on all threads and waits until every one has done it.
+    ///
+    /// # Errors
+    /// The first failure of any thread.
+    pub(crate) fn run(&self, command: Command) -> Result<(), Failure> {
+        let mut state = self.lock();
+        state.command = command;
+        state.generation += 1;
+        state.n_busy = self.n_threads;
+        self.started.notify_all();
+        let mut state = self
+            .finished
+            .wait_while(state, |state| state.n_busy > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Coordinator: sends all threads home.
+    pub(crate) fn leave(&self) {
+        let mut state = self.lock();
+        state.command = Command::Leave;
+        state.generation += 1;
+        self.started.notify_all();
+    }
+
+    /// Client thread: waits for the command after number `seen`.
+    pub(crate) fn next(&self, seen: &mut u64) -> Command {
+        let state = self.lock();
+        let state = self
+            .started
+            .wait_while(state, |state| state.generation == *seen)
+            .unwrap_or_else(PoisonError::into_inner);
+        *seen = state.generation;
+        state.command
+    }
+
+    /// Client thread: has done its part.
+    pub(crate) fn done(&self, outcome: Result<(), Failure>) {
+        let mut state = self.lock();
+        if let Err(failure) = outcome {
+            state.failure.get_or_insert(failure);
+        }
+        state.n_busy = state.n_busy.saturating_sub(1);
+        if state.n_busy == 0 {
+            self.finished.notify_one();
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! One connection under load: its socket, its request, the bytes received so far.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use looptax_wire::Codec;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::tally::{Digests, Tally};
+use crate::connect::Wired;
+use crate::error::LoadError;
+use crate::keys::Keys;
+
+/// Room for an answer before it has to grow: a point select takes 200 to 400 bytes.
+const RECEIVE_BYTES: usize = 16 * 1024;
+
+/// What every answer is held against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LaneLimits {
+    /// Fewest bytes of data in an answer.
+    pub(crate) least_data_bytes: usize,
+    /// Longest wait for one.
+    pub(crate) io: Duration,
+}
+
+/// A connection with its buffers.
+pub(crate) struct Lane {
+    fd: OwnedFd,
+    codec: Box<dyn Codec>,
+    outgoing: Vec<u8>,
+    received: Vec<u8>,
+    n_received: usize,
+    limits: LaneLimits,
+    key: u64,
+    /// When the request in flight was sent.
+    pub(crate) sent_ns: u64,
+    /// Whether no answer has come in this slice yet.
+    pub(crate) is_first: bool,
+    /// Keys of this slice.
+    pub(crate) keys: Keys,
+    /// Digests of this slice's first answers.
+    pub(crate) digests: Digests,
+}
+
+impl Lane {
+    /// A lane over a proved connection.
+    pub(crate) fn new(wired: Wired, limits: LaneLimits) -> Self {
+        Self {
+            fd: wired.fd,
+            codec: wired.codec,
+            outgoing: Vec::with_capacity(1024),
+            received: vec![0; RECEIVE_BYTES],
+            n_received: 0,
+            limits,
+            key: 0,
+            sent_ns: 0,
+            is_first: true,
+            keys: Keys::new(0, 0, 0, 0, 1),
+            digests: Digests::default(),
+        }
+    }
+
+    /// The socket.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Longest wait for an answer.
+    pub(crate) fn io_limit(&self) -> Duration {
+        self.limits.io
+    }
+
+    /// Writes the next request into the buffer, ready for [`Lane::send`].
+    #[inline]
+    pub(crate) fn prepare(&mut self) {
+        self.key = self.keys.draw();
+        self.outgoing.clear();
+        self.codec.request(self.key, &mut self.outgoing);
+    }
+
+    /// Sends the prepared request.
+    ///
+    /// # Cost
+    /// One system call, unless the socket's buffer is full.
+    #[inline]
+    pub(crate) fn send(&mut self, tally: &mut Tally) -> Result<(), LoadError> {
+        let mut rest: &[u8] = &self.outgoing;
+        while !rest.is_empty() {
+            tally.sends += 1;
+            match send(&self.fd, rest, SendFlags::NOSIGNAL) {
+                Ok(n) => rest = &rest[n..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    return Err(LoadError::Timeout {
+                        limit: self.limits.io,
+                    });
+                }
+                Err(Errno::PIPE | Errno::CONNRESET) => return Err(LoadError::Closed),
+                Err(errno) => {
+                    return Err(LoadError::Io {
+                        action: "send",
+                        source: errno.into(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One receive, behind what is there already: hand the number of bytes to [`Lane::accept`].
+    ///
+    /// # Cost
+    /// One system call; the buffer grows only for an answer longer than any before.
+    #[inline]
+    pub(crate) fn receive(&mut self, flags: RecvFlags) -> Result<usize, Errno> {
+        if self.n_received == self.received.len() {
+            self.received.resize(self.received.len() * 2, 0);
+        }
+        recv(&self.fd, &mut self.received[self.n_received..], flags).map(|(n, _)| n)
+    }
+
+    /// Takes `n` bytes just received; true when the answer is whole and right.
+    #[inline]
+    pub(crate) fn accept(&mut self, n: usize) -> Result<bool, LoadError> {
+        if n == 0 {
+            return Err(LoadError::Closed);
+        }
+        self.n_received += n;
+        let received = &self.received[..self.n_received];
+        let reply = self
+            .codec
+            .reply(received)
+            .map_err(|source| LoadError::Answer { source })?;
+        let Some(reply) = reply else { return Ok(false) };
+        let data = &received[reply.data];
+        if data.len() < self.limits.least_data_bytes {
+            return Err(LoadError::Empty {
+                key: self.key,
+                found: data.len(),
+                least: self.limits.least_data_bytes,
+            });
+        }
+        self.digests.add(data);
+        self.received.copy_within(reply.bytes..self.n_received, 0);
+        self.n_received -= reply.bytes;
+        Ok(true)
+    }
+}

@@ -1,0 +1,17 @@
+//! The load engine: client threads that drive connections slice by slice.
+//!
+//! This folder holds the loop that everything else exists for. Inside a slice nothing allocates,
+//! locks, logs or prints: buffers are sized before the epoch starts and handed from epoch to epoch.
+//! The coordinator (in `epoch`) sleeps while a slice runs.
+
+mod event;
+mod gate;
+mod lane;
+mod tally;
+mod thread;
+mod wait;
+
+pub(crate) use gate::{Command, Gate, SliceSpec};
+pub(crate) use lane::{Lane, LaneLimits};
+pub(crate) use tally::Tally;
+pub(crate) use thread::{ClientThread, Failure, Load, Store};

@@ -1,0 +1,249 @@
+//! What one client thread counts in one slice: plain numbers, written in the hot loop.
+
+use std::time::Duration;
+
+/// Answers of a slice whose data are held against the other side's: a power of two.
+const PREFIX: u64 = 64;
+/// Digests are kept at 1, 2, 4 … 64 answers.
+const N_DIGESTS: usize = 7;
+/// The part of a slice that shows whether the guard was long enough.
+const EARLY_NS: u64 = 10_000_000;
+
+/// Running digests of a connection's first answers in a slice, kept at every power of two, so that
+/// two slices of different length can be compared at their longest common prefix.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Digests {
+    at: [u64; N_DIGESTS],
+    n_answers: u64,
+    running: u64,
+}
+
+impl Digests {
+    /// Takes the next answer's data.
+    #[inline]
+    pub(crate) fn add(&mut self, data: &[u8]) {
+        if self.n_answers >= PREFIX {
+            return;
+        }
+        self.running = data.iter().fold(self.running.rotate_left(5), |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        self.n_answers += 1;
+        if self.n_answers.is_power_of_two() {
+            self.at[self.n_answers.trailing_zeros() as usize] = self.running;
+        }
+    }
+
+    /// Whether the common prefix holds the same data; true when there is none.
+    pub(crate) fn agrees_with(&self, other: &Self) -> bool {
+        match self.n_answers.min(other.n_answers).checked_ilog2() {
+            Some(power) => self.at[power as usize] == other.at[power as usize],
+            None => true,
+        }
+    }
+
+    /// The digest of the longest prefix kept.
+    pub(crate) fn last(&self) -> u64 {
+        self.n_answers
+            .checked_ilog2()
+            .map_or(0, |power| self.at[power as usize])
+    }
+}
+
+/// Counts of one thread (or, merged, of all threads) in one slice.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    /// Answers that came in the counted window.
+    pub(crate) completions: u64,
+    /// Of these, in its first 10 ms.
+    pub(crate) early: u64,
+    /// Answers that came after it.
+    pub(crate) drained: u64,
+    /// Their latencies, in nanoseconds, one per connection at most.
+    pub(crate) drained_ns: Vec<u32>,
+    /// All answers, guard and drain included.
+    pub(crate) requests: u64,
+    /// Sum of the counted answers' latencies.
+    pub(crate) latency_sum_ns: u64,
+    /// When the last answer was in.
+    pub(crate) last_answer_ns: u64,
+    /// System calls: send, receive, wait.
+    pub(crate) sends: u64,
+    pub(crate) receives: u64,
+    pub(crate) waits: u64,
+    /// CPU of the client thread; of it in user mode.
+    pub(crate) cpu_ns: u64,
+    pub(crate) user_ns: u64,
+    /// Its context switches.
+    pub(crate) voluntary: u64,
+    pub(crate) involuntary: u64,
+    /// Time spent in the injected busy wait.
+    pub(crate) injected_ns: u64,
+    /// Answers by 100 ms (or whatever the shape says) of the counted window.
+    pub(crate) buckets: Vec<u32>,
+    /// Latencies that found no room in the buffer.
+    pub(crate) n_unsampled: u64,
+    window: Window,
+}
+
+/// In nanoseconds of the measuring clock.
+#[derive(Debug, Clone, Copy, Default)]
+struct Window {
+    count_from: u64,
+    early_until: u64,
+    stop_at: u64,
+    bucket: u64,
+}
+
+impl Tally {
+    /// A tally with room for `n_buckets` buckets and `n_connections` drained requests.
+    pub(crate) fn with_room(n_buckets: usize, n_connections: usize) -> Self {
+        Self {
+            buckets: vec![0; n_buckets],
+            drained_ns: Vec::with_capacity(n_connections),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the window before the slice starts.
+    pub(crate) fn open(&mut self, count_from_ns: u64, stop_at_ns: u64, bucket: Option<Duration>) {
+        self.window = Window {
+            count_from: count_from_ns,
+            early_until: count_from_ns + EARLY_NS,
+            stop_at: stop_at_ns,
+            bucket: bucket.map_or(0, |width| width.as_nanos() as u64),
+        };
+    }
+
+    /// Takes one answer: `samples` gets its latency when it counts.
+    ///
+    /// `is_first` answers of a connection in a slice never count: they carry the wake-up of the
+    /// whole arm.
+    #[inline]
+    pub(crate) fn record(
+        &mut self,
+        sent_ns: u64,
+        answered_ns: u64,
+        is_first: bool,
+        samples: &mut Vec<u32>,
+    ) {
+        self.requests += 1;
+        self.last_answer_ns = answered_ns;
+        let latency_ns = answered_ns.saturating_sub(sent_ns);
+        let sample = u32::try_from(latency_ns).unwrap_or(u32::MAX);
+        if answered_ns >= self.window.stop_at {
+            self.drained += 1;
+            if self.drained_ns.len() < self.drained_ns.capacity() {
+                self.drained_ns.push(sample);
+            }
+            return;
+        }
+        if answered_ns < self.window.count_from || is_first {
+            return;
+        }
+        self.completions += 1;
+        self.latency_sum_ns += latency_ns;
+        self.early += u64::from(answered_ns < self.window.early_until);
+        let bucket = (answered_ns - self.window.count_from).checked_div(self.window.bucket);
+        if let Some(count) = bucket.and_then(|idx| self.buckets.get_mut(idx as usize)) {
+            *count += 1;
+        }
+        if samples.len() < samples.capacity() {
+            samples.push(sample);
+        } else {
+            self.n_unsampled += 1;
+        }
+    }
+
+    /// Adds another thread's tally of the same slice.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.completions += other.completions;
+        self.early += other.early;
+        self.drained += other.drained;
+        self.drained_ns.extend_from_slice(&other.drained_ns);
+        self.requests += other.requests;
+        self.latency_sum_ns += other.latency_sum_ns;
+        self.last_answer_ns = self.last_answer_ns.max(other.last_answer_ns);
+        self.sends += other.sends;
+        self.receives += other.receives;
+        self.waits += other.waits;
+        self.cpu_ns += other.cpu_ns;
+        self.user_ns += other.user_ns;
+        self.voluntary += other.voluntary;
+        self.involuntary += other.involuntary;
+        self.injected_ns += other.injected_ns;
+        self.n_unsampled += other.n_unsampled;
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (total, count) in self.buckets.iter_mut().zip(&other.buckets) {
+            *total += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally() -> Tally {
+        let mut tally = Tally::with_room(2, 1);
+        tally.open(1_000, 2_000, Some(Duration::from_nanos(500)));
+        tally
+    }
+
+    #[test]
+    fn only_answers_inside_the_window_count_and_the_first_never() {
+        let mut tally = tally();
+        let mut samples = Vec::with_capacity(8);
+        tally.record(900, 999, false, &mut samples); // guard
+        tally.record(950, 1_000, false, &mut samples); // first instant of the window
+        tally.record(1_000, 1_100, true, &mut samples); // first of its connection
+        tally.record(1_100, 1_999, false, &mut samples);
+        tally.record(1_999, 2_000, false, &mut samples); // drained
+        assert_eq!(
+            (tally.requests, tally.completions, tally.drained),
+            (5, 2, 1)
+        );
+        assert_eq!(samples, [50, 899]);
+        assert_eq!(tally.latency_sum_ns, 949);
+        assert_eq!(tally.drained_ns, [1]);
+        assert_eq!(tally.buckets, [1, 1]);
+    }
+
+    #[test]
+    fn a_full_buffer_is_counted_not_grown() {
+        let mut tally = tally();
+        let mut samples = Vec::new();
+        tally.record(1_000, 1_100, false, &mut samples);
+        assert_eq!(
+            (tally.completions, tally.n_unsampled, samples.capacity()),
+            (1, 1, 0)
+        );
+    }
+
+    #[test]
+    fn merging_adds_counts_and_keeps_the_latest_answer() {
+        let (mut one, mut two) = (tally(), tally());
+        one.record(1_000, 1_100, false, &mut Vec::new());
+        two.record(1_000, 1_700, false, &mut Vec::new());
+        one.merge(&two);
+        assert_eq!((one.completions, one.last_answer_ns), (2, 1_700));
+        assert_eq!(one.buckets, [1, 1]);
+    }
+
+    #[test]
+    fn digests_compare_at_the_longest_common_power_of_two() {
+        let digests = |answers: &[&[u8]]| {
+            let mut digests = Digests::default();
+            for answer in answers {
+                digests.add(answer);
+            }
+            digests
+        };
+        assert!(digests(&[b"a", b"b", b"c"]).agrees_with(&digests(&[b"a", b"b"])));
+        assert!(!digests(&[b"a", b"x", b"c"]).agrees_with(&digests(&[b"a", b"b"])));
+        assert!(digests(&[]).agrees_with(&digests(&[b"a"])));
+        assert!(!digests(&[b"ab", b"c"]).agrees_with(&digests(&[b"a", b"bc"])));
+    }
+}

@@ -1,0 +1,220 @@
+//! A client thread: waits at the gate, runs slices on its connections, keeps its own counts.
+
+use std::io;
+use std::time::Duration;
+
+use looptax_stats::Side;
+
+use super::event;
+use super::gate::{Command, Gate, SliceSpec};
+use super::lane::Lane;
+use super::tally::{Digests, Tally};
+use super::wait::{Block, Poll, PollFirst, Wait};
+use crate::clock::{now_ns, thread_cpu_ns};
+use crate::cores::pin_self;
+use crate::error::{LoadError, Stage};
+use crate::keys::Keys;
+use crate::plan::{ClientModel, SidePlan};
+use crate::sys::thread_usage;
+
+/// A failed request, and where.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Whose connection.
+    pub(crate) side: Side,
+    /// Which part of the epoch.
+    pub(crate) stage: Stage,
+    /// Why.
+    pub(crate) source: LoadError,
+}
+
+/// What all client threads of an epoch have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    /// How each side's client waits.
+    pub(crate) sides: [SidePlan; 2],
+    /// The run's seed and the epoch's number, for the keys.
+    pub(crate) seed: u64,
+    /// See `seed`.
+    pub(crate) epoch: u64,
+    /// Keys are drawn from 1 to this.
+    pub(crate) n_keys: u64,
+    /// Width of the rate buckets.
+    pub(crate) bucket: Option<Duration>,
+}
+
+/// A thread's memory, sized before the epoch and handed on to the next.
+#[derive(Default)]
+pub(crate) struct Store {
+    /// One per slice, in the order of time.
+    pub(crate) tallies: Vec<Tally>,
+    /// Latencies of the counted answers, by side.
+    pub(crate) samples: [Vec<u32>; 2],
+    /// By slice, then by connection of this thread.
+    pub(crate) digests: Vec<Vec<Digests>>,
+}
+
+impl Store {
+    /// Makes room for an epoch; memory of earlier epochs is used again.
+    pub(crate) fn prepare(
+        &mut self,
+        n_slices: usize,
+        n_buckets: usize,
+        n_lanes: usize,
+        n_samples: usize,
+    ) {
+        self.tallies.clear();
+        self.tallies
+            .resize_with(n_slices, || Tally::with_room(n_buckets, n_lanes));
+        self.digests.clear();
+        self.digests
+            .resize_with(n_slices, || Vec::with_capacity(n_lanes));
+        for samples in &mut self.samples {
+            samples.clear();
+            samples.reserve(n_samples);
+        }
+    }
+}
+
+/// One client thread with its connections of both sides.
+pub(crate) struct ClientThread {
+    /// By side: connection `first_connection + i * stride` of the epoch.
+    pub(crate) lanes: [Vec<Lane>; 2],
+    /// Number of its first connection.
+    pub(crate) idx: usize,
+    /// Number of client threads.
+    pub(crate) n_threads: usize,
+    /// Its memory.
+    pub(crate) store: Store,
+}
+
+impl ClientThread {
+    /// Runs until told to leave, then gives its memory back.
+    pub(crate) fn run(
+        mut self,
+        gate: &Gate,
+        load: &Load,
+        core: Option<usize>,
+        cores: &[usize],
+    ) -> (Store, io::Result<()>) {
+        let pinned = pin_self(core, cores);
+        let mut seen = 0;
+        let mut slice_idx = 0;
+        loop {
+            match gate.next(&mut seen) {
+                Command::Prime { side, n_requests } => {
+                    gate.done(self.prime(side, n_requests, load));
+                }
+                Command::Slice(spec) => {
+                    let outcome = self.slice(spec, slice_idx, load);
+                    slice_idx += 1;
+                    gate.done(outcome);
+                }
+                Command::Leave => return (self.store, pinned),
+            }
+        }
+    }
+
+    fn prime(&mut self, side: Side, n_requests: u64, load: &Load) -> Result<(), Failure> {
+        let mut tally = Tally::default();
+        let fail = |source| Failure {
+            side,
+            stage: Stage::Priming,
+            source,
+        };
+        for (idx, lane) in self.lanes[side.idx()].iter_mut().enumerate() {
+            let connection = (self.idx + idx * self.n_threads) as u64;
+            lane.keys = Keys::new(load.seed, load.epoch, u64::MAX, connection, load.n_keys);
+            for _ in 0..n_requests {
+                lane.prepare();
+                lane.send(&mut tally).map_err(fail)?;
+                Poll::answer(lane, &mut tally).map_err(fail)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn slice(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load) -> Result<(), Failure> {
+        let lanes = &mut self.lanes[spec.side.idx()];
+        for (idx, lane) in lanes.iter_mut().enumerate() {
+            let connection = (self.idx + idx * self.n_threads) as u64;
+            lane.keys = Keys::new(load.seed, load.epoch, spec.rank, connection, load.n_keys);
+            lane.is_first = true;
+            lane.digests = Digests::default();
+        }
+        let tally = &mut self.store.tallies[slice_idx];
+        let samples = &mut self.store.samples[spec.side.idx()];
+        tally.open(spec.count_from_ns, spec.stop_at_ns, load.bucket);
+        let plan = load.sides[spec.side.idx()];
+
+        let usage = thread_usage();
+        let cpu_ns = thread_cpu_ns();
+        let outcome = match plan.client {
+            ClientModel::Poll => closed_loop::<Poll>(lanes, spec, plan, tally, samples),
+            ClientModel::PollFirst => closed_loop::<PollFirst>(lanes, spec, plan, tally, samples),
+            ClientModel::Block => closed_loop::<Block>(lanes, spec, plan, tally, samples),
+            ClientModel::Event => event::closed_loop(lanes, spec.stop_at_ns, tally, samples),
+        };
+        tally.cpu_ns = thread_cpu_ns() - cpu_ns;
+        let after = thread_usage();
+        tally.user_ns = after.user_ns.saturating_sub(usage.user_ns);
+        tally.voluntary = after.voluntary - usage.voluntary;
+        tally.involuntary = after.involuntary - usage.involuntary;
+
+        self.store.digests[slice_idx].extend(lanes.iter().map(|lane| lane.digests));
+        outcome.map_err(|source| {
+            let stage = if now_ns() >= spec.stop_at_ns {
+                Stage::Drain
+            } else {
+                Stage::Slice
+            };
+            Failure {
+                side: spec.side,
+                stage,
+                source,
+            }
+        })
+    }
+}
+
+/// The measured loop of the thread-per-connection models.
+///
+/// # Cost
+/// Per request the model's system calls, two readings of the clock, no allocation.
+fn closed_loop<W: Wait>(
+    lanes: &mut [Lane],
+    spec: SliceSpec,
+    plan: SidePlan,
+    tally: &mut Tally,
+    samples: &mut Vec<u32>,
+) -> Result<(), LoadError> {
+    let Some(lane) = lanes.first_mut() else {
+        return Ok(());
+    };
+    loop {
+        lane.prepare();
+        if let Some(inject_ns) = plan.inject_ns {
+            tally.injected_ns += busy_wait(inject_ns);
+        }
+        let sent_ns = now_ns();
+        lane.send(tally)?;
+        W::answer(lane, tally)?;
+        let answered_ns = now_ns();
+        tally.record(sent_ns, answered_ns, lane.is_first, samples);
+        lane.is_first = false;
+        if answered_ns >= spec.stop_at_ns {
+            return Ok(());
+        }
+    }
+}
+
+/// Burns `wait_ns` nanoseconds and tells how many it really were.
+fn busy_wait(wait_ns: u64) -> u64 {
+    let start_ns = now_ns();
+    loop {
+        let spent_ns = now_ns() - start_ns;
+        if spent_ns >= wait_ns {
+            return spent_ns;
+        }
+    }
+}

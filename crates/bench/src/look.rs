@@ -1,0 +1,84 @@
+//! A short look at the range of rates under a placement: what is seen, without a verdict.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use looptax_stats::Side;
+
+use crate::clock::now_ns;
+use crate::connect::Connector;
+use crate::cores::allowed_cores;
+use crate::epoch::{EpochOrder, EpochRunner};
+use crate::error::BenchError;
+use crate::plan::Plan;
+use crate::shape::Shape;
+
+/// Time that each quarter of a look leaves the scheduler before it counts.
+const SETTLE: Duration = Duration::from_millis(400);
+/// Width of the rates shown.
+const BUCKET: Duration = Duration::from_millis(100);
+
+/// What a look saw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookData {
+    /// Rates of each 100 ms in requests per second, `[baseline, other]`, in the order of time.
+    pub rates_per_s: [Vec<f64>; 2],
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Looks at the plan's first contrast for about `length`: four long slices on fresh connections.
+/// `None` when told to stop.
+///
+/// # Errors
+/// Those of connecting and of the first failed request.
+pub fn look(
+    plan: &Plan,
+    connector: &mut dyn Connector,
+    length: Duration,
+    stop: &AtomicBool,
+) -> Result<Option<LookData>, BenchError> {
+    let cores = allowed_cores().map_err(|source| BenchError::Machine {
+        action: "read the allowed cores",
+        source,
+    })?;
+    let start_ns = now_ns();
+    let mut runner = EpochRunner {
+        plan,
+        cores: &cores,
+        stop,
+        run_start_ns: start_ns,
+        stores: Vec::new(),
+    };
+    let slice = (length / 4).saturating_sub(SETTLE).max(BUCKET * 2);
+    let shape = Shape {
+        slice,
+        guard: SETTLE,
+        octets: 1,
+        bucket: Some(BUCKET),
+        ..Shape::short()
+    };
+    let order = EpochOrder {
+        contrast_idx: 0,
+        epoch: 0,
+        shape,
+        n_slices: 4,
+    };
+    let Some(data) = runner.run(&order, connector)? else {
+        return Ok(None);
+    };
+    let n_whole = (slice.as_nanos() / BUCKET.as_nanos()) as usize;
+    let rates_of = |side: Side| {
+        data.slices
+            .iter()
+            .filter(|slice| slice.side == side)
+            .flat_map(|slice| slice.buckets.iter().take(n_whole))
+            .map(|count| f64::from(*count) / BUCKET.as_secs_f64())
+            .collect()
+    };
+    let took = Duration::from_nanos(now_ns() - start_ns);
+    Ok(Some(LookData {
+        rates_per_s: Side::BOTH.map(rates_of),
+        took,
+    }))
+}

@@ -1,0 +1,139 @@
+//! What else the machine did during an epoch: CPU ticks, pressure, throttling.
+
+use std::fs;
+
+/// Columns of the `cpu` line of `/proc/stat`, in ticks of 10 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuTicks {
+    /// User, without nice.
+    pub user: u64,
+    /// Niced user.
+    pub nice: u64,
+    /// Kernel.
+    pub system: u64,
+    /// Idle.
+    pub idle: u64,
+    /// Waiting for a disk.
+    pub iowait: u64,
+    /// Interrupts.
+    pub irq: u64,
+    /// Soft interrupts: the loopback's own work, where the kernel books it apart.
+    pub softirq: u64,
+    /// Given to other virtual machines.
+    pub steal: u64,
+}
+
+impl CpuTicks {
+    fn read() -> Option<Self> {
+        Self::parse(fs::read_to_string("/proc/stat").ok()?.lines().next()?)
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut columns = line
+            .strip_prefix("cpu ")?
+            .split_whitespace()
+            .map(str::parse::<u64>);
+        let mut next = || columns.next()?.ok();
+        Some(Self {
+            user: next()?,
+            nice: next()?,
+            system: next()?,
+            idle: next()?,
+            iowait: next()?,
+            irq: next()?,
+            softirq: next()?,
+            steal: next()?,
+        })
+    }
+
+    fn minus(self, earlier: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            nice: self.nice.saturating_sub(earlier.nice),
+            system: self.system.saturating_sub(earlier.system),
+            idle: self.idle.saturating_sub(earlier.idle),
+            iowait: self.iowait.saturating_sub(earlier.iowait),
+            irq: self.irq.saturating_sub(earlier.irq),
+            softirq: self.softirq.saturating_sub(earlier.softirq),
+            steal: self.steal.saturating_sub(earlier.steal),
+        }
+    }
+}
+
+/// What the machine did between two moments; `None` where it does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MachineDelta {
+    /// Ticks by kind.
+    pub ticks: Option<CpuTicks>,
+    /// Time that some task waited for a core, in microseconds (`/proc/pressure/cpu`).
+    pub cpu_pressure_us: Option<u64>,
+    /// Periods in which our control group was throttled.
+    pub n_throttled: Option<u64>,
+}
+
+/// A moment of the machine's counters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Snapshot {
+    ticks: Option<CpuTicks>,
+    pressure_us: Option<u64>,
+    n_throttled: Option<u64>,
+}
+
+impl Snapshot {
+    /// Reads the counters.
+    pub(crate) fn read() -> Self {
+        Self {
+            ticks: CpuTicks::read(),
+            pressure_us: fs::read_to_string("/proc/pressure/cpu")
+                .ok()
+                .and_then(|text| number_after(&text, "total=")),
+            n_throttled: fs::read_to_string("/sys/fs/cgroup/cpu.stat")
+                .ok()
+                .and_then(|text| number_after(&text, "nr_throttled ")),
+        }
+    }
+
+    /// What happened since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> MachineDelta {
+        let counter = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        MachineDelta {
+            ticks: self
+                .ticks
+                .zip(earlier.ticks)
+                .map(|(now, then)| now.minus(then)),
+            cpu_pressure_us: counter(self.pressure_us, earlier.pressure_us),
+            n_throttled: counter(self.n_throttled, earlier.n_throttled),
+        }
+    }
+}
+
+fn number_after(text: &str, mark: &str) -> Option<u64> {
+    let rest = &text[text.find(mark)? + mark.len()..];
+    rest[..rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len())]
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_line_is_read_by_column() {
+        let ticks = CpuTicks::parse("cpu  16185 937 15194 122586 809 0 2859 250 0 0").unwrap();
+        assert_eq!(
+            (ticks.user, ticks.softirq, ticks.steal),
+            (16_185, 2_859, 250)
+        );
+        assert_eq!(CpuTicks::parse("cpu0 1 2 3"), None);
+    }
+
+    #[test]
+    fn the_first_number_after_a_mark_is_taken() {
+        let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=4711\nfull total=9";
+        assert_eq!(number_after(text, "total="), Some(4_711));
+        assert_eq!(number_after("nothing", "total="), None);
+    }
+}

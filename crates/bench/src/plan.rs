@@ -1,0 +1,195 @@
+//! What is to be measured: everything that is decided before the first connection.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use looptax_stats::{Looks, StopRule};
+
+use crate::Shape;
+
+/// How the client waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClientModel {
+    /// A thread per connection: try to receive, poll, receive.
+    Poll,
+    /// A thread per connection: poll, receive.
+    PollFirst,
+    /// A thread per connection: receive, and sleep in it.
+    Block,
+    /// Few threads, each with an epoll over many connections.
+    Event,
+}
+
+impl ClientModel {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Poll, Self::PollFirst, Self::Block, Self::Event];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Poll => "poll",
+            Self::PollFirst => "poll-first",
+            Self::Block => "block",
+            Self::Event => "event",
+        }
+    }
+}
+
+impl fmt::Display for ClientModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ClientModel {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|model| model.name() == word)
+            .ok_or_else(|| {
+                format!("`{word}` is not a client model: poll, poll-first, block or event")
+            })
+    }
+}
+
+/// Which cores the two ends of a connection run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Placement {
+    /// Both ends of a connection on one core.
+    Same,
+    /// The two ends on different cores.
+    Split,
+    /// Untouched: the scheduler decides.
+    Free,
+    /// Only our own threads are pinned; the server's are not ours to pin.
+    ClientPinned,
+}
+
+impl Placement {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Split => "split",
+            Self::Free => "free",
+            Self::ClientPinned => "client-pinned",
+        }
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Placement {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        [Self::Same, Self::Split, Self::Free, Self::ClientPinned]
+            .into_iter()
+            .find(|placement| placement.name() == word)
+            .ok_or_else(|| {
+                format!("`{word}` is not a placement: same, split, free or client-pinned")
+            })
+    }
+}
+
+/// Who serves a connection inside the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerThreads {
+    /// A thread or process of its own per connection.
+    PerConnection,
+    /// One thread for all.
+    Single,
+}
+
+/// One side of a contrast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SidePlan {
+    /// How its client threads wait.
+    pub client: ClientModel,
+    /// Busy-waits this many nanoseconds before each send (`Some(0)` runs the same code and waits
+    /// for nothing); `None` leaves the code out.
+    pub inject_ns: Option<u64>,
+}
+
+/// Two sides held against each other in epochs of their own: `[baseline, other]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contrast {
+    /// For progress and errors: `unix, tcp`.
+    pub name: String,
+    /// The sides.
+    pub sides: [SidePlan; 2],
+}
+
+/// How long everything runs unmeasured first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WarmUp {
+    /// At least so many epochs.
+    pub least_epochs: usize,
+    /// At least so long.
+    pub least: Duration,
+    /// At most so long, while the rate still moves by over 3 %.
+    pub at_most: Duration,
+}
+
+/// When a contrast ends.
+#[derive(Debug, Clone)]
+pub struct Stopping {
+    /// After how many epochs to look.
+    pub looks: Looks,
+    /// What a look decides.
+    pub rule: StopRule,
+    /// Half the width of "no difference worth naming", as a fraction of throughput.
+    pub delta: f64,
+}
+
+/// The whole experiment for one number of connections and one placement.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Everything random comes from this.
+    pub seed: u64,
+    /// Connections per side.
+    pub connections: usize,
+    /// What is held against what; their epochs are interleaved in random order.
+    pub contrasts: Vec<Contrast>,
+    /// Where the ends run.
+    pub placement: Placement,
+    /// Who serves a connection.
+    pub server_threads: ServerThreads,
+    /// Slice, guard, slices per epoch.
+    pub shape: Shape,
+    /// Whether the warm-up may lengthen the slices to fit the latencies seen.
+    pub may_adapt_shape: bool,
+    /// Unmeasured start.
+    pub warm_up: WarmUp,
+    /// When to end.
+    pub stopping: Stopping,
+    /// Keys are drawn from 1 to this.
+    pub n_keys: u64,
+    /// An answer with less data than this is an error.
+    pub least_data_bytes: usize,
+    /// Cap of the latencies kept in memory, in bytes; epochs beyond it keep their counts only.
+    pub max_sample_bytes: usize,
+    /// How long one answer may take.
+    pub io_limit: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back_as_what_they_name() {
+        for model in ClientModel::ALL {
+            assert_eq!(model.name().parse(), Ok(model));
+        }
+        assert_eq!("split".parse(), Ok(Placement::Split));
+        assert!("near".parse::<Placement>().is_err());
+    }
+}

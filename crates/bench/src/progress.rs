@@ -1,0 +1,47 @@
+//! What an onlooker may know while the experiment runs.
+
+use std::time::Duration;
+
+use looptax_stats::Estimate;
+
+/// What is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Unmeasured start.
+    WarmUp,
+    /// Counted epochs.
+    Measuring,
+    /// A look at the range of rates.
+    Looking,
+}
+
+/// The state after an epoch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress<'a> {
+    /// The contrast that just had an epoch.
+    pub contrast: &'a str,
+    /// What is going on.
+    pub phase: Phase,
+    /// Epochs done by this contrast.
+    pub n_epochs: usize,
+    /// Epochs it has at most.
+    pub n_epochs_at_most: usize,
+    /// The running θ, from the latest look or a rough look at all epochs so far.
+    pub theta: Option<Estimate>,
+    /// Longest time until all contrasts end.
+    pub left_at_most: Duration,
+}
+
+/// Told after each epoch, in the gap where nothing is measured.
+pub trait Observer {
+    /// An epoch has ended.
+    fn epoch_ended(&mut self, progress: &Progress<'_>);
+}
+
+/// An observer that looks away.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn epoch_ended(&mut self, _: &Progress<'_>) {}
+}

@@ -1,0 +1,329 @@
+//! The whole experiment: warm-up, then epochs of all contrasts in random order, looks, the end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use looptax_stats::{
+    Decision, Estimate, Input, Look, StopCause, Verdict, hodges_lehmann, nearest_rank, primary,
+    rate_per_s,
+};
+use looptax_stats::{Epoch, Quantile, Side};
+
+use crate::clock::now_ns;
+use crate::connect::Connector;
+use crate::cores::allowed_cores;
+use crate::epoch::{EpochData, EpochOrder, EpochRunner};
+use crate::error::BenchError;
+use crate::plan::Plan;
+use crate::progress::{Observer, Phase, Progress};
+use crate::schedule::round_order;
+use crate::shape::Shape;
+
+/// Warm-up epochs have numbers of their own, so that measured epochs repeat by seed.
+const WARM_UP_EPOCHS: u64 = 1 << 32;
+/// The warm-up goes on while the median rate of its last four epochs is off by more than this.
+const STEADY: f64 = 0.03;
+
+/// What one contrast gave.
+#[derive(Debug)]
+pub struct ContrastRun {
+    /// All counted epochs.
+    pub epochs: Vec<EpochData>,
+    /// The look that ended it, and why; `None` when it was cut short.
+    pub stopped: Option<(Look, StopCause)>,
+}
+
+/// What the experiment gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// By contrast.
+    pub contrasts: Vec<ContrastRun>,
+    /// Slices as they were after the warm-up.
+    pub shape: Shape,
+    /// Warm-up epochs of each contrast.
+    pub n_warm_up_epochs: usize,
+    /// Whether somebody asked us to stop.
+    pub is_interrupted: bool,
+    /// What went wrong, when something did; the contrasts hold the epochs before it.
+    pub failure: Option<BenchError>,
+}
+
+/// Runs the experiment until every contrast has ended, `stop` is set, or a request fails.
+///
+/// # Errors
+/// [`BenchError::Machine`] when the cores cannot be read; everything later is in
+/// [`Outcome::failure`], beside the epochs that were measured before it.
+pub fn run(
+    plan: &Plan,
+    connector: &mut dyn Connector,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome, BenchError> {
+    let cores = allowed_cores().map_err(|source| BenchError::Machine {
+        action: "read the allowed cores",
+        source,
+    })?;
+    let runner = EpochRunner {
+        plan,
+        cores: &cores,
+        stop,
+        run_start_ns: now_ns(),
+        stores: Vec::new(),
+    };
+    let mut experiment = Experiment {
+        plan,
+        runner,
+        connector,
+        observer,
+        outcome: Outcome {
+            contrasts: plan
+                .contrasts
+                .iter()
+                .map(|_| ContrastRun {
+                    epochs: Vec::new(),
+                    stopped: None,
+                })
+                .collect(),
+            shape: plan.shape,
+            n_warm_up_epochs: 0,
+            is_interrupted: false,
+            failure: None,
+        },
+        numbers: plan.contrasts.iter().map(|_| Vec::new()).collect(),
+        epoch_time: plan.shape.epoch(),
+        sample_bytes: 0,
+    };
+    if let Err(failure) = experiment.warm_up().and_then(|()| experiment.measure()) {
+        experiment.outcome.failure = Some(failure);
+    }
+    experiment.outcome.is_interrupted = stop.load(Ordering::Relaxed);
+    Ok(experiment.outcome)
+}
+
+struct Experiment<'a> {
+    plan: &'a Plan,
+    runner: EpochRunner<'a>,
+    connector: &'a mut dyn Connector,
+    observer: &'a mut dyn Observer,
+    outcome: Outcome,
+    /// By contrast: the counts of its epochs, for the looks.
+    numbers: Vec<Vec<Epoch>>,
+    /// How long the last epoch took.
+    epoch_time: Duration,
+    sample_bytes: usize,
+}
+
+impl Experiment<'_> {
+    fn is_stopped(&self) -> bool {
+        self.runner.stop.load(Ordering::Relaxed)
+    }
+
+    fn epoch(&mut self, contrast_idx: usize, epoch: u64) -> Result<Option<EpochData>, BenchError> {
+        let shape = self.outcome.shape;
+        let order = EpochOrder {
+            contrast_idx,
+            epoch,
+            shape,
+            n_slices: 8 * shape.octets,
+        };
+        let start_ns = now_ns();
+        let data = self.runner.run(&order, self.connector)?;
+        self.epoch_time = Duration::from_nanos(now_ns() - start_ns);
+        Ok(data)
+    }
+
+    /// Unmeasured epochs of all contrasts in turn, until the rate stands still or time is up.
+    fn warm_up(&mut self) -> Result<(), BenchError> {
+        let start_ns = now_ns();
+        let mut rates: Vec<Vec<f64>> = vec![Vec::new(); self.plan.contrasts.len()];
+        for round in 0.. {
+            for (contrast_idx, rates) in rates.iter_mut().enumerate() {
+                let Some(data) = self.epoch(contrast_idx, WARM_UP_EPOCHS + round)? else {
+                    return Ok(());
+                };
+                rates.push(total_rate(&data));
+                if self.plan.may_adapt_shape && round < 2 {
+                    self.outcome.shape = adapted(self.outcome.shape, &data);
+                }
+                self.tell(contrast_idx, Phase::WarmUp, round as usize + 1, None);
+            }
+            self.outcome.n_warm_up_epochs = round as usize + 1;
+            let spent = Duration::from_nanos(now_ns() - start_ns);
+            let warm_up = self.plan.warm_up;
+            let enough =
+                self.outcome.n_warm_up_epochs >= warm_up.least_epochs && spent >= warm_up.least;
+            if self.is_stopped()
+                || enough && (spent >= warm_up.at_most || rates.iter().all(|it| is_steady(it)))
+            {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Rounds of one epoch per contrast that has not ended, in random order.
+    fn measure(&mut self) -> Result<(), BenchError> {
+        for round in 0.. {
+            for contrast_idx in round_order(self.plan.seed, round, self.plan.contrasts.len()) {
+                if self.outcome.contrasts[contrast_idx].stopped.is_some() {
+                    continue;
+                }
+                let Some(data) = self.epoch(contrast_idx, round)? else {
+                    return Ok(());
+                };
+                self.keep(contrast_idx, data);
+            }
+            if self.is_stopped() || self.outcome.contrasts.iter().all(|it| it.stopped.is_some()) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, contrast_idx: usize, mut data: EpochData) {
+        let bytes: usize = data
+            .samples
+            .iter()
+            .map(|samples| samples.len() * size_of::<u32>())
+            .sum();
+        if self.sample_bytes + bytes > self.plan.max_sample_bytes {
+            data.samples = [Vec::new(), Vec::new()];
+        } else {
+            self.sample_bytes += bytes;
+        }
+        let mut numbers = data.numbers();
+        numbers.latencies_ns = [Vec::new(), Vec::new()]; // the looks decide on throughput alone
+        let answers_agree = data.answers_agree;
+        self.numbers[contrast_idx].push(numbers);
+        self.outcome.contrasts[contrast_idx].epochs.push(data);
+
+        let n_epochs = self.numbers[contrast_idx].len();
+        let looks = &self.plan.stopping.looks;
+        if !answers_agree {
+            let look = looks.iter().last().expect("a schedule has a look");
+            self.outcome.contrasts[contrast_idx].stopped = Some((look, StopCause::Invalid));
+        } else if let Some(look) = looks.due(n_epochs) {
+            self.outcome.contrasts[contrast_idx].stopped =
+                self.look(contrast_idx, look).map(|cause| (look, cause));
+        }
+        let theta = self.rough_theta(contrast_idx);
+        self.tell(contrast_idx, Phase::Measuring, n_epochs, theta);
+    }
+
+    fn look(&self, contrast_idx: usize, look: Look) -> Option<StopCause> {
+        let primary = primary(&Input {
+            epochs: &self.numbers[contrast_idx],
+            connections: self.plan.connections as u32,
+            alpha: look.alpha,
+            delta: self.plan.stopping.delta,
+            invalid: Vec::new(),
+            stopped_early: false,
+        });
+        let theta = primary.theta?;
+        let verdict = if theta.has_interval() || look.is_last {
+            primary.verdict
+        } else {
+            Verdict::Inconclusive
+        };
+        match self.plan.stopping.rule.decide(look, &theta, verdict) {
+            Decision::Continue => None,
+            Decision::Stop(cause) => Some(cause),
+        }
+    }
+
+    /// For the progress line only: never decides anything.
+    fn rough_theta(&self, contrast_idx: usize) -> Option<Estimate> {
+        let thetas: Vec<f64> = self.numbers[contrast_idx]
+            .iter()
+            .filter_map(Epoch::theta)
+            .collect();
+        hodges_lehmann::estimate(&thetas, 0.05)
+    }
+
+    fn tell(
+        &mut self,
+        contrast_idx: usize,
+        phase: Phase,
+        n_epochs: usize,
+        theta: Option<Estimate>,
+    ) {
+        let most = self.plan.stopping.looks.n_max();
+        let left: usize = self
+            .outcome
+            .contrasts
+            .iter()
+            .filter(|it| it.stopped.is_none())
+            .map(|it| most.saturating_sub(it.epochs.len()))
+            .sum();
+        let at_most = if phase == Phase::WarmUp {
+            self.plan.warm_up.least_epochs.max(n_epochs)
+        } else {
+            most
+        };
+        self.observer.epoch_ended(&Progress {
+            contrast: &self.plan.contrasts[contrast_idx].name,
+            phase,
+            n_epochs,
+            n_epochs_at_most: at_most,
+            theta,
+            left_at_most: self.epoch_time * u32::try_from(left).unwrap_or(u32::MAX),
+        });
+    }
+}
+
+fn total_rate(data: &EpochData) -> f64 {
+    let numbers = data.numbers();
+    numbers.slices.iter().map(rate_per_s).sum::<f64>() / numbers.slices.len() as f64
+}
+
+/// Whether the median of the last four is within 3 % of the four before.
+fn is_steady(rates: &[f64]) -> bool {
+    let median = |part: &[f64]| {
+        let mut part = part.to_vec();
+        part.sort_by(f64::total_cmp);
+        f64::midpoint(part[1], part[2])
+    };
+    let Some(last) = rates.len().checked_sub(8).map(|from| &rates[from..]) else {
+        return false;
+    };
+    (median(&last[4..]) / median(&last[..4]) - 1.0).abs() <= STEADY
+}
+
+/// The shape fitted to what a warm-up epoch saw.
+fn adapted(shape: Shape, data: &EpochData) -> Shape {
+    let numbers = data.numbers();
+    let slowest = Side::BOTH
+        .into_iter()
+        .map(|side| {
+            let rates: Vec<f64> = numbers.slices_of(side).map(rate_per_s).collect();
+            rates.iter().sum::<f64>() / rates.len().max(1) as f64
+        })
+        .fold(f64::INFINITY, f64::min);
+    let p99 = numbers
+        .latencies_ns
+        .into_iter()
+        .filter_map(|mut samples| nearest_rank(&mut samples, Quantile::P99))
+        .max()
+        .map_or(Duration::ZERO, |ns| Duration::from_nanos(u64::from(ns)));
+    shape.adapted(
+        slowest,
+        p99,
+        Duration::from_nanos(data.reconnect_ns + data.prime_ns),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steady_means_within_three_percent() {
+        assert!(!is_steady(&[100.0; 7]));
+        assert!(is_steady(&[
+            100.0, 100.0, 100.0, 100.0, 102.0, 102.0, 102.0, 102.0
+        ]));
+        assert!(!is_steady(&[
+            100.0, 100.0, 100.0, 100.0, 104.0, 104.0, 104.0, 104.0
+        ]));
+    }
+}

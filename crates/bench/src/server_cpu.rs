@@ -1,0 +1,103 @@
+//! What the server spent on a slice: CPU of its processes, context switches of its threads.
+
+use std::fs;
+
+use crate::connect::{Wired, Worker};
+use crate::sys;
+
+/// Above this many processes the clocks are read per epoch instead of per slice (which gives none).
+const MOST_PROCESSES: usize = 64;
+/// Above this many threads their switches are not read: a read costs some 20 µs.
+const MOST_THREADS: usize = 16;
+
+/// The processes and threads behind one side's connections.
+pub(crate) struct ServerMeter {
+    pids: Vec<u32>,
+    tids: Vec<u32>,
+}
+
+/// Counters of a server at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ServerReading {
+    /// CPU of all its processes, in nanoseconds.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Voluntary and involuntary context switches of its threads.
+    pub(crate) switches: Option<u64>,
+}
+
+impl ServerMeter {
+    /// A meter over the workers of `wired`; it reads nothing when any of them is unknown.
+    pub(crate) fn new(wired: &[Wired]) -> Self {
+        let workers: Option<Vec<Worker>> = wired.iter().map(|it| it.worker).collect();
+        let workers = workers.unwrap_or_default();
+        let distinct = |mut ids: Vec<u32>, most: usize| {
+            ids.sort_unstable();
+            ids.dedup();
+            if ids.len() <= most { ids } else { Vec::new() }
+        };
+        Self {
+            pids: distinct(
+                workers.iter().map(|worker| worker.pid).collect(),
+                MOST_PROCESSES,
+            ),
+            tids: distinct(
+                workers.iter().map(|worker| worker.tid).collect(),
+                MOST_THREADS,
+            ),
+        }
+    }
+
+    /// Reads the counters now.
+    pub(crate) fn read(&self) -> ServerReading {
+        let total = |ids: &[u32], read: fn(u32) -> Option<u64>| {
+            if ids.is_empty() {
+                None
+            } else {
+                ids.iter().map(|id| read(*id)).sum()
+            }
+        };
+        ServerReading {
+            cpu_ns: total(&self.pids, sys::process_cpu_ns),
+            switches: total(&self.tids, switches_of),
+        }
+    }
+}
+
+impl ServerReading {
+    /// What was spent since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Self {
+            cpu_ns: difference(self.cpu_ns, earlier.cpu_ns),
+            switches: difference(self.switches, earlier.switches),
+        }
+    }
+}
+
+/// Context switches of thread `tid` (`/proc/<tid>/status` answers for threads too).
+fn switches_of(tid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let values = status
+        .lines()
+        .filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
+    values
+        .map(|(_, number)| number.trim().parse::<u64>().ok())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_thread_has_switched() {
+        std::thread::yield_now();
+        assert!(switches_of(std::process::id()).is_some());
+        assert_eq!(switches_of(u32::MAX), None);
+    }
+
+    #[test]
+    fn an_unknown_worker_makes_the_meter_silent() {
+        assert!(ServerMeter::new(&[]).read().cpu_ns.is_none());
+    }
+}

@@ -1,0 +1,127 @@
+//! How long slices and guards are, and how many octets of slices make an epoch.
+
+use std::time::Duration;
+
+/// Shortest slice: scheduler load tracking settles within tens of milliseconds (METHOD.md).
+const LEAST_SLICE: Duration = Duration::from_millis(50);
+/// Longest slice that adapting may choose on account of few requests.
+const LONGEST_SLICE: Duration = Duration::from_secs(1);
+/// Shortest guard.
+const LEAST_GUARD: Duration = Duration::from_millis(10);
+/// Requests that a slice should hold.
+const REQUESTS_PER_SLICE: f64 = 200.0;
+/// Share of an epoch that reconnecting may take before octets are added.
+const RECONNECT_SHARE: f64 = 0.2;
+/// Most octets in one epoch: more would leave too few epochs.
+const MOST_OCTETS: usize = 8;
+
+/// The times of an epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Counted part of a slice.
+    pub slice: Duration,
+    /// Uncounted start of a slice.
+    pub guard: Duration,
+    /// How many times eight slices make an epoch.
+    pub octets: usize,
+    /// Longest random wait before the first slice: breaks phase lock with housekeeping timers.
+    pub jitter: Duration,
+    /// Width of the rate buckets inside a slice; `None` for slices too short to have any.
+    pub bucket: Option<Duration>,
+}
+
+impl Shape {
+    /// For pinned placements: 50 ms slices behind 10 ms guards.
+    pub fn short() -> Self {
+        Self {
+            slice: LEAST_SLICE,
+            guard: LEAST_GUARD,
+            octets: 1,
+            jitter: Duration::from_millis(20),
+            bucket: None,
+        }
+    }
+
+    /// For `free`: 1 s slices behind 1 s of settling, with rates every 100 ms.
+    pub fn settling() -> Self {
+        Self {
+            slice: Duration::from_secs(1),
+            guard: Duration::from_secs(1),
+            bucket: Some(Duration::from_millis(100)),
+            ..Self::short()
+        }
+    }
+
+    /// The same with slices of another length.
+    #[must_use]
+    pub fn with_slice(self, slice: Duration) -> Self {
+        let bucket = (slice >= Duration::from_millis(200)).then(|| Duration::from_millis(100));
+        Self {
+            slice,
+            bucket,
+            ..self
+        }
+    }
+
+    /// Fits slice and guard to a warm-up's slower rate (requests per second) and p99, and the
+    /// octets to the time that reconnecting took.
+    ///
+    /// slice ≥ max(50 ms, 200 requests, 10 × p99), guard ≥ max(10 ms, 3 × p99), never shorter than
+    /// they were; octets so that reconnecting takes at most a fifth of the epoch.
+    #[must_use]
+    pub fn adapted(self, slowest_per_s: f64, p99: Duration, reconnect: Duration) -> Self {
+        let for_requests = if slowest_per_s > 0.0 {
+            Duration::from_secs_f64(REQUESTS_PER_SLICE / slowest_per_s).min(LONGEST_SLICE)
+        } else {
+            LONGEST_SLICE
+        };
+        let slice = self.slice.max(for_requests).max(p99 * 10);
+        let guard = self.guard.max(p99 * 3);
+        let octet = (slice + guard) * 8;
+        let octets = (reconnect.as_secs_f64() * (1.0 - RECONNECT_SHARE)
+            / RECONNECT_SHARE
+            / octet.as_secs_f64())
+        .ceil()
+        .clamp(1.0, MOST_OCTETS as f64) as usize;
+        Self {
+            guard,
+            octets: self.octets.max(octets),
+            ..self.with_slice(slice)
+        }
+    }
+
+    /// About how long an epoch takes, without reconnecting.
+    pub fn epoch(&self) -> Duration {
+        (self.slice + self.guard) * 8 * u32::try_from(self.octets).unwrap_or(u32::MAX)
+            + self.jitter / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_quick_server_keeps_the_short_shape() {
+        assert_eq!(
+            Shape::short().adapted(80_000.0, MS / 10, MS * 5),
+            Shape::short()
+        );
+    }
+
+    #[test]
+    fn slow_answers_lengthen_slice_and_guard() {
+        let shape = Shape::short().adapted(100_000.0, MS * 20, MS);
+        assert_eq!((shape.slice, shape.guard), (MS * 200, MS * 60));
+        let shape = Shape::short().adapted(1_000.0, MS, MS);
+        assert_eq!(shape.slice, MS * 200); // 200 requests at 1,000/s
+    }
+
+    #[test]
+    fn costly_reconnecting_adds_octets() {
+        // 8 slices take 480 ms; 300 ms of reconnecting are a fifth of 1.5 s: three octets.
+        assert_eq!(Shape::short().adapted(80_000.0, MS, MS * 300).octets, 3);
+    }
+}

@@ -1,0 +1,76 @@
+//! System calls that no safe library offers: another process's CPU clock, a thread's own usage.
+//!
+//! The only file of this room with unsafe code.
+
+use std::mem::MaybeUninit;
+
+/// Context switches and user time of the calling thread.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ThreadUsage {
+    /// User CPU in nanoseconds; its share of the total comes from tick samples, so it is rough over
+    /// less than a second.
+    pub(crate) user_ns: u64,
+    /// Gave up the core by waiting.
+    pub(crate) voluntary: u64,
+    /// Lost the core.
+    pub(crate) involuntary: u64,
+}
+
+/// Usage of the calling thread (`getrusage(RUSAGE_THREAD)`).
+pub(crate) fn thread_usage() -> ThreadUsage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
+    // all its fields, so it may be read even if the call failed.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    ThreadUsage {
+        user_ns: usage.ru_utime.tv_sec as u64 * 1_000_000_000
+            + usage.ru_utime.tv_usec as u64 * 1_000,
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    }
+}
+
+/// CPU time that all threads of process `pid` have used, in nanoseconds; `None` when it is gone.
+///
+/// # Source
+/// `clock_getcpuclockid(3)`: exact to the scheduler's accounting, unlike the ticks in `/proc`.
+pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
+    let pid = libc::pid_t::try_from(pid).ok()?;
+    let mut clock: libc::clockid_t = 0;
+    let mut time = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: both pointers are to whole objects that live through the calls; `time` is read only
+    // after the call that fills it has succeeded.
+    unsafe {
+        if libc::clock_getcpuclockid(pid, &raw mut clock) != 0
+            || libc::clock_gettime(clock, time.as_mut_ptr()) != 0
+        {
+            return None;
+        }
+        let time = time.assume_init();
+        Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_process_has_used_cpu_and_no_process_has_none() {
+        assert!(process_cpu_ns(std::process::id()).is_some_and(|ns| ns > 0));
+        assert_eq!(process_cpu_ns(u32::MAX), None);
+    }
+
+    #[test]
+    fn usage_counts_up() {
+        let before = thread_usage();
+        std::thread::yield_now();
+        assert!(
+            thread_usage().voluntary + thread_usage().involuntary
+                >= before.voluntary + before.involuntary
+        );
+    }
+}

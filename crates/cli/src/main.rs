@@ -1,0 +1,2 @@
+//! looptax: see `args` for what can be typed.
+fn main() {}

@@ -1,0 +1,204 @@
+//! A login of any protocol over a [`Link`], behind one type.
+
+use std::time::Duration;
+
+use looptax_wire::{Channel, Codec, Login, WireError, echo, mysql, postgres, redis};
+
+use crate::{Endpoint, Limits, Link, LinkFacts, PathError, Workload};
+
+/// Bytes of an echo request and its reply: about what a point select sends and receives.
+const ECHO_BYTES: u32 = 64;
+
+/// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
+const PING_BYTES: usize = 120;
+
+/// A wire protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// MySQL and MariaDB.
+    Mysql,
+    /// PostgreSQL.
+    Postgres,
+    /// Redis and Valkey.
+    Redis,
+    /// The built-in echo server.
+    Echo,
+}
+
+impl Protocol {
+    /// Its name as people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mysql => "MySQL",
+            Self::Postgres => "PostgreSQL",
+            Self::Redis => "Redis",
+            Self::Echo => "echo",
+        }
+    }
+}
+
+/// A connection that is logged in and not yet under load.
+pub struct Conversation {
+    pub(crate) talk: Talk,
+    facts: LinkFacts,
+    endpoint: Endpoint,
+}
+
+/// The protocol's half of a [`Conversation`].
+pub(crate) enum Talk {
+    Mysql(mysql::Connection<Link>),
+    Postgres(postgres::Connection<Link>),
+    Redis(redis::Connection<Link>),
+    Echo(echo::Connection<Link>),
+}
+
+impl Conversation {
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// Those of [`Link::open`]; [`PathError::Talk`] when the server refuses or speaks otherwise.
+    pub fn open(
+        protocol: Protocol,
+        endpoint: &Endpoint,
+        login: &Login,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let link = Link::open(endpoint, limits)?;
+        let channel = match endpoint {
+            Endpoint::Unix(_) => Channel::Local,
+            Endpoint::Tcp(_) => Channel::PlainTcp,
+        };
+        let facts = link.facts().clone();
+        let talk = log_in(protocol, link, login, channel, limits.io).map_err(|source| {
+            PathError::Talk {
+                action: "log in",
+                endpoint: endpoint.to_string(),
+                source,
+            }
+        })?;
+        Ok(Self {
+            talk,
+            facts,
+            endpoint: endpoint.clone(),
+        })
+    }
+
+    /// The server's version as it states it.
+    pub fn server_version(&self) -> &str {
+        match &self.talk {
+            Talk::Mysql(it) => it.server_version(),
+            Talk::Postgres(it) => it.server_version(),
+            Talk::Redis(it) => it.server_version(),
+            Talk::Echo(_) => env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    /// The server's number for this connection.
+    pub fn connection_id(&self) -> u64 {
+        match &self.talk {
+            Talk::Mysql(it) => it.connection_id(),
+            Talk::Postgres(it) => it.connection_id(),
+            Talk::Redis(it) => it.connection_id(),
+            Talk::Echo(it) => it.connection_id(),
+        }
+    }
+
+    /// Prepares the workload on this connection.
+    ///
+    /// # Errors
+    /// [`PathError::NoSuchWorkload`], or [`PathError::Talk`] when the server refuses to prepare it.
+    pub fn codec(&mut self, workload: &Workload) -> Result<Box<dyn Codec>, PathError> {
+        let endpoint = self.endpoint().to_string();
+        let refused = move |source| PathError::Talk {
+            action: "prepare the query",
+            endpoint,
+            source,
+        };
+        let protocol = self.protocol().name();
+        let ping_sql = format!("SELECT '{}'", "x".repeat(PING_BYTES));
+        Ok(match (&mut self.talk, workload) {
+            (Talk::Mysql(it), Workload::PointSelect { table }) => Box::new(
+                it.prepare(&format!("SELECT c FROM {table} WHERE id=?"))
+                    .map_err(refused)?,
+            ),
+            (Talk::Mysql(it), Workload::Ping) => Box::new(it.prepare(&ping_sql).map_err(refused)?),
+            (Talk::Postgres(it), Workload::PointSelect { table }) => Box::new(
+                it.prepare("looptax", &format!("SELECT c FROM {table} WHERE id=$1"))
+                    .map_err(refused)?,
+            ),
+            (Talk::Postgres(it), Workload::Ping) => {
+                Box::new(it.prepare("looptax", &ping_sql).map_err(refused)?)
+            }
+            (Talk::Redis(_), Workload::Get { prefix }) => Box::new(redis::Get::new(prefix)),
+            (
+                Talk::Redis(_),
+                Workload::Set {
+                    prefix,
+                    value_bytes,
+                },
+            ) => Box::new(redis::Set::new(prefix, *value_bytes)),
+            (Talk::Redis(_), Workload::Ping) => Box::new(redis::Get::new("looptax:missing:")),
+            (Talk::Echo(_), Workload::Ping) => Box::new(echo::EchoCodec::new(echo_hello())),
+            (_, workload) => {
+                return Err(PathError::NoSuchWorkload {
+                    workload: workload.to_string(),
+                    protocol,
+                });
+            }
+        })
+    }
+
+    /// The protocol spoken here.
+    pub fn protocol(&self) -> Protocol {
+        match &self.talk {
+            Talk::Mysql(_) => Protocol::Mysql,
+            Talk::Postgres(_) => Protocol::Postgres,
+            Talk::Redis(_) => Protocol::Redis,
+            Talk::Echo(_) => Protocol::Echo,
+        }
+    }
+
+    /// What the kernel said when the connection was opened.
+    pub fn facts(&self) -> &LinkFacts {
+        &self.facts
+    }
+
+    /// Where it leads.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The connection underneath, for the load engine; the login stays valid.
+    pub fn into_link(self) -> Link {
+        match self.talk {
+            Talk::Mysql(it) => it.into_stream(),
+            Talk::Postgres(it) => it.into_stream(),
+            Talk::Redis(it) => it.into_stream(),
+            Talk::Echo(it) => it.into_stream(),
+        }
+    }
+}
+
+fn echo_hello() -> echo::Hello {
+    echo::Hello {
+        request_bytes: ECHO_BYTES,
+        reply_bytes: ECHO_BYTES,
+    }
+}
+
+fn log_in(
+    protocol: Protocol,
+    link: Link,
+    login: &Login,
+    channel: Channel,
+    limit: Duration,
+) -> Result<Talk, WireError> {
+    Ok(match protocol {
+        Protocol::Mysql => Talk::Mysql(mysql::Connection::login(link, login, channel, limit)?),
+        Protocol::Postgres => {
+            Talk::Postgres(postgres::Connection::login(link, login, channel, limit)?)
+        }
+        Protocol::Redis => Talk::Redis(redis::Connection::login(link, login, limit)?),
+        Protocol::Echo => Talk::Echo(echo::Connection::login(link, echo_hello(), limit)?),
+    })
+}

@@ -1,0 +1,173 @@
+//! What can go wrong on the way to a server, and what to do next.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use looptax_wire::WireError;
+
+use crate::arm::MAX_SOCKET_PATH_BYTES;
+
+/// Opening or proving an arm failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// The path does not fit the kernel's structure.
+    #[error("socket path has {bytes} bytes, the kernel takes {MAX_SOCKET_PATH_BYTES}: `{path}`")]
+    TooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// The Unix socket could not be connected.
+    #[error("cannot connect to the socket `{path}`")]
+    ConnectUnix {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The TCP address could not be connected.
+    #[error("cannot connect to {address} over TCP")]
+    ConnectTcp {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// A property of an open connection could not be read or set.
+    #[error("cannot {action} on a new connection")]
+    Option {
+        /// What was tried.
+        action: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// The server did not speak its protocol, or refused us.
+    #[error("cannot {action} over {endpoint}")]
+    Talk {
+        /// What was tried: `log in`, `prepare the query`.
+        action: &'static str,
+        /// Where.
+        endpoint: String,
+        /// Why.
+        source: WireError,
+    },
+    /// A connection is not what its arm says.
+    #[error("connection {connection_id} of arm `{arm}` is not proved: {found}")]
+    Unproved {
+        /// The arm.
+        arm: &'static str,
+        /// The server's number for the connection.
+        connection_id: u64,
+        /// What was seen instead.
+        found: String,
+    },
+    /// The two arms lead to different servers.
+    #[error("the arms lead to different servers: {detail}")]
+    DifferentServers {
+        /// What differs.
+        detail: String,
+    },
+    /// The workload does not exist for this protocol.
+    #[error("workload `{workload}` does not exist for {protocol}")]
+    NoSuchWorkload {
+        /// The workload.
+        workload: String,
+        /// The protocol.
+        protocol: &'static str,
+    },
+}
+
+impl PathError {
+    /// The next step, where there is one that follows from the error alone.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::TooLong { .. } => {
+                Some("use a shorter folder, or a symbolic link to it from a short path".to_owned())
+            }
+            Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
+            Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
+            Self::Talk { source, .. } => wire_hint(source),
+            Self::DifferentServers { .. } => Some(
+                "give the socket of the server behind the URL with --socket; \
+                 nothing was measured"
+                    .to_owned(),
+            ),
+            Self::Unproved { .. } => Some(
+                "a proxy, a port forward or a second server may sit behind that address".to_owned(),
+            ),
+            Self::Option { .. } | Self::NoSuchWorkload { .. } => None,
+        }
+    }
+}
+
+fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => {
+            "is the server running, and does it listen there? `ss -xl` lists sockets".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => format!(
+            "the user needs write permission on the socket and search permission on every \
+             folder above it: `namei -l {}`",
+            path.display()
+        ),
+        io::ErrorKind::ConnectionRefused => {
+            "the file is there, but nobody listens on it: restart the server".to_owned()
+        }
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            "the server's backlog is full, or it does not accept: is it hung?".to_owned()
+        }
+        _ => "`ss -xl` lists listening sockets".to_owned(),
+    }
+}
+
+fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
+    match source.raw_os_error() {
+        Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => {
+            "no free local port: closed connections wait a minute in TIME_WAIT; \
+             use fewer connections or a wider net.ipv4.ip_local_port_range"
+                .to_owned()
+        }
+        _ => format!(
+            "does a server listen on port {}? `ss -tln` lists ports",
+            address.port()
+        ),
+    }
+}
+
+fn wire_hint(source: &WireError) -> Option<String> {
+    match source {
+        WireError::Server { code, .. } => server_hint(code),
+        WireError::Malformed { .. } => Some(
+            "is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`"
+                .to_owned(),
+        ),
+        WireError::Timeout { .. } => Some(
+            "the server took the connection and does not answer: is it hung or of another kind?"
+                .to_owned(),
+        ),
+        WireError::Closed { .. } => {
+            Some("the server's log says why it closed the connection".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Hints for the codes that people meet: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
+fn server_hint(code: &str) -> Option<String> {
+    let hint = match code {
+        "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" | "NOAUTH" => {
+            "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
+             differ between socket and TCP"
+        }
+        "1040" | "1203" | "53300" | "ERR max number of clients reached" => {
+            "the server allows no more connections: lower -c or raise its limit"
+        }
+        "1049" | "3D000" => "the database in the URL does not exist",
+        "1146" | "42P01" => "the table does not exist: --workload ping needs none",
+        "1142" | "1044" | "42501" | "NOPERM" => "the account lacks a privilege for this",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}

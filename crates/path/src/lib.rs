@@ -1,0 +1,21 @@
+//! The arms: ways to reach one server. Opens a connection, and proves which way it really took.
+//!
+//! Nothing here is assumed from a name: the address family comes from the kernel, the peer from
+//! `SO_PEERCRED`, and the server is asked how it sees each connection ([`Census`]).
+//! Called by the command line when it hands connections to the load engine; measures nothing.
+
+mod arm;
+mod census;
+mod conversation;
+mod error;
+mod link;
+mod proof;
+mod workload;
+
+pub use arm::{Arm, Endpoint, MAX_SOCKET_PATH_BYTES};
+pub use census::{Census, ClientSeen, SeenAs};
+pub use conversation::{Conversation, Protocol};
+pub use error::PathError;
+pub use link::{Family, Limits, Link, LinkFacts};
+pub use proof::{Proof, prove};
+pub use workload::Workload;

@@ -1,0 +1,89 @@
+//! One arm of a comparison: where it led, how that was proved, how it fared.
+//!
+//! The figures stand for the arm alone; what it costs over another stands in [`crate::Tax`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Figure;
+
+/// One way to reach the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arm {
+    /// `unix`, `tcp`, ….
+    pub name: String,
+    /// The address: a socket path, or `ip:port`.
+    pub endpoint: String,
+    /// Whether every connection was proved to be what the name says.
+    pub verified: bool,
+    /// What the proof found.
+    pub proof: Proof,
+    /// Requests answered per second.
+    pub throughput_per_s: Figure,
+    /// Latency of a request, µs.
+    pub latency_us: Latency,
+    /// CPU time per request, µs.
+    pub cpu_us_per_query: Cpu,
+    /// Context switches of the client's threads per request.
+    pub context_switches_per_query: Figure,
+    /// System calls of the client per request, where they were counted.
+    pub syscalls_per_query: Option<Syscalls>,
+}
+
+/// What was found out about an arm's connections, not assumed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Proof {
+    /// Address family as the kernel states it: `unix`, `inet`, `inet6`.
+    pub family: String,
+    /// The process at the other end, where the kernel tells.
+    pub peer_pid: Option<u32>,
+    /// How the server itself sees the connection.
+    pub server_view: Option<String>,
+    /// What tells this server from every other: uuid, data folder, system identifier, run id.
+    pub server_identity: Option<String>,
+    /// TLS version and cipher; `null` = none.
+    pub tls: Option<String>,
+    /// Whether `TCP_NODELAY` is on; `null` where it does not apply.
+    pub nodelay: Option<bool>,
+    /// Send buffer as the kernel states it.
+    pub sndbuf_bytes: Option<u64>,
+    /// Receive buffer as the kernel states it.
+    pub rcvbuf_bytes: Option<u64>,
+    /// The network namespace, as `net:[…]`.
+    pub netns: Option<String>,
+}
+
+/// One figure per statistic of latency, µs. In a tax: the other arm minus the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// Mean.
+    pub mean: Figure,
+    /// Median.
+    pub p50: Figure,
+    /// 90th percentile.
+    pub p90: Figure,
+    /// 99th percentile.
+    pub p99: Figure,
+    /// 99.9th percentile.
+    pub p999: Figure,
+}
+
+/// CPU time per request of the two ends, µs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// The load generator's.
+    pub client: Figure,
+    /// The server's.
+    pub server: Figure,
+}
+
+/// System calls per request, by what they are for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Syscalls {
+    /// Calls that send.
+    pub send: f64,
+    /// Calls that receive, those that found nothing included.
+    pub receive: f64,
+    /// Calls that wait: poll, epoll.
+    pub wait: f64,
+}

@@ -1,0 +1,96 @@
+//! One comparison: some arms of one server under one workload, placement and client model.
+//!
+//! Each is complete in itself, so that a part of a run can be read without the rest.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Arm, Client, Placement, Raw, Schedule, Tax};
+
+/// Some arms of one server, held against each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The server.
+    pub target: Target,
+    /// What it was asked to do.
+    pub workload: Workload,
+    /// Connections per arm.
+    pub connections: u32,
+    /// Which cores the ends ran on.
+    pub placement: PlacementUsed,
+    /// How the load generator waited.
+    pub client: Client,
+    /// When what ran.
+    pub schedule: Schedule,
+    /// The arms; indexes elsewhere point into this list.
+    pub arms: Vec<Arm>,
+    /// What each arm costs over the baseline.
+    pub tax: Vec<Tax>,
+    /// What a reader should know before believing the figures.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Slices whose last answers came late.
+    #[serde(default)]
+    pub stalls: Vec<Stall>,
+    /// Every epoch, as it was counted.
+    pub raw: Raw,
+}
+
+/// A database server. No field of it can hold a password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey` or `echo`.
+    pub kind: String,
+    /// The version as the server states it; empty for the echo server.
+    pub version: String,
+    /// Whether looptax started it.
+    pub private: bool,
+    /// How the target was named: `private:mariadb`, or the URL without its password.
+    pub name: String,
+    /// Settings that matter, as the server states them.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// Its process, where known.
+    pub pid: Option<u32>,
+    /// When it started, RFC 3339, where known.
+    pub started_at: Option<String>,
+}
+
+/// What the server was asked to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Workload {
+    /// `point-select`, `get`, `set`, `ping`.
+    pub name: String,
+    /// How a request is put: `prepared`; `null` where there is only one way.
+    pub protocol: Option<String>,
+    /// Rows or keys that requests choose from.
+    pub rows: Option<u64>,
+    /// Typical size of a request on the wire.
+    pub request_bytes: Option<u64>,
+    /// Typical size of an answer on the wire.
+    pub response_bytes: Option<u64>,
+}
+
+/// The placement that was asked for, and what it came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacementUsed {
+    /// The placement asked for.
+    pub asked: Placement,
+    /// What was done, for a person: "16 pairs dealt over 2 cores".
+    pub real: String,
+}
+
+/// A slice whose drain took longer than half of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stall {
+    /// The arm that was waited for.
+    pub arm: String,
+    /// Epoch, from 0.
+    pub epoch_idx: u32,
+    /// Slice in the epoch, from 0.
+    pub slice_idx: u32,
+    /// How long the last answer took to come.
+    pub drain_ms: f64,
+}

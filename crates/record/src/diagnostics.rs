@@ -1,0 +1,57 @@
+//! What the data of a comparison say about themselves.
+//!
+//! None of it decides; it helps to judge whether to believe. `null` = not computed, with too few
+//! epochs for instance. All of it can be computed again from the epochs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Diagnostics of one arm held against the baseline.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnostics {
+    /// Half the difference in θ between epochs that start with the one and with the other arm.
+    pub order_effect: Option<Tested>,
+    /// Rank correlation of θ with time.
+    pub trend: Option<Tested>,
+    /// Lag-1 autocorrelation of θ over epochs.
+    pub lag1_autocorrelation: Option<f64>,
+    /// Robust standard deviation of θ between epochs.
+    pub theta_sd: Option<f64>,
+    /// Variance over mean of slice counts within an arm.
+    pub dispersion: Option<f64>,
+    /// Half-width in points that no design beats in the same time.
+    pub sampling_floor_pct: Option<f64>,
+    /// Whether the totals, stalls included, contradict the estimate.
+    pub totals_disagree: Option<bool>,
+    /// CPU time that the hypervisor gave to others, percent of all.
+    pub steal_pct: Option<f64>,
+    /// CPU time of processes that are neither ours nor the server, percent of all.
+    pub foreign_pct: Option<f64>,
+    /// Requests in flight by Little's law over connections, `[baseline, other]`; 1 when all is well.
+    pub littles_law_ratio: Option<[f64; 2]>,
+    /// Arms whose rate jumps between two levels.
+    #[serde(default)]
+    pub modes: Vec<RateModes>,
+    /// θ with short minus θ with long slices, in points, where it was measured.
+    pub slice_invariance_pct: Option<crate::Figure>,
+}
+
+/// A statistic with its p-value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tested {
+    /// The statistic.
+    pub value: f64,
+    /// Its two-sided p-value.
+    pub p_value: f64,
+}
+
+/// Two levels between which an arm's rate jumps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateModes {
+    /// The arm.
+    pub arm: String,
+    /// The lower level.
+    pub low_per_s: f64,
+    /// The upper level.
+    pub high_per_s: f64,
+}

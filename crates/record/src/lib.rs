@@ -1,0 +1,48 @@
+//! What a finished run is on disk: versioned serde types and their JSON schema.
+//!
+//! Holds copies of what other rooms found, one file per object, and no behaviour beyond making a
+//! figure out of numbers. Passwords have no field here at all. Filled by the command line, saved by
+//! the store, read by the report. A field that may be `null` may also be missing.
+
+mod arm;
+mod comparison;
+mod diagnostics;
+mod figure;
+mod hex;
+mod host;
+mod look;
+mod raw;
+mod reason;
+mod run;
+mod schedule;
+mod tax;
+mod words;
+
+pub use arm::{Arm, Cpu, Latency, Proof, Syscalls};
+pub use comparison::{Comparison, PlacementUsed, Stall, Target, Workload};
+pub use diagnostics::{Diagnostics, RateModes, Tested};
+pub use figure::{Estimate, Figure, Missing};
+pub use hex::Hex64;
+pub use host::Host;
+pub use look::{Look, LookArm, RateRange};
+pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice};
+pub use reason::Reason;
+pub use run::{Record, SamplesFile};
+pub use schedule::{PlannedLook, Schedule};
+pub use tax::{CpuTax, Tax};
+pub use words::{Client, Direction, Placement, Verdict};
+
+/// The version of the saved form. Raised when a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The version of the method. Raised with every change that can move a reported number.
+pub const METHOD_VERSION: u32 = 1;
+
+/// The JSON Schema (draft 2020-12) of a saved [`Record`].
+pub fn schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    settings
+        .into_generator()
+        .into_root_schema_for::<Record>()
+        .to_value()
+}

@@ -1,0 +1,52 @@
+//! A placement that was looked at for some seconds and not judged.
+//!
+//! A range that was seen has no interval, and nothing here is an estimate.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Client, PlacementUsed, Target, Workload};
+
+/// Rates that were seen, without a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Look {
+    /// The server.
+    pub target: Target,
+    /// What it was asked to do.
+    pub workload: Workload,
+    /// Connections per arm.
+    pub connections: u32,
+    /// Which cores the ends ran on.
+    pub placement: PlacementUsed,
+    /// How the load generator waited.
+    pub client: Client,
+    /// How long all arms together were looked at.
+    pub seconds: f64,
+    /// What was seen of each.
+    pub arms: Vec<LookArm>,
+    /// Why it was not judged, where there is more to say than that time was short.
+    pub reason: Option<String>,
+}
+
+/// What was seen of one arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LookArm {
+    /// `unix`, `tcp`, ….
+    pub name: String,
+    /// The range of its rates over 100 ms.
+    pub rate_100ms_per_s: RateRange,
+    /// Levels between which the rate jumps; empty when it does not.
+    #[serde(default)]
+    pub modes_per_s: Vec<f64>,
+}
+
+/// The range of some rates, per second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateRange {
+    /// The smallest.
+    pub min: f64,
+    /// The median.
+    pub median: f64,
+    /// The largest.
+    pub max: f64,
+}

@@ -1,0 +1,121 @@
+//! Every epoch and slice as it was counted: what the verdict is computed from.
+//!
+//! Counts and nanoseconds only, no estimate. Single latencies lie in the companion file; the epochs
+//! say where.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Hex64;
+
+/// The raw data of a comparison.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Raw {
+    /// The counted epochs of all pairs of arms, in the order of time.
+    pub epochs: Vec<Epoch>,
+}
+
+/// Fresh connections for two arms, then their slices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Epoch {
+    /// The two arms, `[baseline, other]`, as indexes into the comparison's arms.
+    pub pair: [u32; 2],
+    /// The order of the slices, a letter each: `b` baseline, `o` other.
+    pub order: String,
+    /// Time to connect both arms, log in and prove.
+    pub reconnect_us: u64,
+    /// Time to prime all connections.
+    pub prime_us: u64,
+    /// Core of each connection's client end; `null` where it is not pinned.
+    #[serde(default)]
+    pub client_cores: Vec<Option<u32>>,
+    /// Core of each connection's server end; `null` where it is not pinned.
+    #[serde(default)]
+    pub server_cores: Vec<Option<u32>>,
+    /// The slices, in the order of time.
+    pub slices: Vec<Slice>,
+    /// What all CPUs did in this epoch.
+    pub cpu_ticks: Option<CpuTicks>,
+    /// CPU time of looptax in this epoch, in ticks.
+    pub own_ticks: Option<f64>,
+    /// CPU time of the server in this epoch, in ticks.
+    pub server_ticks: Option<f64>,
+    /// Time in which some task waited for a CPU, as pressure stall information.
+    pub cpu_pressure_us: Option<u64>,
+    /// How often the control group was throttled.
+    pub n_throttled: Option<u64>,
+    /// Where the latencies of the active windows lie, `[baseline, other]`; `null` = not kept.
+    #[serde(default)]
+    pub samples: [Option<SamplesAt>; 2],
+}
+
+/// A short time in which exactly one arm ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Slice {
+    /// The arm, as index into the comparison's arms.
+    pub arm_idx: u32,
+    /// Start of its guard, counted from the start of the comparison.
+    pub start_ns: u64,
+    /// Length of the guard.
+    pub guard_ns: u64,
+    /// Length of the active window.
+    pub active_ns: u64,
+    /// From the end of the window to the last answer in flight.
+    pub drain_ns: u64,
+    /// Requests answered in the active window.
+    pub completions: u64,
+    /// Requests in flight at its end, answered afterwards.
+    pub drained: u64,
+    /// All requests answered, guard and drain included: what the CPU times belong to.
+    pub requests: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Sum of the latencies of the active window.
+    pub latency_sum_ns: u64,
+    /// CPU time of the client's threads.
+    pub client_cpu_ns: Option<u64>,
+    /// CPU time of the server.
+    pub server_cpu_ns: Option<u64>,
+    /// Context switches of the client's threads because they waited.
+    pub client_voluntary_switches: Option<u64>,
+    /// Context switches of the client's threads because the scheduler took the core away.
+    pub client_involuntary_switches: Option<u64>,
+    /// Time in which the client's threads could run and had no core.
+    pub client_run_delay_ns: Option<u64>,
+    /// The same of the server.
+    pub server_run_delay_ns: Option<u64>,
+    /// Checksum of the answers.
+    pub checksum: Option<Hex64>,
+}
+
+/// Differences of the first line of `/proc/stat`, in ticks of 10 ms over all CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTicks {
+    /// User time.
+    pub user: u64,
+    /// User time at low priority.
+    pub nice: u64,
+    /// Kernel time.
+    pub system: u64,
+    /// Idle time.
+    pub idle: u64,
+    /// Idle time with input or output outstanding.
+    pub iowait: u64,
+    /// Hard interrupts.
+    pub irq: u64,
+    /// Soft interrupts.
+    pub softirq: u64,
+    /// Time the hypervisor gave to others.
+    pub steal: u64,
+}
+
+/// Where a block of latencies lies in the companion file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SamplesAt {
+    /// Start of the block in the file.
+    pub offset_bytes: u64,
+    /// Samples in it: little-endian 32-bit nanoseconds.
+    pub count: u64,
+    /// Checksum of the samples, so that another run's file is noticed.
+    pub checksum: Hex64,
+}

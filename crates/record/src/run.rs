@@ -1,0 +1,55 @@
+//! The record itself: the head of the file and what it holds.
+//!
+//! See the crate's own page for what is deliberately absent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Comparison, Hex64, Host, Look, SCHEMA_VERSION};
+
+/// All that one command measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    /// The version of this form: [`SCHEMA_VERSION`].
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u32,
+    /// The version of the method; records of different ones are not compared.
+    pub method_version: u32,
+    /// The version of looptax that measured.
+    pub looptax_version: String,
+    /// A name for this run that no other has.
+    pub id: String,
+    /// Start, RFC 3339.
+    pub started_at: String,
+    /// End, RFC 3339; `null` while running and after an interruption that left no time to say.
+    pub finished_at: Option<String>,
+    /// The command line, passwords removed.
+    pub command: Vec<String>,
+    /// The seed of every random choice.
+    pub seed: Hex64,
+    /// The machine.
+    pub host: Host,
+    /// What was judged, in the order of measuring.
+    pub comparisons: Vec<Comparison>,
+    /// What was looked at and not judged.
+    #[serde(default)]
+    pub looks: Vec<Look>,
+    /// The companion file with the single latencies; `null` when none was written.
+    pub samples: Option<SamplesFile>,
+    /// What went wrong without ending the run: a server that did not start, a file not readable.
+    #[serde(default)]
+    pub problems: Vec<String>,
+    /// Whether the run was broken off.
+    pub interrupted: bool,
+}
+
+/// The companion file that holds the latency of every request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SamplesFile {
+    /// Its name; it lies beside the record.
+    pub name: String,
+    /// Its size so far.
+    pub size_bytes: u64,
+    /// Whether it holds all samples; `false` when it would have grown beyond the cap.
+    pub complete: bool,
+}

@@ -1,0 +1,57 @@
+//! What one arm costs over the baseline, and the verdict on it.
+//!
+//! Positive is a loss everywhere: less throughput, more time, more CPU.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Diagnostics, Direction, Figure, Latency, Reason, Verdict};
+
+/// The other arm held against the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tax {
+    /// The name of the other arm.
+    pub arm: String,
+    /// The name of the baseline.
+    pub baseline: String,
+    /// Throughput lost, percent of the baseline's. This one decides.
+    pub throughput_pct: Figure,
+    /// θ = ln(baseline's throughput / the other's): what the percentage was made from.
+    pub theta: Figure,
+    /// The same from all requests over all time, stalls included.
+    pub total_throughput_pct: Figure,
+    /// Latency added, µs per request.
+    pub latency_us: Latency,
+    /// CPU time added, µs per request.
+    pub cpu_us: CpuTax,
+    /// The verdict on throughput.
+    pub verdict: Verdict,
+    /// Who loses; `null` where the verdict names nobody.
+    pub direction: Option<Direction>,
+    /// Why the verdict is what it is.
+    pub reason: Reason,
+    /// Fields of this object whose difference holds after Holm's adjustment: `latency_us.p50`.
+    #[serde(default)]
+    pub starred: Vec<String>,
+    /// Epochs it rests on.
+    pub n_epochs: u32,
+    /// The look at which it was judged, from 0; `null` when it was broken off before one.
+    pub look: Option<u32>,
+    /// The two-sided level of every interval of this object.
+    pub alpha: f64,
+    /// Whether it ended before the last planned look.
+    pub stopped_early: bool,
+    /// What the same data say about themselves.
+    pub diagnostics: Diagnostics,
+}
+
+/// CPU time added per request, µs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTax {
+    /// At the load generator.
+    pub client: Figure,
+    /// At the server.
+    pub server: Figure,
+    /// At both together.
+    pub both: Figure,
+}

@@ -1,0 +1,132 @@
+//! The words that stand in a record: verdicts, placements, client models.
+//!
+//! Names only. Whoever branches on one compares the enum, never the text.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a comparison comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The interval excludes zero and reaches beyond ±δ.
+    Difference,
+    /// Real, but inside ±δ.
+    Negligible,
+    /// The interval holds zero and lies inside ±δ.
+    Equivalent,
+    /// More epochs or a quieter machine are needed.
+    Inconclusive,
+    /// The measurement cannot be used.
+    Invalid,
+}
+
+/// Who loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// The other arm is slower than the baseline.
+    OtherSlower,
+    /// The other arm is faster than the baseline.
+    OtherFaster,
+}
+
+/// Which cores the two ends of a connection run on.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Both ends on one core.
+    Same,
+    /// The two ends on different cores.
+    Split,
+    /// Left to the scheduler.
+    Free,
+    /// Only the client's threads are pinned: a server that is not ours.
+    ClientPinned,
+}
+
+/// How the load generator waits for an answer.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Client {
+    /// A thread per connection that tries to receive, polls and receives.
+    Poll,
+    /// A thread per connection that polls and receives.
+    PollFirst,
+    /// A thread per connection that receives.
+    Block,
+    /// Few threads with epoll.
+    Event,
+}
+
+impl Placement {
+    /// The word as it is saved and typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Split => "split",
+            Self::Free => "free",
+            Self::ClientPinned => "client-pinned",
+        }
+    }
+}
+
+impl Client {
+    /// The word as it is saved and typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Poll => "poll",
+            Self::PollFirst => "poll-first",
+            Self::Block => "block",
+            Self::Event => "event",
+        }
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: impl Serialize + fmt::Display) {
+        assert_eq!(serde_json::to_value(&word).unwrap(), word.to_string());
+    }
+
+    #[test]
+    fn what_is_printed_is_what_is_saved() {
+        for word in [
+            Placement::Same,
+            Placement::Split,
+            Placement::Free,
+            Placement::ClientPinned,
+        ] {
+            check(word);
+        }
+        for word in [
+            Client::Poll,
+            Client::PollFirst,
+            Client::Block,
+            Client::Event,
+        ] {
+            check(word);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Two made-up records: one with every field filled, one with as little as the types allow.
+//!
+//! The figures mean nothing.
+
+use std::collections::BTreeMap;
+
+use looptax_record::{
+    Arm, Client, Comparison, Cpu, CpuTax, CpuTicks, Diagnostics, Direction, Epoch, Figure, Hex64,
+    Host, Latency, Look, LookArm, METHOD_VERSION, Placement, PlacementUsed, PlannedLook, Proof,
+    RateModes, RateRange, Raw, Reason, Record, SCHEMA_VERSION, SamplesAt, SamplesFile, Schedule,
+    Slice, Stall, Syscalls, Target, Tax, Tested, Verdict, Workload,
+};
+
+/// A record of a run that was broken off before anything was measured.
+pub(crate) fn minimal() -> Record {
+    Record {
+        schema_version: SCHEMA_VERSION,
+        method_version: METHOD_VERSION,
+        looptax_version: "0.1.0".to_owned(),
+        id: "1".to_owned(),
+        started_at: "2026-01-02T03:04:05Z".to_owned(),
+        finished_at: None,
+        command: Vec::new(),
+        seed: Hex64(0),
+        host: Host {
+            kernel: "6.1".to_owned(),
+            cpus: 1,
+            ..Host::default()
+        },
+        comparisons: Vec::new(),
+        looks: Vec::new(),
+        samples: None,
+        problems: Vec::new(),
+        interrupted: true,
+    }
+}
+
+/// A record with something in every list and every kind of figure.
+pub(crate) fn maximal() -> Record {
+    Record {
+        finished_at: Some("2026-01-02T03:05:05Z".to_owned()),
+        command: words(&["looptax", "compare", "private:mariadb"]),
+        seed: Hex64(0xfedc_ba98_7654_3210),
+        host: host(),
+        comparisons: vec![comparison()],
+        looks: vec![look()],
+        samples: Some(SamplesFile {
+            name: "a.samples".to_owned(),
+            size_bytes: 24,
+            complete: true,
+        }),
+        problems: words(&["redis: no server is installed"]),
+        interrupted: false,
+        ..minimal()
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+fn map(key: &str, value: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([(key.to_owned(), value.to_owned())])
+}
+
+fn host() -> Host {
+    Host {
+        kernel: "6.1.0".to_owned(),
+        arch: Some("x86_64".to_owned()),
+        cpu_model: Some("a CPU".to_owned()),
+        cpus: 2,
+        clocksource: Some("tsc".to_owned()),
+        governor: Some("performance".to_owned()),
+        hypervisor: Some(true),
+        smt: Some(false),
+        cgroup_cpu_max: Some("max 100000".to_owned()),
+        cpuset: Some("0-1".to_owned()),
+        mitigations: map("meltdown", "Not affected"),
+        sysctls: map("net.ipv4.tcp_congestion_control", "cubic"),
+        lo_mtu: Some(65_536),
+        thp: Some("madvise".to_owned()),
+        irq_time_accounting: Some(true),
+    }
+}
+
+fn target() -> Target {
+    Target {
+        kind: "mariadb".to_owned(),
+        version: "10.11.19-MariaDB".to_owned(),
+        private: true,
+        name: "private:mariadb".to_owned(),
+        settings: map("max_connections", "200"),
+        pid: Some(42),
+        started_at: Some("2026-01-02T03:04:00Z".to_owned()),
+    }
+}
+
+fn workload() -> Workload {
+    Workload {
+        name: "point-select".to_owned(),
+        protocol: Some("prepared".to_owned()),
+        rows: Some(100_000),
+        request_bytes: Some(30),
+        response_bytes: Some(200),
+    }
+}
+
+fn placement() -> PlacementUsed {
+    PlacementUsed {
+        asked: Placement::ClientPinned,
+        real: "client on core 1".to_owned(),
+    }
+}
+
+fn comparison() -> Comparison {
+    Comparison {
+        target: target(),
+        workload: workload(),
+        connections: 16,
+        placement: placement(),
+        client: Client::PollFirst,
+        schedule: Schedule {
+            slice_ms: 50.0,
+            guard_ms: 10.0,
+            octets_per_epoch: 1,
+            looks: vec![PlannedLook {
+                epochs: 10,
+                alpha: 0.00417,
+            }],
+            fixed: false,
+            precise: false,
+            delta_pct: 1.0,
+            warmup_epochs: 4,
+            seed: Hex64(7),
+        },
+        arms: vec![arm("unix", "/run/a.sock"), arm("tcp", "127.0.0.1:3306")],
+        tax: vec![tax()],
+        warnings: words(&["steal 1.2 %"]),
+        stalls: vec![Stall {
+            arm: "tcp".to_owned(),
+            epoch_idx: 0,
+            slice_idx: 3,
+            drain_ms: 31.5,
+        }],
+        raw: Raw {
+            epochs: vec![epoch()],
+        },
+    }
+}
+
+fn arm(name: &str, endpoint: &str) -> Arm {
+    Arm {
+        name: name.to_owned(),
+        endpoint: endpoint.to_owned(),
+        verified: true,
+        proof: Proof {
+            family: "inet".to_owned(),
+            peer_pid: Some(42),
+            server_view: Some("TCP/IP".to_owned()),
+            server_identity: Some("uuid".to_owned()),
+            tls: Some("TLSv1.3 TLS_AES_128_GCM_SHA256".to_owned()),
+            nodelay: Some(true),
+            sndbuf_bytes: Some(212_992),
+            rcvbuf_bytes: Some(131_072),
+            netns: Some("net:[4026531840]".to_owned()),
+        },
+        throughput_per_s: figure(79_800.0),
+        latency_us: latency(12.5),
+        cpu_us_per_query: Cpu {
+            client: figure(4.0),
+            server: Figure::missing("not readable"),
+        },
+        context_switches_per_query: figure(1.0),
+        syscalls_per_query: Some(Syscalls {
+            send: 1.0,
+            receive: 2.0,
+            wait: 1.0,
+        }),
+    }
+}
+
+fn figure(value: f64) -> Figure {
+    Figure::new(value, value - 1.0, f64::INFINITY, 10)
+}
+
+fn latency(value: f64) -> Latency {
+    Latency {
+        mean: figure(value),
+        p50: figure(value),
+        p90: figure(value),
+        p99: figure(value),
+        p999: Figure::missing("needs about 40 s"),
+    }
+}
+
+fn tax() -> Tax {
+    Tax {
+        arm: "tcp".to_owned(),
+        baseline: "unix".to_owned(),
+        throughput_pct: Figure::new(16.0, 15.4, 16.4, 10),
+        theta: Figure::new(0.174, 0.167, 0.179, 10),
+        total_throughput_pct: Figure::new(15.9, f64::NEG_INFINITY, 100.0, 10),
+        latency_us: latency(2.0),
+        cpu_us: CpuTax {
+            client: figure(0.5),
+            server: figure(1.0),
+            both: figure(1.5),
+        },
+        verdict: Verdict::Difference,
+        direction: Some(Direction::OtherSlower),
+        reason: Reason::ExcludesZero,
+        starred: words(&["latency_us.p50"]),
+        n_epochs: 10,
+        look: Some(0),
+        alpha: 0.00417,
+        stopped_early: true,
+        diagnostics: diagnostics(),
+    }
+}
+
+fn diagnostics() -> Diagnostics {
+    let tested = Some(Tested {
+        value: 0.001,
+        p_value: 0.5,
+    });
+    Diagnostics {
+        order_effect: tested,
+        trend: tested,
+        lag1_autocorrelation: Some(0.1),
+        theta_sd: Some(0.004),
+        dispersion: Some(1.5),
+        sampling_floor_pct: Some(0.2),
+        totals_disagree: Some(false),
+        steal_pct: Some(0.0),
+        foreign_pct: Some(0.4),
+        littles_law_ratio: Some([0.99, 1.0]),
+        modes: vec![RateModes {
+            arm: "unix".to_owned(),
+            low_per_s: 5e4,
+            high_per_s: 1e5,
+        }],
+        slice_invariance_pct: Some(figure(0.1)),
+    }
+}
+
+fn epoch() -> Epoch {
+    let slice = Slice {
+        arm_idx: 1,
+        completions: 4_000,
+        client_cpu_ns: Some(50_000_000),
+        server_cpu_ns: None,
+        checksum: Some(Hex64(u64::MAX)),
+        ..Slice::default()
+    };
+    Epoch {
+        pair: [0, 1],
+        order: "obboboob".to_owned(),
+        reconnect_us: 900,
+        prime_us: 1_000,
+        client_cores: vec![Some(0), None],
+        server_cores: vec![Some(1), None],
+        slices: vec![slice; 8],
+        cpu_ticks: Some(CpuTicks {
+            user: 10,
+            idle: 80,
+            ..CpuTicks::default()
+        }),
+        own_ticks: Some(20.5),
+        server_ticks: Some(30.0),
+        cpu_pressure_us: Some(1_000),
+        n_throttled: Some(0),
+        samples: [
+            Some(SamplesAt {
+                offset_bytes: 16,
+                count: 2,
+                checksum: Hex64(9),
+            }),
+            None,
+        ],
+    }
+}
+
+fn look() -> Look {
+    let range = RateRange {
+        min: 50_000.0,
+        median: 70_000.0,
+        max: 105_000.0,
+    };
+    Look {
+        target: target(),
+        workload: workload(),
+        connections: 16,
+        placement: placement(),
+        client: Client::Event,
+        seconds: 10.0,
+        arms: vec![LookArm {
+            name: "unix".to_owned(),
+            rate_100ms_per_s: range,
+            modes_per_s: vec![50_000.0, 105_000.0],
+        }],
+        reason: Some("the scheduler moves the rate by 2.1 times".to_owned()),
+    }
+}

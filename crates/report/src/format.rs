@@ -1,0 +1,271 @@
+//! Numbers and foreign strings as people read them.
+//!
+//! Rates keep three digits; a percentage or a time keeps as many as its interval is worth. Signs of a
+//! terminal that shows ASCII only are chosen here and nowhere else.
+
+use looptax_record::Estimate;
+
+/// Which signs the reader's terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Text {
+    /// Whether it shows more than ASCII.
+    pub(crate) is_unicode: bool,
+}
+
+/// A space at which no line is broken; it is printed as an ordinary one.
+pub(crate) const GLUE: char = '\u{a0}';
+
+/// Above this, times are printed in milliseconds.
+const MS_FROM_US: f64 = 9_999.5;
+
+impl Text {
+    /// `±`.
+    pub(crate) fn plus_minus(self) -> &'static str {
+        if self.is_unicode { "±" } else { "+/-" }
+    }
+
+    fn micro(self) -> &'static str {
+        if self.is_unicode { "µs" } else { "us" }
+    }
+
+    fn infinity(self) -> &'static str {
+        if self.is_unicode { "∞" } else { "inf" }
+    }
+
+    /// A string from outside, so that it can neither steer the terminal nor mislead the eye.
+    ///
+    /// Control characters, line breaks included, and invisible or direction-changing ones come out
+    /// as their code, everything else as it is.
+    pub(crate) fn clean(self, foreign: &str) -> String {
+        let mut clean = String::with_capacity(foreign.len());
+        for c in foreign.chars() {
+            if is_dangerous(c) || (!self.is_unicode && !c.is_ascii()) {
+                clean.extend(c.escape_unicode());
+            } else {
+                clean.push(c);
+            }
+        }
+        clean
+    }
+
+    /// `10.5 µs`, `0.85 µs`, `12.0 ms`.
+    pub(crate) fn micros(self, us: f64) -> String {
+        if us.abs() >= MS_FROM_US {
+            return format!("{}{GLUE}ms", three_digits(us / 1e3));
+        }
+        format!("{}{GLUE}{}", fixed(us, time_decimals(us)), self.micro())
+    }
+
+    /// `+2.0 µs`: a difference always has its sign.
+    pub(crate) fn signed_micros(self, us: f64) -> String {
+        let sign = if us >= 0.0 { "+" } else { "" };
+        format!("{sign}{}", self.micros(us))
+    }
+
+    /// `+2.0 µs [1.9, 2.1]`.
+    pub(crate) fn signed_micros_interval(self, us: &Estimate) -> String {
+        let is_ms = us.value.abs() >= MS_FROM_US;
+        let scale = if is_ms { 1e3 } else { 1.0 };
+        let decimals = if is_ms {
+            three_decimals(us.value / scale)
+        } else {
+            time_decimals(us.value)
+        };
+        let ends = self.interval(us, |end| fixed(end / scale, decimals));
+        format!("{}{GLUE}{ends}", self.signed_micros(us.value))
+    }
+
+    /// `16.0 % [15.4, 16.4]`.
+    pub(crate) fn percent(self, pct: &Estimate) -> String {
+        let decimals = pct_decimals(pct);
+        let ends = self.interval(pct, |end| fixed(end, decimals));
+        format!("{}{GLUE}%{GLUE}{ends}", fixed(pct.value, decimals))
+    }
+
+    /// `1.00 [0.98, 1.02]`: a count per request.
+    pub(crate) fn per_request(self, count: &Estimate) -> String {
+        format!(
+            "{}{GLUE}{}",
+            fixed(count.value, 2),
+            self.interval(count, |end| fixed(end, 2))
+        )
+    }
+
+    fn interval(self, estimate: &Estimate, digits: impl Fn(f64) -> String) -> String {
+        let infinity = self.infinity();
+        let lo = estimate.lo.map_or_else(|| format!("-{infinity}"), &digits);
+        let hi = estimate.hi.map_or_else(|| infinity.to_owned(), &digits);
+        format!("[{lo},{GLUE}{hi}]")
+    }
+}
+
+/// `94.9K/s`, `150K/s`, `1.41M/s`, `850/s`.
+pub(crate) fn rate(per_s: f64) -> String {
+    let (scale, suffix) = scale_of(per_s);
+    format!("{}{suffix}/s", three_digits(per_s / scale))
+}
+
+/// `50-105K/s`: both ends in the unit of the larger one.
+pub(crate) fn rate_range(min_per_s: f64, max_per_s: f64) -> String {
+    let (scale, suffix) = scale_of(max_per_s);
+    let digits = |value: f64| fixed(value, usize::from(value < 9.95));
+    format!(
+        "{}-{}{suffix}/s",
+        digits(min_per_s / scale),
+        digits(max_per_s / scale)
+    )
+}
+
+/// `2.1 times`.
+pub(crate) fn times(factor: f64) -> String {
+    format!("{}{GLUE}times", fixed(factor, usize::from(factor < 99.95)))
+}
+
+/// `1 %`, `0.5 %`: a bound that somebody chose, without padding.
+pub(crate) fn chosen_percent(pct: f64) -> String {
+    format!("{pct}{GLUE}%")
+}
+
+/// `1 connection`, `16 connections`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    format!("{n}{GLUE}{noun}{}", if n == 1 { "" } else { "s" })
+}
+
+fn is_dangerous(c: char) -> bool {
+    let is_invisible_or_turning = matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}');
+    c.is_control() || is_invisible_or_turning
+}
+
+fn scale_of(per_s: f64) -> (f64, &'static str) {
+    // The bounds are those from which three digits would round up to the next unit.
+    match per_s {
+        rate if rate < 999.5 => (1.0, ""),
+        rate if rate < 999.5e3 => (1e3, "K"),
+        rate if rate < 999.5e6 => (1e6, "M"),
+        _ => (1e9, "G"),
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    fixed(value, three_decimals(value))
+}
+
+/// Decimals that make three digits.
+fn three_decimals(value: f64) -> usize {
+    match value.abs() {
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    }
+}
+
+fn time_decimals(us: f64) -> usize {
+    match us.abs() {
+        size if size < 0.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    }
+}
+
+/// Two decimals where the interval is so narrow that one would hide it.
+fn pct_decimals(pct: &Estimate) -> usize {
+    let width = pct.lo.zip(pct.hi).map(|(lo, hi)| hi - lo);
+    if width.is_some_and(|width| width < 0.2) {
+        2
+    } else {
+        1
+    }
+}
+
+/// Like `{:.n}`, but never a minus before nothing but zeros.
+fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNICODE: Text = Text { is_unicode: true };
+    const ASCII: Text = Text { is_unicode: false };
+
+    #[track_caller]
+    fn check(found: impl AsRef<str>, expected: &str) {
+        assert_eq!(found.as_ref().replace(GLUE, " "), expected);
+    }
+
+    fn estimate(value: f64, lo: Option<f64>, hi: Option<f64>) -> Estimate {
+        Estimate {
+            value,
+            lo,
+            hi,
+            n: 10,
+        }
+    }
+
+    #[test]
+    fn rates_keep_three_digits() {
+        check(rate(94_900.0), "94.9K/s");
+        check(rate(149_900.0), "150K/s");
+        check(rate(1_410_000.0), "1.41M/s");
+        check(rate(850.4), "850/s");
+        check(rate(999.7), "1.00K/s");
+        check(rate(999_600.0), "1.00M/s");
+        check(rate(3.0), "3.00/s");
+        check(rate(0.0), "0.00/s");
+    }
+
+    #[test]
+    fn a_range_has_one_unit() {
+        check(rate_range(50_100.0, 104_900.0), "50-105K/s");
+        check(rate_range(900_000.0, 1_240_000.0), "0.9-1.2M/s");
+        check(rate_range(0.0, 700.0), "0.0-700/s");
+    }
+
+    #[test]
+    fn times_show_their_sign_only_as_differences() {
+        check(UNICODE.micros(10.54), "10.5 µs");
+        check(UNICODE.micros(0.851), "0.85 µs");
+        check(UNICODE.micros(150.4), "150 µs");
+        check(ASCII.micros(12_000.0), "12.0 ms");
+        check(UNICODE.signed_micros(2.04), "+2.0 µs");
+        check(UNICODE.signed_micros(-0.001), "0.00 µs");
+        check(ASCII.signed_micros(-3.24), "-3.2 us");
+        let us = estimate(2.04, Some(1.9), None);
+        check(UNICODE.signed_micros_interval(&us), "+2.0 µs [1.9, ∞]");
+    }
+
+    #[test]
+    fn a_percentage_has_the_digits_its_interval_is_worth() {
+        check(
+            UNICODE.percent(&estimate(16.0, Some(15.4), Some(16.4))),
+            "16.0 % [15.4, 16.4]",
+        );
+        check(
+            UNICODE.percent(&estimate(0.05, Some(-0.01), Some(0.11))),
+            "0.05 % [-0.01, 0.11]",
+        );
+        check(
+            UNICODE.percent(&estimate(-0.01, None, Some(100.0))),
+            "0.0 % [-∞, 100.0]",
+        );
+        check(
+            ASCII.percent(&estimate(1.0, None, None)),
+            "1.0 % [-inf, inf]",
+        );
+    }
+
+    #[test]
+    fn foreign_strings_cannot_steer_the_terminal() {
+        check(UNICODE.clean("8.0\u{1b}[2J\n"), r"8.0\u{1b}[2J\u{a}");
+        check(UNICODE.clean("a\u{202e}b\u{9b}c"), r"a\u{202e}b\u{9b}c");
+        check(UNICODE.clean("Größe"), "Größe");
+        check(ASCII.clean("Größe"), r"Gr\u{f6}\u{df}e");
+    }
+}

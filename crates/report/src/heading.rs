@@ -1,0 +1,70 @@
+//! What was measured, in one line: server, version, workload, whose server.
+//!
+//! The names are those that people know; an unknown kind keeps its own.
+
+use looptax_record::{Target, Workload};
+
+use crate::format::Text;
+
+/// The heading of everything that was measured on one server with one workload.
+pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
+    let mut parts = vec![
+        server(target, text),
+        text.clean(&workload.name.replace('-', " ")),
+    ];
+    parts.extend(
+        workload
+            .protocol
+            .as_deref()
+            .map(|protocol| text.clean(protocol)),
+    );
+    parts.push(if target.private {
+        "private server on this machine".to_owned()
+    } else {
+        format!("running server {}", text.clean(&target.name))
+    });
+    parts.join(", ")
+}
+
+fn server(target: &Target, text: Text) -> String {
+    let name = match target.kind.as_str() {
+        "mariadb" => "MariaDB",
+        "mysql" => "MySQL",
+        "postgres" => "PostgreSQL",
+        "redis" => "Redis",
+        "valkey" => "Valkey",
+        "echo" => return "echo (no database, transport alone)".to_owned(),
+        other => &text.clean(other),
+    };
+    match version(&target.version) {
+        "" => name.to_owned(),
+        version => format!("{name} {}", text.clean(version)),
+    }
+}
+
+/// `10.11.19` of `10.11.19-MariaDB-0+deb12u1`; all of it when it does not begin with a number.
+fn version(stated: &str) -> &str {
+    let end = stated
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(stated.len());
+    if end == 0 { stated } else { &stated[..end] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(stated: &str, expected: &str) {
+        assert_eq!(version(stated), expected);
+    }
+
+    #[test]
+    fn keeps_the_number_of_a_version() {
+        check("10.11.19-MariaDB-0+deb12u1", "10.11.19");
+        check("15.18 (Debian 15.18-0+deb12u1)", "15.18");
+        check("7.0.15", "7.0.15");
+        check("unstable", "unstable");
+        check("", "");
+    }
+}

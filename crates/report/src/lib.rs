@@ -1,0 +1,10 @@
+//! Record to text for people: pure, so that the same record gives the same bytes.
+//!
+//! Reads no file, no clock and no terminal: the caller says how wide it is and what it can show.
+//! Strings of a record may come from a hostile server and are cleaned here. Called by the command
+//! line.
+
+mod client;
+mod format;
+mod heading;
+pub mod terminal;

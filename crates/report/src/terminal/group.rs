@@ -1,0 +1,162 @@
+//! What stands together in the report: one server, one workload, one client model.
+//!
+//! Sorts, and computes nothing.
+
+use looptax_record::{Client, Comparison, Look, Record, Target, Workload};
+
+use super::table::{Row, Table};
+use super::{Style, look, row};
+use crate::client;
+
+/// Everything measured with one client model on one server with one workload.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) target: &'a Target,
+    pub(super) workload: &'a Workload,
+    pub(super) client: Client,
+    /// By connections and placement.
+    pub(super) comparisons: Vec<&'a Comparison>,
+    /// By connections and placement.
+    pub(super) looks: Vec<&'a Look>,
+}
+
+/// The groups of a record, in the order in which they were first measured; those with one heading
+/// follow each other.
+pub(super) fn of(record: &Record) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for comparison in &record.comparisons {
+        let Comparison {
+            target,
+            workload,
+            client,
+            ..
+        } = comparison;
+        find(&mut groups, target, workload, *client)
+            .comparisons
+            .push(comparison);
+    }
+    for look in &record.looks {
+        let Look {
+            target,
+            workload,
+            client,
+            ..
+        } = look;
+        find(&mut groups, target, workload, *client)
+            .looks
+            .push(look);
+    }
+    for group in &mut groups {
+        group
+            .comparisons
+            .sort_by_key(|it| (it.connections, it.placement.asked));
+        group
+            .looks
+            .sort_by_key(|it| (it.connections, it.placement.asked));
+    }
+    groups
+}
+
+fn find<'g, 'a>(
+    groups: &'g mut Vec<Group<'a>>,
+    target: &'a Target,
+    workload: &'a Workload,
+    client: Client,
+) -> &'g mut Group<'a> {
+    let empty = Group {
+        target,
+        workload,
+        client,
+        comparisons: Vec::new(),
+        looks: Vec::new(),
+    };
+    let known = groups
+        .iter()
+        .position(|it| it.has_heading_of(&empty) && it.client == client);
+    let idx = known.unwrap_or_else(|| {
+        let last_alike = groups.iter().rposition(|it| it.has_heading_of(&empty));
+        let idx = last_alike.map_or(groups.len(), |last| last + 1);
+        groups.insert(idx, empty);
+        idx
+    });
+    &mut groups[idx]
+}
+
+impl Group<'_> {
+    /// Whether both stand under one heading.
+    pub(super) fn has_heading_of(&self, other: &Group) -> bool {
+        let key = |target: &Target| {
+            (
+                target.kind.clone(),
+                target.name.clone(),
+                target.version.clone(),
+            )
+        };
+        key(self.target) == key(other.target) && self.workload == other.workload
+    }
+
+    /// The line above the table.
+    pub(super) fn client_heading(&self) -> String {
+        client::heading(&self.target.kind, self.client)
+    }
+
+    /// The table of its rows.
+    pub(super) fn table(&self, style: Style) -> Table {
+        let text = style.text();
+        let arms = self.arm_names();
+        let pair = self.only_pair();
+        let mut rows: Vec<_> = Vec::new();
+        for comparison in &self.comparisons {
+            let key = (comparison.connections, comparison.placement.asked);
+            let found = row::of(comparison, &arms, pair.is_some(), text);
+            rows.extend(found.into_iter().map(|row| (key, row)));
+        }
+        for seen in &self.looks {
+            let key = (seen.connections, seen.placement.asked);
+            rows.push((key, look::row(seen, &arms, text)));
+        }
+        rows.sort_by_key(|(key, _)| *key);
+        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+        let tax_header = pair.map_or_else(
+            || "tax".to_owned(),
+            |(arm, baseline)| format!("tax ({} over {})", text.clean(arm), text.clean(baseline)),
+        );
+        let arms = arms.iter().map(|name| text.clean(name)).collect();
+        Table {
+            arms,
+            tax_header,
+            rows,
+        }
+    }
+
+    fn arm_names(&self) -> Vec<&str> {
+        let judged = self
+            .comparisons
+            .iter()
+            .flat_map(|it| &it.arms)
+            .map(|arm| arm.name.as_str());
+        let seen = self
+            .looks
+            .iter()
+            .flat_map(|it| &it.arms)
+            .map(|arm| arm.name.as_str());
+        let mut names = Vec::new();
+        for name in judged.chain(seen) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The arm and the baseline, if all verdicts of the group are about the same two.
+    fn only_pair(&self) -> Option<(&str, &str)> {
+        let taxes = self
+            .comparisons
+            .iter()
+            .flat_map(|comparison| &comparison.tax);
+        let mut pairs = taxes.map(|tax| (tax.arm.as_str(), tax.baseline.as_str()));
+        let first = pairs.next()?;
+        pairs.all(|pair| pair == first).then_some(first)
+    }
+}

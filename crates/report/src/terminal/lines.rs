@@ -1,0 +1,143 @@
+//! Lines of text, broken at words to the terminal's width, and the colours.
+//!
+//! Everything that comes in is clean already. Colour codes are added last, so that they never count
+//! as width.
+
+use super::Style;
+use crate::format::GLUE;
+
+/// What a piece of text means, for those who see colours; the words say it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Paint {
+    /// Nothing special.
+    Plain,
+    /// A heading.
+    Strong,
+    /// No loss.
+    Good,
+    /// A loss.
+    Loss,
+    /// No answer.
+    Unsure,
+}
+
+/// Lines in the making.
+#[derive(Debug)]
+pub(super) struct Lines {
+    pub(super) style: Style,
+    text: String,
+}
+
+impl Lines {
+    pub(super) fn new(style: Style) -> Self {
+        Self {
+            style,
+            text: String::new(),
+        }
+    }
+
+    /// One line as it is, however long: what must be copied in one piece.
+    pub(super) fn verbatim(&mut self, line: &str) {
+        self.text.push_str(&line.trim_end().replace(GLUE, " "));
+        self.text.push('\n');
+    }
+
+    /// An empty line.
+    pub(super) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A heading, broken to the width.
+    pub(super) fn heading(&mut self, indent: usize, line: &str) {
+        self.broken(indent, indent + 2, line, Paint::Strong);
+    }
+
+    /// A line that goes on below its own beginning.
+    pub(super) fn wrapped(&mut self, indent: usize, line: &str) {
+        self.broken(indent, indent, line, Paint::Plain);
+    }
+
+    /// A line that goes on two columns further right, so that items are told apart.
+    pub(super) fn item(&mut self, indent: usize, line: &str) {
+        self.broken(indent, indent + 2, line, Paint::Plain);
+    }
+
+    fn broken(&mut self, first: usize, rest: usize, line: &str, paint: Paint) {
+        let mut indent = first;
+        for piece in wrap(line, self.style.width - first, self.style.width - rest) {
+            let painted = self.paint(&piece, paint);
+            self.verbatim(&format!("{}{painted}", " ".repeat(indent)));
+            indent = rest;
+        }
+    }
+
+    /// The text in its colour, or as it is.
+    pub(super) fn paint(&self, text: &str, paint: Paint) -> String {
+        let code = match paint {
+            Paint::Plain => return text.to_owned(),
+            _ if !self.style.color => return text.to_owned(),
+            Paint::Strong => "1",
+            Paint::Good => "32",
+            Paint::Loss => "31",
+            Paint::Unsure => "33",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// All of it.
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// Breaks at spaces: the first piece to `first` columns, the others to `rest`. A word that is longer
+/// stays whole.
+pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
+    let mut pieces: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let limit = if pieces.len() == 1 { first } else { rest };
+        let piece = pieces
+            .last_mut()
+            .expect("it starts with one and only grows");
+        if piece.is_empty() {
+            piece.push_str(word);
+        } else if width(piece) + 1 + width(word) <= limit {
+            piece.push(' ');
+            piece.push_str(word);
+        } else {
+            pieces.push(word.to_owned());
+        }
+    }
+    pieces
+}
+
+/// Columns of a text. Characters of double width count as one: they shift a column, no more.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The text filled with spaces up to `columns`.
+pub(super) fn padded(text: &str, columns: usize) -> String {
+    format!("{text:columns$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, first: usize, rest: usize, expected: &[&str]) {
+        assert_eq!(wrap(text, first, rest), expected);
+    }
+
+    #[test]
+    fn breaks_at_spaces_and_nowhere_else() {
+        check("one two three", 7, 5, &["one two", "three"]);
+        check("one two three", 6, 9, &["one", "two three"]);
+        check("unbreakable", 3, 3, &["unbreakable"]);
+        check("a unbreakable b", 3, 3, &["a", "unbreakable", "b"]);
+        check("", 3, 3, &[""]);
+        check("a b\u{a0}c", 4, 4, &["a", "b\u{a0}c"]);
+        check("µ ± µ", 5, 5, &["µ ± µ"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! The row of a placement that was looked at and not judged.
+//!
+//! It shows ranges that were seen, never an interval and never a verdict.
+
+use looptax_record::{Look, LookArm};
+
+use super::table::{Row, Tail};
+use crate::format::{Text, rate, rate_range, times};
+
+/// From this ratio of the fastest to the slowest 100 ms on, the scheduler is named as the reason.
+/// Ordinary noise of a quiet machine stays well below.
+const MOVED_FROM: f64 = 1.5;
+
+/// The row, with a cell per arm of the table.
+pub(super) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
+    let cell = |name: &&str| {
+        look.arms
+            .iter()
+            .find(|arm| arm.name == *name)
+            .map_or_else(String::new, seen)
+    };
+    Row {
+        connections: look.connections.to_string(),
+        placement: look.placement.asked.name().to_owned(),
+        arms: arms.iter().map(cell).collect(),
+        tail: Tail::Open(why_not_judged(look, text)),
+    }
+}
+
+fn seen(arm: &LookArm) -> String {
+    rate_range(arm.rate_100ms_per_s.min, arm.rate_100ms_per_s.max)
+}
+
+fn why_not_judged(look: &Look, text: Text) -> String {
+    let reason = look
+        .reason
+        .as_deref()
+        .map_or_else(String::new, |reason| format!("; {}", text.clean(reason)));
+    let (seconds, asked) = (look.seconds, look.placement.asked);
+    format!(
+        "not judged in {seconds:.0} s: {}{reason} (--placement {asked})",
+        what_was_seen(look)
+    )
+}
+
+fn what_was_seen(look: &Look) -> String {
+    let ranges = || look.arms.iter().map(|arm| arm.rate_100ms_per_s);
+    if ranges().any(|range| range.min <= 0.0) {
+        return "at times nothing was answered for 100 ms".to_owned();
+    }
+    let moved = ranges()
+        .map(|range| range.max / range.min)
+        .fold(1.0, f64::max);
+    match look.arms.iter().find_map(|arm| levels(&arm.modes_per_s)) {
+        _ if moved < MOVED_FROM => "these are rates that were seen".to_owned(),
+        Some(levels) => {
+            format!(
+                "the scheduler moves the rate by {}, between {levels}",
+                times(moved)
+            )
+        }
+        None => format!("the scheduler moves the rate by {}", times(moved)),
+    }
+}
+
+/// "50.0K/s and 105K/s".
+fn levels(modes_per_s: &[f64]) -> Option<String> {
+    let (low, high) = (modes_per_s.first()?, modes_per_s.get(1..)?.last()?);
+    Some(format!("{} and {}", rate(*low), rate(*high)))
+}

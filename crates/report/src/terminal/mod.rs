@@ -1,0 +1,111 @@
+//! The report for a terminal, from the whole record down to the line.
+//!
+//! Order: per server and workload a heading, per client model a table, then the words about it; then
+//! what holds for the whole run. Called by the command line, which prints it.
+
+mod group;
+mod lines;
+mod look;
+mod placement;
+mod row;
+mod sentence;
+mod table;
+
+use looptax_record::Record;
+
+use crate::format::{Text, counted};
+use crate::heading;
+use group::Group;
+use lines::Lines;
+
+/// The least width that is laid out for; narrower terminals wrap by themselves.
+const LEAST_WIDTH: usize = 60;
+
+/// What the reader's terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns; below 60 the report is laid out for 60.
+    pub width: usize,
+    /// Whether to colour. Colour never carries a meaning of its own.
+    pub color: bool,
+    /// Whether it shows `µ` and `±`; otherwise everything is ASCII.
+    pub unicode: bool,
+}
+
+impl Style {
+    fn text(self) -> Text {
+        Text {
+            is_unicode: self.unicode,
+        }
+    }
+}
+
+/// The report of `looptax compare`: tables, a sentence per verdict, warnings and what may help.
+///
+/// `record_path` is where the record was saved, if it was. Ends with a line break.
+pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> String {
+    let style = Style {
+        width: style.width.max(LEAST_WIDTH),
+        ..style
+    };
+    let mut lines = Lines::new(style);
+    let groups = group::of(record);
+    for (idx, group) in groups.iter().enumerate() {
+        let is_new = idx == 0 || !groups[idx - 1].has_heading_of(group);
+        if is_new {
+            lines.heading(0, &heading::of(group.target, group.workload, style.text()));
+            lines.blank();
+        }
+        write_group(group, &mut lines);
+        lines.blank();
+    }
+    write_run(record, record_path, &mut lines);
+    lines.finish()
+}
+
+fn write_group(group: &Group, lines: &mut Lines) {
+    lines.heading(2, &group.client_heading());
+    table::write(&group.table(lines.style), lines);
+    if let Some(line) = placement::line(group) {
+        lines.wrapped(2, &line);
+    }
+    lines.blank();
+    for line in sentence::of(group, lines.style.text()) {
+        lines.item(2, &line);
+    }
+    for comparison in &group.comparisons {
+        for note in sentence::notes(comparison, lines.style.text()) {
+            lines.item(2, &note);
+        }
+    }
+}
+
+/// What holds for the whole run.
+fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
+    let text = lines.style.text();
+    let n_verdicts: usize = record
+        .comparisons
+        .iter()
+        .map(|comparison| comparison.tax.len())
+        .sum();
+    match n_verdicts {
+        0 => lines.wrapped(0, "no verdict in this run"),
+        1 => lines.wrapped(0, "1 verdict, with a chance of 5 % for a false alarm"),
+        _ => {
+            let verdicts = counted(n_verdicts as u64, "verdict");
+            lines.wrapped(
+                0,
+                &format!("{verdicts}, each with its own chance of 5 % for a false alarm"),
+            );
+        }
+    }
+    for problem in &record.problems {
+        lines.item(0, &format!("problem: {}", text.clean(problem)));
+    }
+    if record.interrupted {
+        lines.wrapped(0, "interrupted: only what was finished before is shown");
+    }
+    if let Some(path) = record_path {
+        lines.verbatim(&format!("record: {}", text.clean(path)));
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether the choice of cores moves the rate more than the choice of transport.
+//!
+//! Compares rates of the baseline arm between placements at one number of connections. They were not
+//! measured in one interleaved run, so the factor is named without an interval and only when large.
+
+use looptax_record::{Comparison, LookArm, Placement, Verdict};
+
+use super::group::Group;
+use crate::format::{counted, times};
+
+/// Below this factor separate runs may differ by drift alone.
+const WORTH_NAMING: f64 = 1.5;
+
+/// A rate of the baseline arm under one placement.
+struct Rate {
+    connections: u32,
+    placement: Placement,
+    per_s: f64,
+}
+
+/// The line, if placement matters more here.
+pub(super) fn line(group: &Group) -> Option<String> {
+    let rates = rates(group);
+    let mut best: Option<(f64, &Rate, &Rate)> = None;
+    for fast in &rates {
+        let slower = |slow: &&Rate| slow.connections == fast.connections && slow.per_s < fast.per_s;
+        for slow in rates.iter().filter(slower) {
+            let factor = fast.per_s / slow.per_s;
+            if best.as_ref().is_none_or(|(known, ..)| factor > *known) {
+                best = Some((factor, fast, slow));
+            }
+        }
+    }
+    let (factor, fast, slow) = best?;
+    let of_transport = transport_factor(group, fast.connections);
+    (factor >= WORTH_NAMING && factor > of_transport).then(|| {
+        let (fast_name, slow_name) = (fast.placement, slow.placement);
+        let connections = counted(u64::from(fast.connections), "connection");
+        let factor = times(factor);
+        format!("placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections}")
+    })
+}
+
+fn rates(group: &Group) -> Vec<Rate> {
+    let judged = group
+        .comparisons
+        .iter()
+        .filter(|it| is_usable(it))
+        .filter_map(|it| {
+            let baseline = &it.tax.first()?.baseline;
+            let arm = it.arms.iter().find(|arm| &arm.name == baseline)?;
+            let per_s = arm.throughput_per_s.known()?.value;
+            Some(Rate {
+                connections: it.connections,
+                placement: it.placement.asked,
+                per_s,
+            })
+        });
+    let mut taxes = group.comparisons.iter().flat_map(|it| &it.tax);
+    let baseline = taxes.next().map(|tax| tax.baseline.as_str());
+    let seen = group.looks.iter().filter_map(|it| {
+        let is_baseline = |arm: &&LookArm| Some(arm.name.as_str()) == baseline;
+        let arm = it.arms.iter().find(is_baseline).or(it.arms.first())?;
+        let per_s = arm.rate_100ms_per_s.median;
+        Some(Rate {
+            connections: it.connections,
+            placement: it.placement.asked,
+            per_s,
+        })
+    });
+    judged.chain(seen).filter(|rate| rate.per_s > 0.0).collect()
+}
+
+/// The largest factor between two arms at this number of connections, whichever is faster.
+fn transport_factor(group: &Group, connections: u32) -> f64 {
+    let usable = group
+        .comparisons
+        .iter()
+        .filter(|it| is_usable(it) && it.connections == connections);
+    let thetas = usable
+        .flat_map(|it| &it.tax)
+        .filter_map(|tax| tax.theta.known());
+    thetas
+        .map(|theta| theta.value.abs().exp())
+        .fold(1.0, f64::max)
+}
+
+fn is_usable(comparison: &Comparison) -> bool {
+    comparison
+        .tax
+        .iter()
+        .all(|tax| tax.verdict != Verdict::Invalid)
+}

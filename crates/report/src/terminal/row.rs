@@ -1,0 +1,122 @@
+//! The rows of a comparison: its arms' rates, and per verdict one tax.
+//!
+//! Words of the verdict live here; the sentence that explains it does not.
+
+use looptax_record::{Arm, Comparison, Direction, Figure, Tax, Verdict};
+
+use super::lines::Paint;
+use super::table::{Row, Tail};
+use crate::format::{Text, chosen_percent, rate};
+
+/// One row per verdict; one without, if it was broken off before there was any.
+pub(super) fn of(
+    comparison: &Comparison,
+    arms: &[&str],
+    is_pair_known: bool,
+    text: Text,
+) -> Vec<Row> {
+    let tails: Vec<Tail> = match comparison.tax.as_slice() {
+        [] => vec![Tail::Open(
+            "broken off before there was a verdict".to_owned(),
+        )],
+        taxes => taxes
+            .iter()
+            .map(|tax| tail(tax, comparison, is_pair_known, text))
+            .collect(),
+    };
+    let to_row = |(idx, tail)| match idx {
+        0 => Row {
+            connections: comparison.connections.to_string(),
+            placement: comparison.placement.asked.name().to_owned(),
+            arms: arms
+                .iter()
+                .map(|name| arm_cell(comparison, name, text))
+                .collect(),
+            tail,
+        },
+        // The second verdict on the same arms does not repeat them.
+        _ => Row {
+            connections: String::new(),
+            placement: String::new(),
+            arms: vec![String::new(); arms.len()],
+            tail,
+        },
+    };
+    tails.into_iter().enumerate().map(to_row).collect()
+}
+
+/// The verdict in words: "tcp is slower".
+pub(super) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
+    let arm = text.clean(&tax.arm);
+    match (tax.verdict, tax.direction) {
+        (Verdict::Difference, Some(Direction::OtherSlower)) => format!("{arm} is slower"),
+        (Verdict::Difference, Some(Direction::OtherFaster)) => format!("{arm} is faster"),
+        (Verdict::Difference, None) => "difference".to_owned(),
+        (Verdict::Negligible, _) => "real but negligible".to_owned(),
+        (Verdict::Equivalent, _) => {
+            let delta = chosen_percent(delta_pct);
+            format!(
+                "no difference worth naming (within {}{delta})",
+                text.plus_minus()
+            )
+        }
+        (Verdict::Inconclusive, _) => "inconclusive".to_owned(),
+        (Verdict::Invalid, _) => "invalid".to_owned(),
+    }
+}
+
+fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> Tail {
+    let verdict = verdict_words(tax, comparison.schedule.delta_pct, text);
+    // No figure of a measurement that cannot be used is printed as a result.
+    let is_usable = tax.verdict != Verdict::Invalid;
+    let shown = |cell: Option<String>| {
+        cell.filter(|_| is_usable)
+            .unwrap_or_else(|| "n/a".to_owned())
+    };
+    let pct = shown(tax.throughput_pct.known().map(|pct| text.percent(pct)));
+    let pair = || {
+        format!(
+            "{} over {}  {pct}",
+            text.clean(&tax.arm),
+            text.clean(&tax.baseline)
+        )
+    };
+    Tail::Judged {
+        tax: if is_pair_known { pct.clone() } else { pair() },
+        micros: shown(
+            tax.latency_us
+                .mean
+                .known()
+                .map(|us| text.signed_micros(us.value)),
+        ),
+        verdict,
+        paint: paint(tax),
+    }
+}
+
+fn paint(tax: &Tax) -> Paint {
+    match (tax.verdict, tax.direction) {
+        (Verdict::Difference, Some(Direction::OtherSlower)) | (Verdict::Invalid, _) => Paint::Loss,
+        (Verdict::Inconclusive, _) | (Verdict::Difference, None) => Paint::Unsure,
+        _ => Paint::Good,
+    }
+}
+
+fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> String {
+    comparison
+        .arms
+        .iter()
+        .find(|arm| arm.name == name)
+        .map_or_else(String::new, |arm| figures(arm, text))
+}
+
+fn figures(arm: &Arm, text: Text) -> String {
+    let known = |figure: &Figure| figure.known().map(|estimate| estimate.value);
+    let rate = known(&arm.throughput_per_s).map(rate);
+    let mean = known(&arm.latency_us.mean).map(|us| text.micros(us));
+    match (rate, mean) {
+        (Some(rate), Some(mean)) => format!("{rate} {mean}"),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => "n/a".to_owned(),
+    }
+}

@@ -1,0 +1,232 @@
+//! The verdicts in sentences, and the notes beside them: what was held, why, what would help.
+//!
+//! Each sentence can stand alone: it names connections, cores and the way the client waits.
+
+use looptax_record::{Comparison, Direction, Placement, Reason, Tax, Verdict};
+
+use super::group::Group;
+use super::row::verdict_words;
+use crate::client;
+use crate::format::{Text, chosen_percent, counted, rate};
+
+/// One sentence per verdict of the group.
+pub(super) fn of(group: &Group, text: Text) -> Vec<String> {
+    let per_comparison = group.comparisons.iter().flat_map(|comparison| {
+        comparison
+            .tax
+            .iter()
+            .map(|tax| sentence(comparison, tax, text))
+    });
+    per_comparison.collect()
+}
+
+/// Warnings, stalls and counts of one comparison.
+pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
+    let place = format!(
+        "{}, {}",
+        counted(u64::from(comparison.connections), "connection"),
+        comparison.placement.asked
+    );
+    let counts = comparison.arms.iter().filter_map(|arm| {
+        let calls = arm.syscalls_per_query?;
+        let switches = arm.context_switches_per_query.known();
+        let switches = switches.map_or_else(String::new, |switches| {
+            format!(", {} context switches", text.per_request(switches))
+        });
+        let name = text.clean(&arm.name);
+        Some(format!(
+            "{place}, {name}: per request {:.2} send, {:.2} receive, {:.2} wait calls counted{switches}",
+            calls.send, calls.receive, calls.wait
+        ))
+    });
+    let stalls = comparison.arms.iter().filter_map(|arm| {
+        let stalls = || {
+            comparison
+                .stalls
+                .iter()
+                .filter(|stall| stall.arm == arm.name)
+        };
+        let longest = stalls().map(|stall| stall.drain_ms).reduce(f64::max)?;
+        let n = counted(stalls().count() as u64, "stall");
+        Some(format!(
+            "{place}, {}: {n}, the longest {longest:.1} ms",
+            text.clean(&arm.name)
+        ))
+    });
+    let findings = comparison.tax.iter().flat_map(|tax| findings(tax, text));
+    let findings = findings.map(|finding| format!("{place}: {finding}"));
+    let warnings = comparison.warnings.iter();
+    let warnings = warnings.map(|warning| format!("warning: {place}: {}", text.clean(warning)));
+    counts
+        .chain(stalls)
+        .chain(findings)
+        .chain(warnings)
+        .collect()
+}
+
+/// What the data say about themselves and a reader should know.
+fn findings(tax: &Tax, text: Text) -> Vec<String> {
+    let found = &tax.diagnostics;
+    let modes = found.modes.iter().map(|mode| {
+        let (arm, low, high) = (
+            text.clean(&mode.arm),
+            rate(mode.low_per_s),
+            rate(mode.high_per_s),
+        );
+        format!("the rate of {arm} jumps between {low} and {high}")
+    });
+    let totals = tax
+        .total_throughput_pct
+        .known()
+        .filter(|_| found.totals_disagree == Some(true));
+    let totals = totals.map(|pct| {
+        let (arm, pct) = (text.clean(&tax.arm), text.percent(pct));
+        format!("with all stalls counted the tax of {arm} is another: {pct}")
+    });
+    modes.chain(totals).collect()
+}
+
+fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
+    let (arm, baseline) = (text.clean(&tax.arm), text.clean(&tax.baseline));
+    let delta = chosen_percent(comparison.schedule.delta_pct);
+    let plus_minus = text.plus_minus();
+    let figures = figures(tax, text);
+    let held = held(comparison);
+    let found = match (tax.verdict, tax.direction) {
+        (Verdict::Difference, Some(Direction::OtherFaster)) => {
+            format!("{arm} serves more than {baseline}: a tax of {figures}")
+        }
+        (Verdict::Difference, _) => format!("against {baseline}, {arm} costs {figures}"),
+        (Verdict::Negligible, _) => {
+            format!("{arm} differs from {baseline} by less than anybody would notice: {figures}")
+        }
+        (Verdict::Equivalent, _) => {
+            format!("{arm} and {baseline} serve alike, within {plus_minus}{delta}: {figures}")
+        }
+        (Verdict::Inconclusive, _) => {
+            format!(
+                "no answer for {arm} against {baseline}: {}",
+                why_open(comparison, tax, text)
+            )
+        }
+        (Verdict::Invalid, _) => {
+            format!(
+                "{arm} against {baseline} cannot be used: {}",
+                why_invalid(tax, text)
+            )
+        }
+    };
+    format!("{held}: {found}")
+}
+
+/// "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".
+fn figures(tax: &Tax, text: Text) -> String {
+    let pct = tax
+        .throughput_pct
+        .known()
+        .map(|pct| format!("{} of throughput", text.percent(pct)));
+    let us = tax.latency_us.mean.known();
+    let us = us.map(|us| format!("{} per request", text.signed_micros_interval(us)));
+    let cpu = tax.cpu_us.both.known();
+    let cpu = cpu.map(|us| format!("{} CPU time per request", text.signed_micros_interval(us)));
+    let parts: Vec<String> = [pct, us, cpu].into_iter().flatten().collect();
+    if parts.is_empty() {
+        "n/a".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// What was held fixed while the transport changed.
+fn held(comparison: &Comparison) -> String {
+    let cores = match comparison.placement.asked {
+        Placement::Same => "with both ends on one core (pinned)",
+        Placement::Split => "with the two ends on different cores (pinned)",
+        Placement::Free => "with the cores left to the scheduler",
+        Placement::ClientPinned => "with only the client pinned",
+    };
+    let connections = counted(u64::from(comparison.connections), "connection");
+    let waits = client::clause(&comparison.target.kind, comparison.client);
+    format!("at {connections}, {cores}, {waits}")
+}
+
+fn why_open(comparison: &Comparison, tax: &Tax, text: Text) -> String {
+    let without = |verdict: &Verdict| {
+        let tax = Tax {
+            verdict: *verdict,
+            ..tax.clone()
+        };
+        verdict_words(&tax, comparison.schedule.delta_pct, text)
+    };
+    match &tax.reason {
+        Reason::TooWide {
+            half_width_pct,
+            lo_pct,
+            hi_pct,
+            n_epochs_needed,
+        } => format!(
+            "the interval reaches {half_width_pct:.1} points to each side, a tax of {lo_pct:.1} to \
+             {hi_pct:.1} % cannot be excluded; {}",
+            more_time(comparison, *n_epochs_needed)
+        ),
+        Reason::TooFewEpochs { have, need } => {
+            format!(
+                "{} of at least {need}; {}",
+                counted(*have, "epoch"),
+                more_time(comparison, *need)
+            )
+        }
+        Reason::NoisyEpochs {
+            n_noisy,
+            n_epochs,
+            verdict,
+            verdict_without,
+        } => format!(
+            "{n_noisy} of {n_epochs} epochs were disturbed by other work on this machine; with them it \
+             would be \"{}\", without them \"{}\". A quieter machine would help",
+            without(verdict),
+            without(verdict_without)
+        ),
+        Reason::Trend {
+            verdict,
+            verdict_without,
+            ..
+        } => format!(
+            "the effect drifted during the run; with its first quarter it would be \"{}\", without it \
+             \"{}\". A longer run (--precise) would help",
+            without(verdict),
+            without(verdict_without)
+        ),
+        Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => {
+            "the record gives no reason".to_owned()
+        }
+    }
+}
+
+/// What it would take, in time, and what else may help.
+fn more_time(comparison: &Comparison, n_epochs: u64) -> String {
+    let schedule = &comparison.schedule;
+    let slices = 8.0 * f64::from(schedule.octets_per_epoch);
+    let seconds = n_epochs as f64 * slices * (schedule.slice_ms + schedule.guard_ms) / 1e3;
+    let time = match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds => format!("{:.0} minutes", seconds / 60.0),
+    };
+    let epochs = counted(n_epochs, "epoch");
+    let same = match comparison.placement.asked {
+        Placement::Same => "",
+        _ if !comparison.target.private => "",
+        _ => ", and so would --placement same",
+    };
+    format!("about {epochs} ({time}) would help (--fixed){same}")
+}
+
+fn why_invalid(tax: &Tax, text: Text) -> String {
+    match &tax.reason {
+        Reason::Invalid { reasons } if !reasons.is_empty() => {
+            let reasons: Vec<String> = reasons.iter().map(|reason| text.clean(reason)).collect();
+            reasons.join("; ")
+        }
+        _ => "the record gives no reason".to_owned(),
+    }
+}

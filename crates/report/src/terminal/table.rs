@@ -1,0 +1,208 @@
+//! The table of a group: columns where they fit, one block per row where they do not.
+//!
+//! Gets finished cells and measures nothing but their width.
+
+use super::lines::{Lines, Paint, padded, width, wrap};
+use crate::format::counted;
+
+/// Cells of a group, and what stands above them.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) arms: Vec<String>,
+    pub(super) tax_header: String,
+    pub(super) rows: Vec<Row>,
+}
+
+/// One row.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Empty: the row belongs to the one above.
+    pub(super) connections: String,
+    pub(super) placement: String,
+    /// One cell per arm of the table.
+    pub(super) arms: Vec<String>,
+    pub(super) tail: Tail,
+}
+
+/// What stands to the right of the arms.
+#[derive(Debug)]
+pub(super) enum Tail {
+    /// A verdict.
+    Judged {
+        tax: String,
+        micros: String,
+        verdict: String,
+        paint: Paint,
+    },
+    /// Words over all columns.
+    Open(String),
+}
+
+const INDENT: usize = 2;
+const GAP: usize = 2;
+/// Between arms and tax, where cells hold spaces themselves.
+const WIDE_GAP: usize = 3;
+/// The least room that words over all columns need to be readable in a column.
+const LEAST_OPEN: usize = 30;
+/// The least room that a verdict needs; a longer one is broken into lines.
+const LEAST_VERDICT: usize = 20;
+
+/// Writes the table in the layout that fits.
+pub(super) fn write(table: &Table, lines: &mut Lines) {
+    let columns = Columns::of(table);
+    if columns.width(table) <= lines.style.width {
+        columns.write(table, lines);
+    } else {
+        write_stacked(table, lines);
+    }
+}
+
+/// Widths of the columns, gaps included.
+struct Columns {
+    connections: usize,
+    placement: usize,
+    arms: Vec<usize>,
+    tax: usize,
+    micros: usize,
+}
+
+impl Columns {
+    fn of(table: &Table) -> Self {
+        let rows = || table.rows.iter();
+        let widest = |cells: &mut dyn Iterator<Item = &str>| cells.map(width).max().unwrap_or(0);
+        let arm = |(idx, name): (usize, &String)| {
+            widest(&mut rows().map(|row| row.arms[idx].as_str())).max(width(name)) + WIDE_GAP
+        };
+        let judged = || {
+            rows().filter_map(|row| match &row.tail {
+                Tail::Judged { tax, micros, .. } => Some((tax.as_str(), micros.as_str())),
+                Tail::Open(_) => None,
+            })
+        };
+        let micros = match widest(&mut judged().map(|(_, micros)| micros)) {
+            0 => 0,
+            found => found + WIDE_GAP,
+        };
+        let header = width(&table.tax_header) + GAP;
+        let tax = widest(&mut judged().map(|(tax, _)| tax)) + WIDE_GAP;
+        Self {
+            connections: widest(&mut rows().map(|row| row.connections.as_str()))
+                .max(width("connections"))
+                + GAP,
+            placement: widest(&mut rows().map(|row| row.placement.as_str()))
+                .max(width("placement"))
+                + GAP,
+            arms: table.arms.iter().enumerate().map(arm).collect(),
+            tax: tax.max(header.saturating_sub(micros)),
+            micros,
+        }
+    }
+
+    /// Columns before the tax.
+    fn tail_start(&self) -> usize {
+        INDENT + self.connections + self.placement + self.arms.iter().sum::<usize>()
+    }
+
+    fn width(&self, table: &Table) -> usize {
+        let tail = |row: &Row| match &row.tail {
+            Tail::Judged { verdict, .. } => {
+                self.tax + self.micros + width(verdict).min(LEAST_VERDICT)
+            }
+            Tail::Open(_) => LEAST_OPEN,
+        };
+        self.tail_start() + table.rows.iter().map(tail).max().unwrap_or(0)
+    }
+
+    fn write(&self, table: &Table, lines: &mut Lines) {
+        let header = self.head("connections", "placement", &table.arms);
+        let tax = padded(&table.tax_header, self.tax + self.micros);
+        let has_verdict = table
+            .rows
+            .iter()
+            .any(|row| matches!(row.tail, Tail::Judged { .. }));
+        lines.verbatim(&if has_verdict {
+            format!("{header}{tax}verdict")
+        } else {
+            header
+        });
+        for row in &table.rows {
+            let head = self.head(&row.connections, &row.placement, &row.arms);
+            match &row.tail {
+                Tail::Judged {
+                    tax,
+                    micros,
+                    verdict,
+                    paint,
+                } => {
+                    let (tax, micros) = (padded(tax, self.tax), padded(micros, self.micros));
+                    write_broken(format!("{head}{tax}{micros}"), verdict, *paint, lines);
+                }
+                Tail::Open(words) => write_broken(head, words, Paint::Plain, lines),
+            }
+        }
+    }
+
+    fn head(&self, connections: &str, placement: &str, arms: &[String]) -> String {
+        let cells = arms
+            .iter()
+            .zip(&self.arms)
+            .map(|(cell, &columns)| padded(cell, columns));
+        let connections = padded(connections, self.connections);
+        let placement = padded(placement, self.placement);
+        let arms: String = cells.collect();
+        format!("{}{connections}{placement}{arms}", " ".repeat(INDENT))
+    }
+}
+
+/// The last cell of a row, broken to what is left of the width.
+fn write_broken(mut head: String, words: &str, paint: Paint, lines: &mut Lines) {
+    let start = width(&head);
+    let room = lines.style.width - start;
+    for piece in wrap(words, room, room) {
+        let piece = lines.paint(&piece, paint);
+        lines.verbatim(&format!("{head}{piece}"));
+        head = " ".repeat(start);
+    }
+}
+
+/// A block per row, for narrow terminals.
+fn write_stacked(table: &Table, lines: &mut Lines) {
+    let label = table
+        .arms
+        .iter()
+        .map(|name| width(name))
+        .max()
+        .unwrap_or(0)
+        .max(width("tax"))
+        + GAP;
+    for row in &table.rows {
+        if !row.connections.is_empty() {
+            let n: u64 = row.connections.parse().expect("it was made from a number");
+            lines.wrapped(
+                2,
+                &format!("{}, {}", counted(n, "connection"), row.placement),
+            );
+        }
+        for (name, cell) in table
+            .arms
+            .iter()
+            .zip(&row.arms)
+            .filter(|(_, cell)| !cell.is_empty())
+        {
+            lines.wrapped(4, &format!("{}{cell}", padded(name, label)));
+        }
+        match &row.tail {
+            Tail::Judged {
+                tax,
+                micros,
+                verdict,
+                paint,
+            } => {
+                lines.wrapped(4, &format!("{}{tax}  {micros}", padded("tax", label)));
+                let verdict = lines.paint(verdict, *paint);
+                lines.verbatim(&format!("    {verdict}"));
+            }
+            Tail::Open(words) => lines.wrapped(4, words),
+        }
+    }
+}

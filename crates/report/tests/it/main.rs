@@ -1,0 +1,9 @@
+//! The report as a person reads it.
+//!
+//! The look of the whole is held by snapshots; single rules by tests of their own.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod made_up;
+mod rules;
+mod whole;

@@ -1,0 +1,369 @@
+//! Single rules of the report, each on a record made for it.
+//!
+//! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
+
+use looptax_record::{
+    Client, Comparison, Direction, Figure, Placement, RateModes, Reason, Record, Syscalls, Verdict,
+};
+use looptax_report::terminal::{Style, compare};
+
+use crate::made_up::{arm, comparison, look, record, target, tax};
+
+const WIDE: Style = Style {
+    width: 1_000,
+    color: false,
+    unicode: true,
+};
+
+fn one() -> Comparison {
+    comparison(1, Placement::Same, [94_900.0, 79_800.0])
+}
+
+/// A comparison whose verdict is this one.
+fn judged(verdict: Verdict, reason: Reason) -> Comparison {
+    let mut comparison = one();
+    comparison.tax[0].verdict = verdict;
+    comparison.tax[0].direction = match verdict {
+        Verdict::Difference | Verdict::Negligible => Some(Direction::OtherSlower),
+        _ => None,
+    };
+    comparison.tax[0].reason = reason;
+    comparison
+}
+
+fn text_of(comparisons: Vec<Comparison>) -> String {
+    compare(&record(comparisons, Vec::new()), None, WIDE)
+}
+
+#[track_caller]
+fn check(comparison: Comparison, expected: &[&str]) {
+    let text = text_of(vec![comparison]);
+    for words in expected {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+}
+
+#[test]
+fn every_verdict_has_its_words() {
+    check(
+        one(),
+        &[
+            "tcp is slower",
+            "against unix, tcp costs 15.9 % [15.4, 16.4] of throughput",
+        ],
+    );
+    check(
+        comparison(4, Placement::Split, [30_000.0, 36_000.0]),
+        &[
+            "tcp is faster",
+            "tcp serves more than unix: a tax of -20.0 % [-20.5, -19.5] of throughput",
+        ],
+    );
+    check(
+        judged(Verdict::Negligible, Reason::ExcludesZero),
+        &["real but negligible", "by less than anybody would notice"],
+    );
+    check(
+        judged(Verdict::Equivalent, Reason::InsideDelta),
+        &[
+            "no difference worth naming (within ±1 %)",
+            "serve alike, within ±1 %",
+        ],
+    );
+}
+
+#[test]
+fn an_open_verdict_says_what_would_help() {
+    let wide = Reason::TooWide {
+        half_width_pct: 3.0,
+        lo_pct: -2.0,
+        hi_pct: 4.0,
+        n_epochs_needed: 90,
+    };
+    // 90 epochs of 8 slices of 60 ms each.
+    let help =
+        "a tax of -2.0 to 4.0 % cannot be excluded; about 90 epochs (43 s) would help (--fixed)";
+    check(
+        judged(Verdict::Inconclusive, wide.clone()),
+        &["inconclusive", help],
+    );
+    let mut free = judged(Verdict::Inconclusive, wide);
+    free.placement.asked = Placement::Free;
+    check(
+        free,
+        &[
+            "with the cores left to the scheduler",
+            "and so would --placement same",
+        ],
+    );
+    let few = Reason::TooFewEpochs { have: 1, need: 9 };
+    check(
+        judged(Verdict::Inconclusive, few),
+        &["1 epoch of at least 9"],
+    );
+    let noisy = Reason::NoisyEpochs {
+        n_noisy: 3,
+        n_epochs: 10,
+        verdict: Verdict::Negligible,
+        verdict_without: Verdict::Inconclusive,
+    };
+    check(
+        judged(Verdict::Inconclusive, noisy),
+        &[
+            "3 of 10 epochs",
+            "\"real but negligible\", without them \"inconclusive\"",
+        ],
+    );
+}
+
+#[test]
+fn an_invalid_measurement_shows_no_tax() {
+    let reasons = vec!["two servers".to_owned(), "3 errors".to_owned()];
+    let comparison = judged(Verdict::Invalid, Reason::Invalid { reasons });
+    check(
+        comparison.clone(),
+        &[
+            "invalid",
+            "tcp against unix cannot be used: two servers; 3 errors",
+        ],
+    );
+    let text = text_of(vec![comparison]);
+    assert!(!text.contains("15.9 %") && !text.contains("+2.0"), "{text}");
+}
+
+#[test]
+fn a_verdict_names_who_waits_like_that_for_this_server() {
+    let mut redis = one();
+    redis.target = target("redis", "7.0.15");
+    redis.client = Client::Block;
+    redis.placement.asked = Placement::ClientPinned;
+    let expected = [
+        "Redis 7.0.15, ",
+        "client block (waits as hiredis)",
+        "with only the client pinned",
+    ];
+    check(redis, &expected);
+    let mut echo = one();
+    echo.target = target("echo", "");
+    check(
+        echo,
+        &[
+            "echo (no database, transport alone), ",
+            "tries to receive, polls, receives",
+        ],
+    );
+}
+
+#[test]
+fn a_running_server_is_called_by_its_name() {
+    let mut running = one();
+    running.target.private = false;
+    running.target.name = "mysql://root@db".to_owned();
+    check(running, &["running server mysql://root@db"]);
+}
+
+#[test]
+fn several_arms_have_a_tax_each_and_name_both_sides() {
+    let mut three = one();
+    three.arms.push(arm("tls", 60_000.0, 16.7));
+    three.tax.push(tax("tls", 36.8, 6.1));
+    let text = text_of(vec![three]);
+    assert!(
+        text.contains("tcp over unix  15.9 % [15.4, 16.4]"),
+        "{text}"
+    );
+    assert!(
+        text.contains("tls over unix  36.8 % [36.3, 37.3]"),
+        "{text}"
+    );
+    assert_eq!(text.matches("94.9K/s").count(), 1, "{text}");
+    assert!(
+        text.contains("2 verdicts, each with its own chance of 5 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn counts_modes_and_totals_stand_beside_the_verdict() {
+    let mut it = one();
+    it.arms[0].syscalls_per_query = Some(Syscalls {
+        send: 1.0,
+        receive: 1.9,
+        wait: 0.9,
+    });
+    let found = &mut it.tax[0].diagnostics;
+    found.modes.push(RateModes {
+        arm: "unix".to_owned(),
+        low_per_s: 5e4,
+        high_per_s: 1.05e5,
+    });
+    found.totals_disagree = Some(true);
+    check(
+        it,
+        &[
+            "unix: per request 1.00 send, 1.90 receive, 0.90 wait calls counted, 1.00 [0.98, 1.02]",
+            "the rate of unix jumps between 50.0K/s and 105K/s",
+            "with all stalls counted the tax of tcp is another: 15.9 % [13.9, 17.9]",
+        ],
+    );
+}
+
+#[test]
+fn what_was_not_measured_is_not_shown() {
+    let mut it = one();
+    it.tax[0].latency_us.mean = Figure::missing("broken off");
+    it.tax[0].cpu_us.both = Figure::missing("not readable");
+    it.arms[1].throughput_per_s = Figure::missing("nothing answered");
+    it.arms[1].latency_us.mean = Figure::missing("nothing answered");
+    let text = text_of(vec![it.clone()]);
+    assert!(text.contains("n/a") && !text.contains("CPU time"), "{text}");
+    it.tax.clear();
+    check(
+        it,
+        &[
+            "broken off before there was a verdict",
+            "no verdict in this run",
+        ],
+    );
+}
+
+#[track_caller]
+fn check_look(ranges: [(f64, f64); 2], expected: &str) {
+    let text = compare(&record(Vec::new(), vec![look(16, ranges)]), None, WIDE);
+    assert!(text.contains(expected), "{text}");
+    assert!(!text.contains('['), "a look has no interval:\n{text}");
+}
+
+#[test]
+fn a_look_shows_what_was_seen_and_no_verdict() {
+    let moved = "not judged in 10 s: the scheduler moves the rate by 2.1 times (--placement free)";
+    check_look([(50e3, 105e3), (57e3, 106e3)], moved);
+    check_look(
+        [(100e3, 105e3), (90e3, 100e3)],
+        "these are rates that were seen",
+    );
+    check_look(
+        [(0.0, 105e3), (90e3, 100e3)],
+        "at times nothing was answered",
+    );
+}
+
+#[track_caller]
+fn check_placement(split_per_s: f64, says_so: bool) {
+    let same = comparison(16, Placement::Same, [150_000.0, 128_000.0]);
+    let split = comparison(16, Placement::Split, [split_per_s, split_per_s * 0.9]);
+    // Another number of connections is another question.
+    let one = comparison(1, Placement::Split, [10_000.0, 9_000.0]);
+    let text = text_of(vec![same, split, one]);
+    assert_eq!(
+        text.contains("placement matters more than transport here"),
+        says_so,
+        "{text}"
+    );
+}
+
+#[test]
+fn placement_is_named_when_it_matters_more() {
+    check_placement(36_000.0, true);
+    check_placement(140_000.0, false);
+}
+
+#[test]
+fn a_hostile_server_cannot_steer_the_terminal() {
+    let evil = "\u{1b}[2J\u{202e}\r\n\u{9b}1m";
+    let mut it = one();
+    it.target.version = evil.to_owned();
+    it.target.private = false;
+    for field in [
+        &mut it.target.name,
+        &mut it.workload.name,
+        &mut it.arms[1].name,
+        &mut it.tax[0].arm,
+    ] {
+        field.push_str(evil);
+    }
+    it.workload.protocol = Some(evil.to_owned());
+    it.warnings.push(evil.to_owned());
+    let mut bad = judged(
+        Verdict::Invalid,
+        Reason::Invalid {
+            reasons: vec![evil.to_owned()],
+        },
+    );
+    bad.target.kind = evil.to_owned();
+    let mut seen = look(1, [(1.0, 2.0), (1.0, 2.0)]);
+    seen.reason = Some(evil.to_owned());
+    let mut all: Record = record(vec![it, bad], vec![seen]);
+    all.problems.push(evil.to_owned());
+    for width in [60, 1_000] {
+        let text = compare(&all, Some(evil), Style { width, ..WIDE });
+        let is_bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!text.contains(is_bad), "{text:?}");
+        assert!(text.contains(r"\u{1b}[2J\u{202e}"), "{text}");
+    }
+}
+
+#[test]
+fn colour_adds_codes_and_nothing_else() {
+    let record = record(vec![one()], vec![look(1, [(1e3, 2e3), (1e3, 2e3)])]);
+    for width in [60, 80, 130] {
+        let plain = compare(&record, None, Style { width, ..WIDE });
+        let colored = compare(
+            &record,
+            None,
+            Style {
+                width,
+                color: true,
+                ..WIDE
+            },
+        );
+        assert!(
+            colored.contains("\u{1b}[31mtcp is slower\u{1b}[0m"),
+            "{colored}"
+        );
+        let codes = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[31m"];
+        let stripped = codes
+            .iter()
+            .fold(colored, |text, code| text.replace(code, ""));
+        assert_eq!(stripped, plain);
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let both = vec![one(), judged(Verdict::Equivalent, Reason::InsideDelta)];
+    let record = record(both, vec![look(16, [(50e3, 105e3), (57e3, 106e3)])]);
+    for width in 60..140 {
+        let text = compare(&record, None, Style { width, ..WIDE });
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(width), "{width}:\n{text}");
+    }
+}
+
+#[test]
+fn ascii_is_enough_when_nothing_else_is_shown() {
+    let equivalent = judged(Verdict::Equivalent, Reason::InsideDelta);
+    let record = record(vec![one(), equivalent], Vec::new());
+    let text = compare(
+        &record,
+        Some("Größe.json"),
+        Style {
+            unicode: false,
+            ..WIDE
+        },
+    );
+    assert!(text.is_ascii(), "{text}");
+    assert!(text.contains("(within +/-1 %)"), "{text}");
+}
+
+#[test]
+fn comparisons_of_one_server_stand_together() {
+    let mut redis = one();
+    redis.target = target("redis", "7.0.15");
+    let mut block = one();
+    block.client = Client::Block;
+    let text = text_of(vec![one(), redis, block]);
+    assert_eq!(text.matches("MariaDB 10.11.19").count(), 1, "{text}");
+    let place = |words: &str| text.find(words).unwrap();
+    assert!(place("client poll") < place("client block") && place("client block") < place("Redis"));
+}

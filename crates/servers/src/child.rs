@@ -1,0 +1,79 @@
+//! A started child: ended with all that it started, whichever way its owner goes.
+//!
+//! `server` holds one while it prepares and launches, and ends its server here.
+
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+use crate::ServerError;
+use crate::process::{self, Process, StopSignal};
+use crate::scratch::Scratch;
+use crate::spawn::{Program, spawn};
+
+/// How long a server may take to end when we are in a hurry.
+pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
+
+/// A child that is ended when dropped, until somebody else takes the duty over.
+pub(crate) struct ChildGuard<'a> {
+    parts: Option<(Child, Process)>,
+    scratch: &'a Scratch,
+}
+
+impl<'a> ChildGuard<'a> {
+    /// Starts the program.
+    pub(crate) fn spawn(
+        program: &Program,
+        stop: StopSignal,
+        scratch: &'a Scratch,
+    ) -> Result<Self, ServerError> {
+        let (child, process) = spawn(program, stop, scratch)?;
+        Ok(Self {
+            parts: Some((child, process)),
+            scratch,
+        })
+    }
+
+    /// The status, when the child has ended.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.parts
+            .as_mut()
+            .and_then(|(child, _)| child.try_wait().ok().flatten())
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.parts.as_ref().map_or(0, |(_, process)| process.pid)
+    }
+
+    /// Hands the child over, with the duty to end it.
+    pub(crate) fn keep(mut self) -> (Child, Process) {
+        self.parts
+            .take()
+            .expect("the parts are taken only here and in drop")
+    }
+}
+
+impl Drop for ChildGuard<'_> {
+    fn drop(&mut self) {
+        if let Some((mut child, process)) = self.parts.take() {
+            end_child(&mut child, process, self.scratch, DROP_GRACE);
+        }
+    }
+}
+
+/// Ends a child with all that it started, and collects its status; whether it is gone.
+pub(crate) fn end_child(
+    child: &mut Child,
+    process: Process,
+    scratch: &Scratch,
+    grace: Duration,
+) -> bool {
+    if !matches!(child.try_wait(), Ok(Some(_))) {
+        process::end(&[process], grace);
+    }
+    let is_gone = matches!(child.try_wait(), Ok(Some(_)));
+    if is_gone {
+        scratch.forget(process.pid);
+    }
+    is_gone
+}

@@ -1,0 +1,28 @@
+//! Time limits for waiting on a server: the only clock in this room, never a measurement.
+//!
+//! `ready` and `process` wait by it.
+
+use std::time::{Duration, Instant};
+
+/// A moment after which waiting is pointless.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    /// The moment `limit` from now.
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+    pub(crate) fn after(limit: Duration) -> Self {
+        Self(Instant::now() + limit)
+    }
+
+    /// What is left of it; zero when it has passed.
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+    pub(crate) fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether it has passed.
+    pub(crate) fn has_passed(self) -> bool {
+        self.left().is_zero()
+    }
+}

@@ -1,0 +1,40 @@
+//! The echo server: looptax itself, under its hidden subcommand. No files, no account, no settings.
+
+use std::net::SocketAddr;
+
+use super::{Launch, Site};
+use crate::ServerError;
+use crate::spawn::Program;
+
+/// Nothing has to be prepared.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "every family has the same two members"
+)]
+pub(super) fn prepare(_site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+    Ok(Vec::new())
+}
+
+/// Here the binary is looptax.
+pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+    let socket = site.scratch.socket_path("s.sock")?;
+    let words = [
+        "internal",
+        "echo-server",
+        "--socket",
+        &socket.display().to_string(),
+        "--tcp",
+        &tcp.to_string(),
+    ];
+    let args = words.map(str::to_owned).to_vec();
+    let program = Program {
+        path: site.binary.clone(),
+        args,
+        input: String::new(),
+    };
+    Ok(Launch {
+        program,
+        socket,
+        settings: Vec::new(),
+    })
+}

@@ -1,0 +1,133 @@
+//! What differs between the kinds of server: how the data folder is prepared and with which settings
+//! the server is launched. One file per family, with the same two members.
+//!
+//! Nothing is started here; `server` runs what these files name.
+
+mod echo;
+mod mysql;
+mod postgres;
+mod redis;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use looptax_wire::Login;
+
+use crate::process::StopSignal;
+use crate::ready::Probe;
+use crate::scratch::Scratch;
+use crate::spawn::Program;
+use crate::{Kind, ServerError};
+
+/// What is known before a server is launched.
+pub(crate) struct Site<'a> {
+    /// What to start.
+    pub(crate) kind: Kind,
+    /// Its program.
+    pub(crate) binary: PathBuf,
+    /// Where.
+    pub(crate) scratch: &'a Scratch,
+    /// The account that clients will use.
+    pub(crate) login: Login,
+    /// Connections that it must take, ours for control included.
+    pub(crate) n_connections: u32,
+    /// Rows that it will hold.
+    pub(crate) n_rows: u32,
+}
+
+impl Site<'_> {
+    /// Memory for `bytes_per_row`, at least 128 MiB, in MiB.
+    fn cache_mib(&self, bytes_per_row: u64) -> u64 {
+        (u64::from(self.n_rows) * bytes_per_row)
+            .div_ceil(1 << 20)
+            .max(128)
+    }
+
+    fn path_text(&self, name: &str) -> String {
+        self.scratch.path(name).display().to_string()
+    }
+}
+
+/// A server ready to be started.
+pub(crate) struct Launch {
+    /// What to run.
+    pub(crate) program: Program,
+    /// The socket that it will listen on.
+    pub(crate) socket: PathBuf,
+    /// What it was told, for the record.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// Writes configuration and secrets; returns the programs to run, in order, before the server.
+pub(crate) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+    match site.kind {
+        Kind::Mariadb | Kind::Mysql => mysql::prepare(site),
+        Kind::Postgres => postgres::prepare(site),
+        Kind::Redis | Kind::Valkey => redis::prepare(site),
+        Kind::Echo => echo::prepare(site),
+    }
+}
+
+/// What to start for this port.
+pub(crate) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+    match site.kind {
+        Kind::Mariadb | Kind::Mysql => mysql::launch(site, tcp),
+        Kind::Postgres => postgres::launch(site, tcp),
+        Kind::Redis | Kind::Valkey => redis::launch(site, tcp),
+        Kind::Echo => echo::launch(site, tcp),
+    }
+}
+
+/// Files with secrets that a running server no longer needs.
+pub(crate) fn spent_files(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Mariadb | Kind::Mysql => &[mysql::INIT_FILE],
+        Kind::Postgres => &[postgres::PASSWORD_FILE],
+        Kind::Redis | Kind::Valkey => &[redis::CONFIG_FILE],
+        Kind::Echo => &[],
+    }
+}
+
+/// How the server says that it is ready.
+pub(crate) fn probe(kind: Kind) -> Probe {
+    match kind {
+        Kind::Mariadb | Kind::Mysql => Probe::Mysql,
+        Kind::Postgres => Probe::Postgres,
+        Kind::Redis | Kind::Valkey => Probe::Redis,
+        Kind::Echo => Probe::Echo,
+    }
+}
+
+/// How long it may take to get ready. Redis and echo have nothing to recover or create.
+pub(crate) fn ready_limit(kind: Kind) -> Duration {
+    match kind {
+        Kind::Mariadb | Kind::Mysql | Kind::Postgres => Duration::from_mins(1),
+        Kind::Redis | Kind::Valkey | Kind::Echo => Duration::from_secs(30),
+    }
+}
+
+/// How to ask it to end.
+pub(crate) fn stop_signal(kind: Kind) -> StopSignal {
+    if kind == Kind::Postgres {
+        StopSignal::Quit
+    } else {
+        StopSignal::Term
+    }
+}
+
+/// The names under which clients log in; the password is added by the caller.
+pub(crate) fn account_names(kind: Kind) -> (&'static str, Option<&'static str>) {
+    match kind {
+        Kind::Mariadb | Kind::Mysql | Kind::Postgres => ("looptax", Some("looptax")),
+        Kind::Redis | Kind::Valkey | Kind::Echo => ("", None),
+    }
+}
+
+/// Names and values as owned text.
+fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}

@@ -1,0 +1,64 @@
+//! Redis and Valkey: one configuration file, a random password, no saving.
+//!
+//! Tested live with Redis 7.0; Valkey takes the same configuration.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+use super::{Launch, Site, owned};
+use crate::ServerError;
+use crate::spawn::Program;
+
+/// Holds the password; removed once the server is ready.
+pub(super) const CONFIG_FILE: &str = "redis.conf";
+
+/// Writes the configuration; nothing has to be run.
+pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+    let mut text = String::new();
+    for (name, value) in settings(site) {
+        writeln!(text, "{name} {value}").expect("writing to a String cannot fail");
+    }
+    writeln!(text, "requirepass {}", site.login.password.reveal())
+        .expect("writing to a String cannot fail");
+    site.scratch.write(CONFIG_FILE, &text)?;
+    Ok(Vec::new())
+}
+
+/// The port comes as an argument, because it changes from try to try.
+pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+    let args = vec![
+        site.path_text(CONFIG_FILE),
+        "--port".to_owned(),
+        tcp.port().to_string(),
+    ];
+    let program = Program {
+        path: site.binary.clone(),
+        args,
+        input: String::new(),
+    };
+    Ok(Launch {
+        program,
+        socket: site.scratch.socket_path("s.sock")?,
+        settings: settings(site),
+    })
+}
+
+fn settings(site: &Site<'_>) -> Vec<(String, String)> {
+    owned(&[
+        ("bind", "127.0.0.1"),
+        ("protected-mode", "yes"),
+        ("unixsocket", &site.path_text("s.sock")),
+        ("unixsocketperm", "700"),
+        ("dir", &site.path_text("")),
+        ("daemonize", "no"),
+        ("maxclients", &site.n_connections.to_string()),
+        // The kernel lowers it to net.core.somaxconn.
+        (
+            "tcp-backlog",
+            &site.n_connections.clamp(511, 65_535).to_string(),
+        ),
+        // Nothing is saved: no fork in the middle of a slice, no disk in the measured path.
+        ("save", "\"\""),
+        ("appendonly", "no"),
+    ])
+}

@@ -1,0 +1,31 @@
+//! Private servers: find the binary, start in a scratch folder, stop, leave nothing.
+//!
+//! A [`PrivateServer`] listens on a Unix socket and on a free port of 127.0.0.1 at once, and dies
+//! with us however we go: its kernel death signal, the [`reaper`] process on a pipe, and at the next
+//! start [`leftovers::sweep`] each cover what the one before cannot. This room touches nothing
+//! outside its own `looptax-*` folders and measures nothing; cli calls it.
+
+pub mod dataset;
+pub mod echo;
+pub mod leftovers;
+pub mod reaper;
+
+mod account;
+mod binary;
+mod child;
+mod deadline;
+mod engine;
+mod error;
+mod kind;
+mod process;
+mod ready;
+mod scratch;
+mod server;
+mod spawn;
+mod sys;
+
+pub use binary::find_binary;
+pub use error::ServerError;
+pub use kind::Kind;
+pub use reaper::Reaper;
+pub use server::{Config, PrivateServer};

@@ -1,0 +1,281 @@
+//! A private server's life: prepared, launched, watched until ready, stopped.
+//!
+//! Reads top to bottom in that order; what differs between the kinds is in `engine`.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::thread;
+use std::time::Duration;
+
+use looptax_wire::Login;
+
+use crate::child::{ChildGuard, DROP_GRACE, end_child};
+use crate::deadline::Deadline;
+use crate::engine::{self, Launch, Site};
+use crate::process::Process;
+use crate::scratch::Scratch;
+use crate::spawn::Program;
+use crate::{Kind, Reaper, ServerError, account, binary, ready};
+
+/// Connections kept free for looking at the server beside the measured ones.
+const N_CONTROL_CONNECTIONS: u32 = 16;
+
+/// Launches with a new port after "address in use". The kernel hands out ports in random order, so a
+/// second collision is rare and a third means something else.
+const LAUNCH_TRIES: usize = 3;
+
+/// How long preparing the data folder may take: MySQL's takes 5 to 20 s on a slow disk, the others
+/// one to two.
+const PREPARE_LIMIT: Duration = Duration::from_mins(2);
+
+/// Pause between two looks at a starting server: short beside the second that starting takes.
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long a server may take to end when asked to.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// What to start, and for how much.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Which server.
+    pub kind: Kind,
+    /// looptax itself, which is also the echo server.
+    pub self_exe: PathBuf,
+    /// The folder in which the scratch folder is made: `/tmp`.
+    pub scratch_root: PathBuf,
+    /// Measured connections at the same time, all arms together.
+    pub max_connections: u32,
+    /// Rows that it will hold: sizes its cache.
+    pub rows: u32,
+}
+
+/// A running server of our own. Stops and leaves nothing when dropped.
+#[derive(Debug)]
+pub struct PrivateServer {
+    /// Which server.
+    pub kind: Kind,
+    /// Its version in its own words: `10.11.19-MariaDB-0+deb12u1`.
+    pub version: String,
+    /// Its process id; PostgreSQL's postmaster.
+    pub pid: u32,
+    /// The socket it listens on.
+    pub socket: PathBuf,
+    /// The TCP address it listens on, on 127.0.0.1.
+    pub tcp: SocketAddr,
+    /// How to log in, on either transport. The echo server asks for nothing.
+    pub login: Login,
+    /// What it was told that differs from its defaults, for the record.
+    pub settings: Vec<(String, String)>,
+    child: Child,
+    process: Process,
+    is_stopped: bool,
+    // The last field: the folder goes after the process.
+    scratch: Scratch,
+}
+
+impl PrivateServer {
+    /// Starts the server and waits until it answers on both transports.
+    ///
+    /// Call it from a thread that lives as long as the server, such as the main one: the kernel ties
+    /// the server's death signal to the calling thread.
+    ///
+    /// # Errors
+    /// [`ServerError::BinaryMissing`] when it is not installed; [`ServerError::Initialise`],
+    /// [`ServerError::Exited`] and [`ServerError::NotReady`], each with the end of the server's log;
+    /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder. Nothing is left
+    /// behind in any case.
+    pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
+        let kind = config.kind;
+        let is_echo = kind == Kind::Echo;
+        let binary = if is_echo {
+            config.self_exe.clone()
+        } else {
+            binary::require_binary(kind)?
+        };
+        let version = if is_echo {
+            env!("CARGO_PKG_VERSION").to_owned()
+        } else {
+            binary::version_of(&binary)
+        };
+        let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
+        let login = new_login(kind)?;
+        let site = Site {
+            kind,
+            binary,
+            scratch: &scratch,
+            login: login.clone(),
+            n_connections: config.max_connections.saturating_add(N_CONTROL_CONNECTIONS),
+            n_rows: config.rows,
+        };
+        for program in engine::prepare(&site)? {
+            run_to_end(kind, &program, &scratch)?;
+        }
+        let Running { guard, launch, tcp } = launch_on_a_free_port(&site)?;
+        for name in engine::spent_files(kind) {
+            scratch.remove_file(name)?;
+        }
+        let (child, process) = guard.keep();
+        Ok(Self {
+            kind,
+            version,
+            pid: process.pid,
+            socket: launch.socket,
+            tcp,
+            login,
+            settings: launch.settings,
+            child,
+            process,
+            is_stopped: false,
+            scratch,
+        })
+    }
+
+    /// Asks the server to end, kills it if it does not, removes its folder.
+    ///
+    /// # Errors
+    /// [`ServerError::Immortal`] when it outlives even that, [`ServerError::Scratch`] when the folder
+    /// cannot be removed. The reaper then tries again when we end.
+    pub fn stop(mut self) -> Result<(), ServerError> {
+        self.end(STOP_GRACE)?;
+        // The destructor finds the server stopped and the folder removed.
+        self.scratch.remove()
+    }
+
+    /// How the server ended, with the end of its log; `None` while it runs.
+    pub fn has_exited(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!(
+            "{} ended ({status}); the end of its log:\n{}",
+            self.kind,
+            self.log_tail()
+        ))
+    }
+
+    /// The last lines of the server's log.
+    pub fn log_tail(&self) -> String {
+        self.scratch.log_tail()
+    }
+
+    /// The server's scratch folder. Its socket and data lie inside.
+    pub fn folder(&self) -> &Path {
+        self.scratch.folder()
+    }
+
+    fn end(&mut self, grace: Duration) -> Result<(), ServerError> {
+        if self.is_stopped {
+            return Ok(());
+        }
+        end_child(&mut self.child, self.process, &self.scratch, grace)
+            .then(|| self.is_stopped = true)
+            .ok_or(ServerError::Immortal {
+                kind: self.kind,
+                pid: self.pid,
+            })
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        // What fails here is left to the reaper.
+        self.end(DROP_GRACE).ok();
+    }
+}
+
+/// A server that answers.
+struct Running<'a> {
+    guard: ChildGuard<'a>,
+    launch: Launch,
+    tcp: SocketAddr,
+}
+
+fn new_login(kind: Kind) -> Result<Login, ServerError> {
+    let (user, database) = engine::account_names(kind);
+    let mut login = Login {
+        user: user.to_owned(),
+        database: database.map(str::to_owned),
+        ..Login::default()
+    };
+    if kind != Kind::Echo {
+        login.password = account::random_secret()?;
+    }
+    Ok(login)
+}
+
+/// Runs one program of the preparation.
+fn run_to_end(kind: Kind, program: &Program, scratch: &Scratch) -> Result<(), ServerError> {
+    let failed = |status: String| ServerError::Initialise {
+        kind,
+        status,
+        log_tail: scratch.log_tail(),
+    };
+    let mut guard = ChildGuard::spawn(program, engine::stop_signal(kind), scratch)?;
+    let deadline = Deadline::after(PREPARE_LIMIT);
+    loop {
+        match guard.ended() {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(failed(status.to_string())),
+            None if deadline.has_passed() => {
+                return Err(failed(format!("still running after {PREPARE_LIMIT:?}")));
+            }
+            None => thread::sleep(LOOK_PAUSE),
+        }
+    }
+}
+
+/// Launches until nobody else has taken the port in between.
+fn launch_on_a_free_port<'a>(site: &Site<'a>) -> Result<Running<'a>, ServerError> {
+    let mut n_tries = 1;
+    loop {
+        match launch_once(site, free_address()?) {
+            Err(ServerError::Exited { log_tail, .. })
+                if n_tries < LAUNCH_TRIES && log_tail.contains("ddress already in use") =>
+            {
+                n_tries += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Launches the server and asks it until it is ready, has ended, or the time is up.
+fn launch_once<'a>(site: &Site<'a>, tcp: SocketAddr) -> Result<Running<'a>, ServerError> {
+    let kind = site.kind;
+    let launch = engine::launch(site, tcp)?;
+    let mut guard = ChildGuard::spawn(&launch.program, engine::stop_signal(kind), site.scratch)?;
+    let limit = engine::ready_limit(kind);
+    let deadline = Deadline::after(limit);
+    loop {
+        if let Some(status) = guard.ended() {
+            return Err(ServerError::Exited {
+                kind,
+                status: status.to_string(),
+                log_tail: site.scratch.log_tail(),
+            });
+        }
+        if ready::is_ready(
+            engine::probe(kind),
+            &site.login,
+            &launch.socket,
+            tcp,
+            guard.pid(),
+        ) {
+            return Ok(Running { guard, launch, tcp });
+        }
+        if deadline.has_passed() {
+            return Err(ServerError::NotReady {
+                kind,
+                after: limit,
+                log_tail: site.scratch.log_tail(),
+            });
+        }
+        thread::sleep(LOOK_PAUSE);
+    }
+}
+
+/// An address of 127.0.0.1 that was free a moment ago.
+fn free_address() -> Result<SocketAddr, ServerError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map_err(|source| ServerError::Port { source })
+}

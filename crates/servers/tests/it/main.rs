@@ -1,0 +1,95 @@
+//! Public behaviour of the private servers, with real ones where they are installed.
+//!
+//! This program is started again by its own tests: as the reaper, as the echo server, and as a
+//! victim that is killed. Hence a main of its own; a server that is not installed counts as ignored.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "these are tests, though without #[test]"
+)]
+
+mod fill;
+mod live;
+mod victim;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use looptax_servers::{Kind, find_binary};
+
+/// The start of a test's name with the test of it.
+type NamedTest = (&'static str, fn(Kind));
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["internal", "reaper"] => {
+            ExitCode::from(u8::from(looptax_servers::reaper::child_main() != 0))
+        }
+        ["internal", "echo-server", "--socket", socket, "--tcp", tcp] => {
+            victim::serve_echo(socket, tcp)
+        }
+        ["internal", "victim", kind, root] => victim::run(kind, root),
+        _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
+    }
+}
+
+fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        Trial::test(
+            "an_early_end_is_noticed_at_once_and_tells_the_log",
+            test(live::early_end),
+        ),
+        Trial::test(
+            "a_program_that_is_no_reaper_is_refused",
+            test(live::no_reaper),
+        ),
+        Trial::test(
+            "a_missing_server_leaves_no_folder",
+            test(live::missing_server),
+        ),
+        Trial::test(
+            "a_long_scratch_root_is_refused_before_anything_starts",
+            test(live::long_root),
+        ),
+    ];
+    for kind in Kind::ALL {
+        let is_absent = find_binary(kind).is_none();
+        if is_absent {
+            eprintln!("skipped: live tests of {kind}, which is not installed");
+        }
+        let named: [NamedTest; 5] = [
+            ("starts_answers_and_leaves_nothing", live::start_and_stop),
+            ("two_at_once_do_not_collide", live::two_at_once),
+            ("an_end_while_running_is_seen", live::end_while_running),
+            ("is_reaped_after_kill_9", live::killed),
+            (
+                "is_swept_after_kill_9_of_both",
+                live::killed_with_its_reaper,
+            ),
+        ];
+        let mut add = |name: &str, run: fn(Kind)| {
+            let trial = Trial::test(format!("{kind}_{name}"), test(move || run(kind)));
+            trials.push(trial.with_ignored_flag(is_absent));
+        };
+        for (name, run) in named {
+            add(name, run);
+        }
+        if kind != Kind::Echo {
+            add("takes_its_account_and_its_rows", fill::fill);
+        }
+    }
+    trials
+}
+
+/// A test function as libtest-mimic wants it; it turns panics into failures.
+fn test(
+    run: impl FnOnce() + Send + 'static,
+) -> impl FnOnce() -> Result<(), Failed> + Send + 'static {
+    move || {
+        run();
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! What this test program does when it is started as another: the echo server, or a looptax that
+//! holds a private server until it is killed.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
+
+/// The echo server's main, as cli has it.
+pub(crate) fn serve_echo(socket: &str, tcp: &str) -> ExitCode {
+    let config = echo::Config {
+        socket: socket.into(),
+        tcp: tcp.parse().expect("the address is our own text"),
+    };
+    let Err(error) = echo::serve(&config);
+    let reason = std::error::Error::source(&error)
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    writeln!(io::stderr(), "{error}: {reason}").ok();
+    ExitCode::FAILURE
+}
+
+/// The settings of a small server in `root`.
+pub(crate) fn config(kind: Kind, root: &Path) -> Config {
+    Config {
+        kind,
+        self_exe: std::env::current_exe().expect("the test program knows its own path"),
+        scratch_root: root.to_owned(),
+        max_connections: 20,
+        rows: 1000,
+    }
+}
+
+/// Starts a reaper and a server, says their pids, and waits to be killed (or for its stdin to end).
+pub(crate) fn run(kind: &str, root: &str) -> ExitCode {
+    let config = config(
+        kind.parse().expect("the test names a kind"),
+        Path::new(root),
+    );
+    let reaper = Reaper::start(&config.self_exe).expect("the reaper starts");
+    let server = PrivateServer::start(&config, &reaper).expect("the server starts");
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{} {}", reaper.pid().unwrap_or(0), server.pid).expect("the test reads this");
+    stdout.flush().expect("the test reads this");
+    io::stdin().read_to_end(&mut Vec::new()).ok();
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,169 @@
+//! CPU time that went to others: steal, foreign processes, soft interrupts.
+//!
+//! Label-blind: looks at the machine's ticks only, never at an outcome. Called for the whole run and
+//! by the downgrade rule of `judge`.
+
+use std::ops::Range;
+
+use crate::epoch::{Epoch, Noise};
+
+/// A tick is 10 ms and an epoch half a second, so shares are read over at least this many epochs.
+const WINDOW_EPOCHS: usize = 4;
+/// Steal above this marks a window. An engineering choice, not tuned by simulation.
+const MAX_STEAL_PCT: f64 = 1.0;
+/// Foreign CPU above this marks a window. An engineering choice as well.
+const MAX_FOREIGN_PCT: f64 = 5.0;
+
+/// Shares of all CPU time, in percent of the machine's capacity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoiseShares {
+    /// Taken by the hypervisor for others.
+    pub steal_pct: f64,
+    /// Soft interrupts; loopback work is in there, so this is no noise by itself.
+    pub softirq_pct: f64,
+    /// Busy time of processes that are neither ours nor the server; never below zero.
+    pub foreign_pct: f64,
+}
+
+impl NoiseShares {
+    /// Steal above 1 % or foreign CPU above 5 %.
+    pub fn is_noisy(&self) -> bool {
+        self.steal_pct > MAX_STEAL_PCT || self.foreign_pct > MAX_FOREIGN_PCT
+    }
+}
+
+/// The shares over several epochs together.
+///
+/// foreign = busy − own − server, each summed over the epochs, over the sum of all ticks. Rounding
+/// to ticks can make it slightly negative; then it is zero. `None` when no tick went by.
+///
+/// Example: 5126 ticks, 37 of them steal: 0.72 %.
+pub fn noise_shares<'a>(window: impl IntoIterator<Item = &'a Noise>) -> Option<NoiseShares> {
+    let (mut total, mut steal, mut softirq, mut foreign) = (0.0, 0.0, 0.0, 0.0);
+    for noise in window {
+        total += noise.total_ticks;
+        steal += noise.steal_ticks;
+        softirq += noise.softirq_ticks;
+        foreign += noise.busy_ticks - noise.own_ticks - noise.server_ticks;
+    }
+    (total > 0.0).then(|| NoiseShares {
+        steal_pct: 100.0 * steal / total,
+        softirq_pct: 100.0 * softirq / total,
+        foreign_pct: (100.0 * foreign / total).max(0.0),
+    })
+}
+
+/// The indexes of the epochs in noisy windows, in rising order.
+///
+/// Windows are four epochs in a row, the rest joins the last one. Fewer than four epochs are not
+/// judged; an epoch without figures adds nothing to its window.
+pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
+    let is_noisy = |window: &Range<usize>| {
+        let noise = epochs[window.clone()]
+            .iter()
+            .filter_map(|epoch| epoch.noise.as_ref());
+        noise_shares(noise).is_some_and(|shares| shares.is_noisy())
+    };
+    windows(epochs.len()).filter(is_noisy).flatten().collect()
+}
+
+fn windows(n_epochs: usize) -> impl Iterator<Item = Range<usize>> {
+    let n_windows = n_epochs / WINDOW_EPOCHS;
+    (0..n_windows).map(move |idx| {
+        let is_last = idx + 1 == n_windows;
+        let end = (idx + 1) * WINDOW_EPOCHS;
+        idx * WINDOW_EPOCHS..if is_last { n_epochs } else { end }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::vectors::{close, load};
+
+    /// The columns of a `cpu` line: user, nice, system, idle, iowait, irq, softirq, steal, …
+    fn columns(line: &Value) -> Vec<f64> {
+        let words = line.as_str().unwrap().split_whitespace().skip(1);
+        words.map(|word| word.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn the_shares_agree_with_the_reference() {
+        let case = &load()["V7_selfcheck_and_diagnostics"]["proc_stat"];
+        let (input, expected) = (&case["input"], &case["expected"]);
+        let (before, after) = (columns(&input["before"]), columns(&input["after"]));
+        let ticks: Vec<f64> = after
+            .iter()
+            .zip(before)
+            .map(|(after, before)| after - before)
+            .collect();
+        let noise = Noise {
+            total_ticks: ticks.iter().sum(),
+            steal_ticks: ticks[7],
+            softirq_ticks: ticks[6],
+            busy_ticks: ticks[..3].iter().sum(),
+            own_ticks: input["own_cpu_jiffies"].as_f64().unwrap(),
+            server_ticks: input["server_cpu_jiffies"].as_f64().unwrap(),
+        };
+        close(noise.total_ticks, expected["total"].as_f64().unwrap(), 0.0);
+        let found = noise_shares([&noise]).unwrap();
+        close(
+            found.steal_pct,
+            expected["steal_percent"].as_f64().unwrap(),
+            1e-3,
+        );
+        close(
+            found.softirq_pct,
+            expected["softirq_percent"].as_f64().unwrap(),
+            1e-3,
+        );
+        let foreign = expected["foreign_percent_of_capacity"].as_f64().unwrap();
+        close(found.foreign_pct, foreign, 1e-3);
+        assert!(found.is_noisy());
+    }
+
+    fn quiet() -> Noise {
+        Noise {
+            total_ticks: 100.0,
+            steal_ticks: 0.0,
+            softirq_ticks: 10.0,
+            busy_ticks: 80.0,
+            own_ticks: 41.0,
+            server_ticks: 40.0,
+        }
+    }
+
+    #[track_caller]
+    fn check(steal: &[f64], expected: &[usize]) {
+        let epoch = |steal: &f64| Epoch {
+            slices: vec![],
+            latencies_ns: [vec![], vec![]],
+            noise: Some(Noise {
+                steal_ticks: *steal,
+                ..quiet()
+            }),
+        };
+        let epochs: Vec<Epoch> = steal.iter().map(epoch).collect();
+        assert_eq!(noisy_epochs(&epochs), expected);
+    }
+
+    #[test]
+    fn epochs_are_judged_four_at_a_time() {
+        check(&[0.0; 9], &[]);
+        check(&[3.0, 0.0, 0.0, 0.0], &[]);
+        check(&[5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &[0, 1, 2, 3]);
+        check(
+            &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0],
+            &[4, 5, 6, 7, 8],
+        );
+        check(&[50.0; 3], &[]);
+    }
+
+    #[test]
+    fn absent_figures_are_no_noise() {
+        assert_eq!(noise_shares([]), None);
+        close(noise_shares([&quiet()]).unwrap().foreign_pct, 0.0, 0.0);
+    }
+}

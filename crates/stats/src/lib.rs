@@ -1,0 +1,43 @@
+//! Numbers in, estimates and verdicts out: no I/O, no clock, no randomness.
+//!
+//! The same input gives the same `f64`, bit for bit: every loop runs in the order of its input, no
+//! map is iterated and nothing runs in parallel. The experiment hands its epochs to [`judge()`] and
+//! asks [`StopRule`] whether to go on; everything else here is what those two are made of.
+//!
+//! Every metric has one sign: positive means that the other arm loses against the baseline.
+
+mod diagnostics;
+mod distributions;
+mod epoch;
+mod estimate;
+pub mod hodges_lehmann;
+mod holm;
+mod judge;
+mod moments;
+mod quantile;
+pub mod selfcheck;
+mod sequential;
+pub mod signed_rank;
+pub mod totals;
+#[cfg(test)]
+mod vectors;
+mod verdict;
+
+pub use diagnostics::{
+    Diagnostics, NoiseShares, OrderEffect, RateModes, SamplingFloor, Stall, Trend,
+    lag1_autocorrelation, littles_law, mad_sd, noise_shares, noisy_epochs, order_effect,
+    rate_modes, sampling_floor, stalls, totals_disagree, trend,
+};
+pub use epoch::{Epoch, Noise, Side, Slice, ln_ns_per_request, rate_per_s};
+pub use estimate::{Estimate, tax_pct};
+pub use holm::holm;
+pub use judge::{
+    CpuTax, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge,
+    primary,
+};
+pub use quantile::{
+    Comparison, Quantile, QuantileTax, blocks, compare, nearest_rank, order_statistic_ranks,
+    pooled_us,
+};
+pub use sequential::{Decision, Look, Looks, StopCause, StopRule};
+pub use verdict::{Direction, Reason, Verdict, classify, direction};

@@ -1,0 +1,198 @@
+//! The verdict on an interval of θ, and the reasons that take it back.
+//!
+//! Holds the table and its words, not the estimate; the sentence for a person is the report's. Called
+//! by `judge`, and by the experiment at its looks.
+
+use crate::estimate::{Estimate, tax_pct};
+
+/// What a comparison comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The interval excludes zero and reaches beyond ±δ.
+    Difference,
+    /// The interval excludes zero and lies inside ±δ.
+    Negligible,
+    /// The interval holds zero and lies inside ±δ.
+    Equivalent,
+    /// None of these: more epochs, or a quieter machine, are needed.
+    Inconclusive,
+    /// The measurement cannot be used.
+    Invalid,
+}
+
+/// Who loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The other arm is slower than the baseline: a positive tax.
+    OtherSlower,
+    /// The other arm is faster than the baseline.
+    OtherFaster,
+}
+
+/// Why the verdict is what it is, with the figures a sentence needs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    /// The interval excludes zero.
+    ExcludesZero,
+    /// The interval lies inside ±δ.
+    InsideDelta,
+    /// The interval is too wide to say.
+    TooWide {
+        /// Half the interval of the tax, in points.
+        half_width_pct: f64,
+        /// The least tax that cannot be excluded.
+        lo_pct: f64,
+        /// The largest tax that cannot be excluded.
+        hi_pct: f64,
+        /// Epochs after which the interval would be as narrow as ±δ: n·(half-width/δ)².
+        n_epochs_needed: usize,
+    },
+    /// Too few epochs for any interval at this level.
+    TooFewEpochs {
+        /// Epochs there are.
+        have: usize,
+        /// Epochs the level needs.
+        need: usize,
+    },
+    /// Without the noisy epochs the verdict would be another.
+    NoisyEpochs {
+        /// Epochs in windows with too much steal or foreign CPU.
+        n_noisy: usize,
+        /// All epochs.
+        n_epochs: usize,
+        /// The verdict before this objection.
+        verdict: Verdict,
+        /// The verdict without those epochs.
+        verdict_without: Verdict,
+    },
+    /// The effect drifted, and without the first quarter the verdict would be another.
+    Trend {
+        /// p-value of the trend.
+        p_value: f64,
+        /// The verdict before this objection.
+        verdict: Verdict,
+        /// The verdict without the first quarter.
+        verdict_without: Verdict,
+    },
+    /// What made the measurement invalid, as the caller put it.
+    Invalid(Vec<String>),
+}
+
+/// The verdict that an interval of θ alone gives, read against ±δ = [ln(1−δ), ln(1+δ)].
+///
+/// `delta` is a fraction in (0, 1). Never gives [`Verdict::Invalid`]; without an interval it is
+/// inconclusive. Ends on zero or on ±δ count as holding zero and as inside.
+///
+/// Example, δ = 0.01: [0.02, 0.04] difference, [0.001, 0.009] negligible, [−0.005, 0.005] equivalent,
+/// [−0.02, 0.04] inconclusive.
+pub fn classify(theta: &Estimate, delta: f64) -> Verdict {
+    let is_inside = theta.lies_within((-delta).ln_1p(), delta.ln_1p());
+    match (theta.covers(0.0), is_inside) {
+        (false, false) => Verdict::Difference,
+        (false, true) => Verdict::Negligible,
+        (true, true) => Verdict::Equivalent,
+        (true, false) => Verdict::Inconclusive,
+    }
+}
+
+/// Who loses, where the verdict says that somebody does.
+pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
+    match verdict {
+        Verdict::Difference | Verdict::Negligible if theta.lo > 0.0 => Some(Direction::OtherSlower),
+        Verdict::Difference | Verdict::Negligible => Some(Direction::OtherFaster),
+        _ => None,
+    }
+}
+
+/// The reason that belongs to [`classify`]'s verdict. `need` = epochs an interval needs.
+pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need: usize) -> Reason {
+    match verdict {
+        Verdict::Difference | Verdict::Negligible => Reason::ExcludesZero,
+        Verdict::Equivalent => Reason::InsideDelta,
+        _ if !theta.has_interval() => Reason::TooFewEpochs {
+            have: theta.n,
+            need,
+        },
+        _ => {
+            let tax = theta.map_monotone(tax_pct);
+            let widths = theta.half_width() / delta;
+            Reason::TooWide {
+                half_width_pct: tax.half_width(),
+                lo_pct: tax.lo,
+                hi_pct: tax.hi,
+                n_epochs_needed: (theta.n as f64 * widths * widths).ceil() as usize,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::close;
+
+    fn theta(lo: f64, hi: f64) -> Estimate {
+        Estimate {
+            value: f64::midpoint(lo, hi),
+            lo,
+            hi,
+            n: 10,
+        }
+    }
+
+    #[track_caller]
+    fn check(lo: f64, hi: f64, verdict: Verdict, who: Option<Direction>) {
+        let theta = theta(lo, hi);
+        assert_eq!(classify(&theta, 0.01), verdict);
+        assert_eq!(direction(&theta, verdict), who);
+    }
+
+    #[test]
+    fn the_table_is_read_from_top_to_bottom() {
+        let (slower, faster) = (Some(Direction::OtherSlower), Some(Direction::OtherFaster));
+        check(0.02, 0.04, Verdict::Difference, slower);
+        check(0.005, 0.04, Verdict::Difference, slower);
+        check(-0.04, -0.02, Verdict::Difference, faster);
+        check(0.001, 0.009, Verdict::Negligible, slower);
+        check(-0.009, -0.001, Verdict::Negligible, faster);
+        check(-0.005, 0.005, Verdict::Equivalent, None);
+        check(0.0, 0.005, Verdict::Equivalent, None);
+        check(-0.02, 0.04, Verdict::Inconclusive, None);
+        check(
+            f64::NEG_INFINITY,
+            f64::INFINITY,
+            Verdict::Inconclusive,
+            None,
+        );
+    }
+
+    #[test]
+    fn delta_holds_on_the_ratio_not_on_its_logarithm() {
+        check(-0.01005, 0.00995, Verdict::Equivalent, None);
+        check(-0.01006, 0.00995, Verdict::Inconclusive, None);
+        check(-0.01005, 0.00996, Verdict::Inconclusive, None);
+    }
+
+    #[test]
+    fn an_open_answer_says_what_it_takes() {
+        let reason = plain_reason(&theta(-0.02, 0.04), Verdict::Inconclusive, 0.01, 9);
+        let Reason::TooWide {
+            half_width_pct,
+            lo_pct,
+            hi_pct,
+            n_epochs_needed,
+        } = reason
+        else {
+            panic!("{reason:?}");
+        };
+        close(lo_pct, -2.020_134, 1e-5);
+        close(hi_pct, 3.921_056, 1e-5);
+        close(half_width_pct, 2.970_595, 1e-5);
+        assert!((90..=91).contains(&n_epochs_needed), "{n_epochs_needed}");
+        let none = Estimate::without_interval(0.1, 4);
+        assert_eq!(
+            plain_reason(&none, Verdict::Inconclusive, 0.01, 9),
+            Reason::TooFewEpochs { have: 4, need: 9 }
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! What can go wrong with a record: one variant per failed action, with its object.
+
+use std::io;
+use std::path::PathBuf;
+
+use looptax_record::SCHEMA_VERSION;
+
+/// A record could not be saved or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is a file already, and it was not to be replaced.
+    #[error("`{}` exists already", path.display())]
+    AlreadyExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file could not be made.
+    #[error("cannot create `{}`", path.display())]
+    CreateFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file could not be written, or its contents not be brought to disk.
+    #[error("cannot write `{}`", path.display())]
+    WriteFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The finished file could not be put in its place.
+    #[error("cannot move the finished record to `{}`", path.display())]
+    RenameFile {
+        /// The place.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file could not be read.
+    #[error("cannot read `{}`", path.display())]
+    ReadFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is JSON of another kind, or none.
+    #[error("`{}` is no looptax record: it states no schema version", path.display())]
+    NotARecord {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The record was saved by another generation of looptax.
+    #[error("`{}` has schema version {found}; this looptax reads version {SCHEMA_VERSION}", path.display())]
+    SchemaVersion {
+        /// The file.
+        path: PathBuf,
+        /// The version that it states.
+        found: u64,
+    },
+    /// The record is broken off, or a field of it is not what it should be.
+    #[error("`{}` is broken at `{field}`", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// Where: `comparisons[0].tax[0].verdict`.
+        field: String,
+        /// What is wrong there.
+        source: serde_json::Error,
+    },
+    /// The companion file is not one of samples, or of another version.
+    #[error("`{}` is no file of samples that this looptax reads", path.display())]
+    NotSamples {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The companion file does not hold the samples that the record tells of.
+    #[error("`{}` does not hold the {count} samples of this record at byte {offset_bytes}", path.display())]
+    SamplesMismatch {
+        /// The file.
+        path: PathBuf,
+        /// Where the block should start.
+        offset_bytes: u64,
+        /// Samples that should be there.
+        count: u64,
+    },
+}
+
+impl StoreError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::AlreadyExists { .. } => "give another name, or remove the file first",
+            Self::CreateFile { source, .. }
+            | Self::WriteFile { source, .. }
+            | Self::RenameFile { source, .. } => write_hint(source.kind())?,
+            Self::SchemaVersion { found, .. } if *found > u64::from(SCHEMA_VERSION) => {
+                "read it with the newer looptax that wrote it"
+            }
+            Self::SchemaVersion { .. } => "read it with the older looptax that wrote it",
+            Self::Broken { source, .. } if source.is_eof() => {
+                "the file ends too early: it was cut off while it was copied or written"
+            }
+            Self::SamplesMismatch { .. } => {
+                "the file of samples beside the record must be the one of the same run, unchanged"
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+fn write_hint(kind: io::ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        io::ErrorKind::StorageFull => "the disk is full: free some space, or name another place",
+        io::ErrorKind::QuotaExceeded => {
+            "the quota is used up: free some space, or name another place"
+        }
+        io::ErrorKind::FileTooLarge => "the file would exceed the size limit (`ulimit -f`)",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "name a place where you may write"
+        }
+        io::ErrorKind::NotFound => "the folder does not exist: create it first",
+        io::ErrorKind::IsADirectory => "this is a folder: add a file name",
+        _ => return None,
+    })
+}

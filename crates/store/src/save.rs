@@ -1,0 +1,172 @@
+//! Writes a record: whole, to disk, and only then under its name.
+//!
+//! A crash or a full disk at any moment leaves either the record saved before or the new one.
+//! Called after each comparison; never while a slice runs.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use looptax_record::{Record, SamplesAt, SamplesFile};
+
+use crate::StoreError;
+use crate::place::{Existing, Place};
+use crate::samples::{SamplesWriter, samples_path};
+
+/// Saves a finished record without single latencies.
+///
+/// # Errors
+/// [`StoreError::AlreadyExists`], `CreateFile`, `WriteFile` or `RenameFile`; nothing is left behind.
+pub fn save(record: &Record, path: &Path, existing: Existing) -> Result<(), StoreError> {
+    write(record, &Place::find(path, existing)?)
+}
+
+/// Saves a record again and again while it grows, and the single latencies beside it.
+///
+/// Dropped before any save that worked, it removes the companion file that it made.
+#[derive(Debug)]
+pub struct Saver {
+    place: Place,
+    samples: Option<SamplesWriter>,
+    is_saved: bool,
+}
+
+impl Saver {
+    /// Prepares for saving at `path`, and finds out at once if that is not possible.
+    ///
+    /// Makes no file yet; see [`Saver::append`] and [`Saver::save`].
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`], also for the companion file, or `CreateFile`.
+    pub fn new(path: &Path, existing: Existing) -> Result<Self, StoreError> {
+        let place = Place::find(path, existing)?;
+        let samples = match &place {
+            Place::File { path, existing } => {
+                Some(SamplesWriter::new(samples_path(path), *existing)?)
+            }
+            Place::Stream(_) => None,
+        };
+        Ok(Self {
+            place,
+            samples,
+            is_saved: false,
+        })
+    }
+
+    /// Appends one block of latencies to the companion file, and says where it lies.
+    ///
+    /// `None` when the block would take the file beyond [`crate::SAMPLES_CAP_BYTES`], or when the
+    /// record goes to a device and has no companion: then the samples are not kept.
+    ///
+    /// # Units
+    /// `latencies_ns` in nanoseconds.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`], `CreateFile` or `WriteFile`. What a failed write left in the
+    /// file is overwritten by the next one.
+    pub fn append(&mut self, latencies_ns: &[u32]) -> Result<Option<SamplesAt>, StoreError> {
+        match &mut self.samples {
+            Some(samples) => samples.append(latencies_ns),
+            None => Ok(None),
+        }
+    }
+
+    /// What the record should say about the companion file; `None` while there is none.
+    pub fn samples_file(&self) -> Option<SamplesFile> {
+        self.samples.as_ref().and_then(SamplesWriter::file)
+    }
+
+    /// Saves `record` with its `samples` field set to [`Saver::samples_file`].
+    ///
+    /// The companion file is on disk before the record that points into it. A device is written to
+    /// each time, so there call it once.
+    ///
+    /// # Errors
+    /// As [`save`]; the record saved before stays.
+    pub fn save(&mut self, record: &mut Record) -> Result<(), StoreError> {
+        record.samples = self.samples_file();
+        if let Some(samples) = &mut self.samples {
+            samples.sync()?;
+        }
+        write(record, &self.place)?;
+        if let Place::File { existing, .. } = &mut self.place {
+            *existing = Existing::Replace; // From now on the file there is our own.
+        }
+        self.is_saved = true;
+        Ok(())
+    }
+
+    /// Where the record is saved, links resolved.
+    pub fn path(&self) -> &Path {
+        self.place.path()
+    }
+}
+
+/// A companion without a record helps nobody.
+impl Drop for Saver {
+    fn drop(&mut self) {
+        if let (false, Some(samples)) = (self.is_saved, &mut self.samples) {
+            samples.remove();
+        }
+    }
+}
+
+fn write(record: &Record, place: &Place) -> Result<(), StoreError> {
+    match place {
+        Place::Stream(path) => {
+            let opened = OpenOptions::new().write(true).open(path);
+            let stream = opened.map_err(|source| StoreError::CreateFile {
+                path: path.clone(),
+                source,
+            })?;
+            write_json(record, &stream, path)
+        }
+        Place::File { path, existing } => {
+            let temp = place.new_temp()?;
+            write_json(record, temp.as_file(), path)?;
+            let synced = temp.as_file().sync_all();
+            synced.map_err(|source| StoreError::WriteFile {
+                path: path.clone(),
+                source,
+            })?;
+            move_to(temp, path, *existing)
+        }
+    }
+}
+
+fn write_json(record: &Record, file: &File, path: &Path) -> Result<(), StoreError> {
+    let mut buffered = BufWriter::with_capacity(1 << 16, file);
+    serde_json::to_writer(&mut buffered, record)
+        .map_err(std::io::Error::from)
+        .and_then(|()| buffered.write_all(b"\n"))
+        .and_then(|()| buffered.flush())
+        .map_err(|source| StoreError::WriteFile {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn move_to(
+    temp: tempfile::NamedTempFile,
+    path: &PathBuf,
+    existing: Existing,
+) -> Result<(), StoreError> {
+    let moved = match existing {
+        Existing::Keep => temp.persist_noclobber(path),
+        Existing::Replace => temp.persist(path),
+    };
+    moved.map_err(|failed| match failed.error.kind() {
+        std::io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path.clone() },
+        _ => StoreError::RenameFile {
+            path: path.clone(),
+            source: failed.error,
+        },
+    })?;
+    // The name itself is on disk only when the folder is. Some file systems cannot sync a folder,
+    // and the record is complete either way: no reason to fail.
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let _ = File::open(parent.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! What can go wrong in a conversation: one variant per failed action, with its object.
+
+use std::io;
+use std::time::Duration;
+
+/// A conversation with a server failed.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// Reading or writing failed while doing `action`.
+    #[error("cannot {action}")]
+    Io {
+        /// What was being done, as an infinitive: `read the greeting`.
+        action: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// No byte came (or could be sent) within the stream's time limit.
+    #[error("no answer within {after:?} (tried to {action})")]
+    Timeout {
+        /// What was being done.
+        action: &'static str,
+        /// The limit that passed.
+        after: Duration,
+    },
+    /// The peer closed the connection in the middle of something.
+    #[error("the server closed the connection (tried to {action})")]
+    Closed {
+        /// What was being done.
+        action: &'static str,
+    },
+    /// The bytes are not what this protocol sends at this point.
+    #[error("not a {protocol} answer (tried to {action}): expected {expected}, found {found}")]
+    Malformed {
+        /// `MySQL`, `PostgreSQL`, `Redis` or `echo`.
+        protocol: &'static str,
+        /// What was being done.
+        action: &'static str,
+        /// What the protocol allows here.
+        expected: &'static str,
+        /// What came; escaped and cut short.
+        found: String,
+    },
+    /// The peer announced a length over our limit.
+    #[error(
+        "the server announced {stated} bytes (tried to {action}); at most {limit} are accepted"
+    )]
+    TooLong {
+        /// What was being done.
+        action: &'static str,
+        /// The announced length in bytes.
+        stated: u64,
+        /// Our limit in bytes.
+        limit: u64,
+    },
+    /// The server answered with an error of its own.
+    #[error("the server says: {message} (code {code})")]
+    Server {
+        /// MySQL's number, PostgreSQL's SQLSTATE, Redis's first word.
+        code: String,
+        /// The server's words; escaped and cut short.
+        message: String,
+    },
+    /// The server asks for something that we do not do, or that is unsafe on this channel.
+    #[error("the server asks for `{what}`, which looptax does not do here")]
+    Unsupported {
+        /// The method, plugin or feature.
+        what: String,
+    },
+}
+
+/// Most characters of the peer's text that we repeat: a line or two on a terminal.
+const PRINTABLE_CHARS: usize = 200;
+
+/// The peer's bytes as text that is safe to print: control and invisible characters and bytes that
+/// are no UTF-8 are escaped, and from 200 characters on it is cut (it then ends in `…`).
+pub(crate) fn printable(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut n_chars = 0;
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid().chars().map(escaped);
+        let broken = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
+        for piece in valid.chain(broken) {
+            let n_piece = piece.chars().count();
+            // One place stays free for the ellipsis, so the result never exceeds the limit.
+            if n_chars + n_piece >= PRINTABLE_CHARS {
+                text.push('…');
+                return text;
+            }
+            n_chars += n_piece;
+            text.push_str(&piece);
+        }
+    }
+    text
+}
+
+/// One character, escaped unless a reader can see it. Quotes stay: no shell or parser follows.
+fn escaped(found: char) -> String {
+    match found {
+        '"' | '\'' => found.to_string(),
+        '\t' | '\n' | '\r' => found.escape_default().to_string(),
+        byte if byte.is_ascii_control() => format!("\\x{:02x}", u32::from(byte)),
+        other => other.escape_debug().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], wanted: &str) {
+        assert_eq!(printable(bytes), wanted);
+    }
+
+    #[test]
+    fn escapes_what_a_terminal_would_obey() {
+        check(b"role \"x\" does not exist", "role \"x\" does not exist");
+        check("Rolle »ä« fehlt".as_bytes(), "Rolle »ä« fehlt");
+        check(b"\x1b[2Jgone\r\n", "\\x1b[2Jgone\\r\\n");
+        check(b"J\0\0\0\n", "J\\x00\\x00\\x00\\n");
+        check(b"\xff\xfeok", "\\xff\\xfeok");
+        check("a\u{202e}b".as_bytes(), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn cuts_at_the_limit_whatever_the_escapes_need() {
+        for bytes in [vec![b'a'; 5000], vec![0xff; 5000], vec![0x1b; 5000]] {
+            let text = printable(&bytes);
+            assert!(text.chars().count() <= PRINTABLE_CHARS, "{text}");
+            assert!(text.ends_with('…'), "{text}");
+        }
+        check(&[b'a'; 199], &"a".repeat(199));
+    }
+}

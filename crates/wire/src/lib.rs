@@ -1,0 +1,21 @@
+//! The least of each wire protocol that a load generator needs, over any byte stream.
+//!
+//! A conversation has two halves. The first is blocking and careful: a `Connection` logs in over a
+//! [`Stream`] that has its own time limits, asks the server about itself and prepares the workload.
+//! The second is a [`Codec`]: plain bytes in and out, no I/O and no allocation, driven by the load
+//! engine. The peer is untrusted: every length that it states has a limit, and a wrong answer is a
+//! [`WireError`], never a panic.
+
+pub mod echo;
+pub mod mysql;
+pub mod postgres;
+pub mod redis;
+
+mod codec;
+mod error;
+mod io;
+mod login;
+
+pub use codec::{Codec, Reply};
+pub use error::WireError;
+pub use login::{Channel, Login, Secret, Stream};

@@ -1,0 +1,55 @@
+//! What a login needs: who, with which secret, over what kind of channel.
+
+use std::fmt;
+use std::io::{Read, Write};
+
+/// A byte stream with time limits of its own (`read` gives `WouldBlock` or `TimedOut` when they pass).
+pub trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+/// A password. Prints as `****`, has no `Serialize`.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes the password in clear.
+    pub fn new(clear: impl Into<String>) -> Self {
+        Self(clear.into())
+    }
+
+    /// The password in clear, for the authentication exchange only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("****")
+    }
+}
+
+/// Who logs in, and where to.
+#[derive(Debug, Clone, Default)]
+pub struct Login {
+    /// User name; empty for Redis's default user.
+    pub user: String,
+    /// Password; empty for none.
+    pub password: Secret,
+    /// Database (Redis: its number); `None` for the server's default.
+    pub database: Option<String>,
+}
+
+/// What lies between us and the server: decides whether a password may travel in clear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// A Unix domain socket: nobody can listen in, so clear text is safe.
+    Local,
+    /// TCP without TLS.
+    PlainTcp,
+}

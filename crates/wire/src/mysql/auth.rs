@@ -1,0 +1,217 @@
+//! Proving who we are: the plugin that the greeting offers, and those that the server switches to.
+//!
+//! The scrambles are `mysql_common`'s. Decided here is what may happen at all: a password goes out
+//! in clear only over a channel that nobody can listen on, and a plugin outside the list is
+//! refused before it sees the password. Must not log or keep the password. Called by the handshake.
+
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket};
+
+use crate::error::printable;
+use crate::mysql::packet::Packets;
+use crate::mysql::{fault, rsa};
+use crate::{Channel, Login, Stream, WireError};
+
+/// Most packets that a server may ask of us. One switch and a full `caching_sha2_password` exchange
+/// take 4; MariaDB tries each of an account's plugins in turn.
+const MAX_ROUNDS: usize = 16;
+
+/// Bytes of the salt that the scrambles of the greeting need.
+const SALT_BYTES: usize = 20;
+
+/// An exchange under way.
+pub(super) struct Authentication<'a> {
+    password: &'a [u8],
+    channel: Channel,
+    plugin: Plugin,
+    procedure: AuthProc,
+    salt: Vec<u8>,
+    /// We have asked for the server's RSA key; the next challenge is that.
+    awaits_key: bool,
+}
+
+/// The plugins that we answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plugin {
+    Native,
+    CachingSha2,
+    Ed25519,
+    Clear,
+}
+
+impl Plugin {
+    /// Finds the plugin, if it is one of ours and safe over `channel`.
+    fn accept(asked: &AuthPlugin<'_>, channel: Channel) -> Result<Self, WireError> {
+        match asked {
+            AuthPlugin::MysqlNativePassword => Ok(Self::Native),
+            AuthPlugin::CachingSha2Password => Ok(Self::CachingSha2),
+            AuthPlugin::Ed25519 => Ok(Self::Ed25519),
+            AuthPlugin::MysqlClearPassword if channel == Channel::Local => Ok(Self::Clear),
+            other => Err(WireError::Unsupported {
+                what: printable(other.as_bytes()),
+            }),
+        }
+    }
+
+    fn of_library(self) -> AuthPlugin<'static> {
+        match self {
+            Self::Native => AuthPlugin::MysqlNativePassword,
+            Self::CachingSha2 => AuthPlugin::CachingSha2Password,
+            Self::Ed25519 => AuthPlugin::Ed25519,
+            Self::Clear => AuthPlugin::MysqlClearPassword,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Native => "mysql_native_password",
+            Self::CachingSha2 => "caching_sha2_password",
+            Self::Ed25519 => "client_ed25519",
+            Self::Clear => "mysql_clear_password",
+        }
+    }
+
+    fn procedure(self) -> AuthProc {
+        AuthProc::init(&self.of_library()).expect("the library knows each plugin of our list")
+    }
+}
+
+/// What a plugin may know.
+struct Circumstances<'a> {
+    password: &'a [u8],
+    salt: &'a [u8],
+    channel: Channel,
+}
+
+impl Context for Circumstances<'_> {
+    fn pass(&self) -> &[u8] {
+        self.password
+    }
+
+    fn is_ipc_transport(&self) -> bool {
+        self.channel == Channel::Local
+    }
+
+    fn is_tls_transport(&self) -> bool {
+        false
+    }
+
+    fn scramble(&self) -> &[u8] {
+        self.salt
+    }
+
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl<'a> Authentication<'a> {
+    /// Begins with the greeting's plugin: the exchange and the answer that goes with the response.
+    ///
+    /// The greeting names the server's default, not the account's plugin. Where the default is not
+    /// one that works from the greeting, we begin with the native one, as the C libraries do, and the
+    /// server switches.
+    pub(super) fn start(
+        greeting: &HandshakePacket<'_>,
+        login: &'a Login,
+        channel: Channel,
+    ) -> Result<(Self, Vec<u8>), WireError> {
+        let plugin = match greeting.auth_plugin() {
+            Some(AuthPlugin::CachingSha2Password) => Plugin::CachingSha2,
+            _ => Plugin::Native,
+        };
+        let mut salt = greeting.nonce();
+        salt.truncate(SALT_BYTES);
+        let mut authentication = Self {
+            password: login.password.reveal().as_bytes(),
+            channel,
+            plugin,
+            procedure: plugin.procedure(),
+            awaits_key: false,
+            salt: salt.clone(),
+        };
+        let answer = authentication.answer("log in", &salt)?;
+        Ok((authentication, answer.unwrap_or_default()))
+    }
+
+    /// The plugin that the exchange is in.
+    pub(super) fn plugin(&self) -> AuthPlugin<'static> {
+        self.plugin.of_library()
+    }
+
+    /// Answers the server until it lets us in: the name of the plugin that did it.
+    pub(super) fn finish<S: Stream>(
+        mut self,
+        packets: &mut Packets<S>,
+    ) -> Result<&'static str, WireError> {
+        const OK: u8 = 0x00;
+        const MORE_DATA: u8 = 0x01;
+        const SWITCH: u8 = 0xfe;
+        for _ in 0..MAX_ROUNDS {
+            let payload = packets.read()?;
+            let action = packets.action();
+            let answer = match payload.split_first() {
+                Some((&OK, _)) => return Ok(self.plugin.name()),
+                Some((&fault::ERR, _)) => return Err(fault::server_error(action, &payload)),
+                Some((&SWITCH, _)) => self.switch(action, &payload)?,
+                Some((&MORE_DATA, challenge)) => self.answer(action, challenge)?,
+                _ => return Err(fault::malformed(action, "a step of the login", &payload)),
+            };
+            if let Some(answer) = answer {
+                packets.write(&answer)?;
+            }
+        }
+        let expected = "an end of the login";
+        Err(fault::malformed(
+            packets.action(),
+            expected,
+            b"one more step",
+        ))
+    }
+
+    /// Goes over to the plugin that the server names, and answers its challenge.
+    fn switch(
+        &mut self,
+        action: &'static str,
+        payload: &[u8],
+    ) -> Result<Option<Vec<u8>>, WireError> {
+        if payload.len() == 1 {
+            return Err(WireError::Unsupported {
+                what: "mysql_old_password".to_owned(),
+            });
+        }
+        let request: AuthSwitchRequest<'_> = ParseBuf(payload)
+            .parse(())
+            .map_err(|_| fault::malformed(action, "a plugin's name", payload))?;
+        self.plugin = Plugin::accept(&request.auth_plugin(), self.channel)?;
+        self.procedure = self.plugin.procedure();
+        self.salt = request.plugin_data().to_vec();
+        self.awaits_key = false;
+        self.answer(action, request.plugin_data())
+    }
+
+    /// What the plugin says to a challenge; `None` when it only listens.
+    fn answer(
+        &mut self,
+        action: &'static str,
+        challenge: &[u8],
+    ) -> Result<Option<Vec<u8>>, WireError> {
+        const ASK_FOR_KEY: &[u8] = &[0x02];
+        if self.awaits_key {
+            rsa::check(action, challenge, self.password.len())?;
+        }
+        let circumstances = Circumstances {
+            password: self.password,
+            salt: &self.salt,
+            channel: self.channel,
+        };
+        let (Response::Next { packet } | Response::Last { packet }) = self
+            .procedure
+            .run(circumstances, challenge)
+            .map_err(|_| fault::malformed(action, "a challenge of the plugin", challenge))?;
+        self.awaits_key =
+            self.plugin == Plugin::CachingSha2 && packet.as_deref() == Some(ASK_FOR_KEY);
+        Ok(packet)
+    }
+}

@@ -1,0 +1,75 @@
+//! How this protocol's faults become a [`WireError`].
+//!
+//! Pure; called by every file of the protocol. The peer's bytes come out escaped and cut short.
+
+use crate::WireError;
+use crate::error::printable;
+
+/// First byte of an error packet.
+pub(super) const ERR: u8 = 0xff;
+
+/// Bytes of a wrong packet that are worth a look, before they are escaped.
+const SHOWN_BYTES: usize = 60;
+
+/// The bytes are not what the protocol allows here.
+#[cold]
+pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
+    let shown = &found[..found.len().min(SHOWN_BYTES)];
+    WireError::Malformed {
+        protocol: "MySQL",
+        action,
+        expected,
+        found: format!("`{}`", printable(shown)),
+    }
+}
+
+/// What an error packet says. Takes it with and without the SQLSTATE: before the login is done
+/// servers leave it out, or don't.
+///
+/// # Source
+/// dev.mysql.com/doc/dev/mysql-server: `page_protocol_basic_err_packet`.
+#[cold]
+pub(super) fn server_error(action: &'static str, payload: &[u8]) -> WireError {
+    let [ERR, low, high, rest @ ..] = payload else {
+        return malformed(action, "an error packet with its number", payload);
+    };
+    let message = match rest {
+        [b'#', _, _, _, _, _, message @ ..] => message,
+        without_state => without_state,
+    };
+    WireError::Server {
+        code: u16::from_le_bytes([*low, *high]).to_string(),
+        message: printable(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(payload: &[u8], wanted: &str) {
+        assert_eq!(server_error("test", payload).to_string(), wanted);
+    }
+
+    #[test]
+    fn reads_error_packets_with_and_without_state() {
+        check(
+            b"\xff\x15\x04#28000Access denied",
+            "the server says: Access denied (code 1045)",
+        );
+        check(
+            b"\xff\x10\x04Too many connections",
+            "the server says: Too many connections (code 1040)",
+        );
+        check(
+            b"\xff\x69\x04\x1b[2Jblocked",
+            "the server says: \\x1b[2Jblocked (code 1129)",
+        );
+        check(
+            b"\xff\x10",
+            "not a MySQL answer (tried to test): expected an error packet with its number, \
+             found `\\xff\\x10`",
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! The greeting and our answer to it: what the two ends agree on.
+//!
+//! Which capabilities we ask for decides what the server sends per reply, so they follow the usual C
+//! library of each server: libmariadb 3.3 leaves out `CLIENT_DEPRECATE_EOF` and takes MariaDB's
+//! cached metadata (from 10.6 on no column definitions when they have not changed since the
+//! prepare), as sysbench 1.0 was seen to do over libmariadb 3.3.20; libmysqlclient 8 takes
+//! `CLIENT_DEPRECATE_EOF`. Unlike both we ask for neither several results nor progress reports:
+//! nothing here can read them. Called by `Connection::login`.
+
+use std::collections::HashMap;
+
+use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{HandshakePacket, HandshakeResponse};
+use mysql_common::proto::MySerialize;
+
+use crate::error::printable;
+use crate::mysql::auth::Authentication;
+use crate::mysql::fault;
+use crate::mysql::packet::{MAX_PAYLOAD_BYTES, Packets};
+use crate::{Channel, Login, Stream, WireError};
+
+/// What MariaDB 10 and later put before their version so that old replicas accept them.
+const REPLICATION_PREFIX: &str = "5.5.5-";
+
+/// The parts of the protocol that depend on what was agreed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Dialect {
+    /// No EOF packet after column definitions, and an OK packet with its mark after the rows.
+    pub(super) is_eof_deprecated: bool,
+    /// The column count is followed by a byte that says whether column definitions follow.
+    pub(super) has_cached_metadata: bool,
+}
+
+/// What a login leaves behind.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) server_version: String,
+    pub(super) is_mariadb: bool,
+    pub(super) auth_plugin: &'static str,
+    pub(super) connection_id: u64,
+    pub(super) dialect: Dialect,
+}
+
+/// Logs in: greeting, response, authentication.
+pub(super) fn run<S: Stream>(
+    packets: &mut Packets<S>,
+    login: &Login,
+    channel: Channel,
+) -> Result<Session, WireError> {
+    let payload = packets.read_greeting()?;
+    let greeting = parse(packets.action(), &payload)?;
+    packets.name_step("log in");
+    let agreed = Agreed::new(&greeting)?;
+    let (authentication, first_answer) = Authentication::start(&greeting, login, channel)?;
+    let mut response = Vec::new();
+    HandshakeResponse::new(
+        Some(first_answer),
+        // Any version from 5.5.3 on makes the character set utf8mb4.
+        (8, 0, 0),
+        Some(login.user.as_bytes()),
+        login.database.as_deref().map(str::as_bytes),
+        agreed.has_plugins().then(|| authentication.plugin()),
+        agreed.capabilities,
+        agreed.attributes(),
+        MAX_PAYLOAD_BYTES as u32,
+    )
+    .with_mariadb_ext_capabilities(agreed.mariadb)
+    .serialize(&mut response);
+    packets.write(&response)?;
+    let auth_plugin = authentication.finish(packets)?;
+    let version = printable(greeting.server_version_ref());
+    Ok(Session {
+        is_mariadb: agreed.is_mariadb || version.to_ascii_lowercase().contains("mariadb"),
+        server_version: version
+            .strip_prefix(REPLICATION_PREFIX)
+            .unwrap_or(&version)
+            .to_owned(),
+        auth_plugin,
+        connection_id: u64::from(greeting.connection_id()),
+        dialect: agreed.dialect(),
+    })
+}
+
+/// Reads the greeting, or says what else it is.
+fn parse<'a>(action: &'static str, payload: &'a [u8]) -> Result<HandshakePacket<'a>, WireError> {
+    const VERSION_10: u8 = 10;
+    // After the version text: connection id, salt, filler, flags, character set, status, flags.
+    const SALT_LENGTH_AT: usize = 1 + 4 + 8 + 1 + 2 + 1 + 2 + 2;
+    let wrong = || fault::malformed(action, "a MySQL greeting of version 10", payload);
+    match payload.first() {
+        Some(&fault::ERR) => return Err(fault::server_error(action, payload)),
+        Some(&VERSION_10) => {}
+        _ => return Err(wrong()),
+    }
+    let version_end = payload.iter().position(|&byte| byte == 0);
+    let salt_bytes = version_end.and_then(|end| payload.get(end + SALT_LENGTH_AT));
+    // The library computes with this length as a signed byte and would overflow.
+    if salt_bytes.is_none_or(|&n_bytes| n_bytes > 127) {
+        return Err(wrong());
+    }
+    ParseBuf(payload).parse(()).map_err(|_| wrong())
+}
+
+/// What both ends can do, of what we want.
+struct Agreed {
+    is_mariadb: bool,
+    capabilities: CapabilityFlags,
+    mariadb: MariadbCapabilities,
+}
+
+impl Agreed {
+    fn new(greeting: &HandshakePacket<'_>) -> Result<Self, WireError> {
+        let needed =
+            CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_SECURE_CONNECTION;
+        let offered = greeting.capabilities();
+        if !offered.contains(needed) {
+            return Err(WireError::Unsupported {
+                what: "the protocol before version 4.1".to_owned(),
+            });
+        }
+        let wanted = needed
+            | CapabilityFlags::CLIENT_LONG_FLAG
+            | CapabilityFlags::CLIENT_TRANSACTIONS
+            | CapabilityFlags::CLIENT_CONNECT_ATTRS
+            | CapabilityFlags::CLIENT_PLUGIN_AUTH
+            | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA;
+        // A cleared `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) says that MariaDB's own
+        // capabilities stand in the reserved bytes; ours must be cleared too, or they go unread.
+        let is_mariadb = !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
+        let (specific, mariadb) = if is_mariadb {
+            let metadata = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+                | MariadbCapabilities::MARIADB_CLIENT_EXTENDED_METADATA;
+            (
+                CapabilityFlags::empty(),
+                metadata & greeting.mariadb_ext_capabilities(),
+            )
+        } else {
+            let mysql =
+                CapabilityFlags::CLIENT_LONG_PASSWORD | CapabilityFlags::CLIENT_DEPRECATE_EOF;
+            (mysql, MariadbCapabilities::empty())
+        };
+        Ok(Self {
+            is_mariadb,
+            capabilities: (wanted | specific) & offered,
+            mariadb,
+        })
+    }
+
+    fn has_plugins(&self) -> bool {
+        self.capabilities
+            .contains(CapabilityFlags::CLIENT_PLUGIN_AUTH)
+    }
+
+    /// Lets an administrator recognise us in `session_connect_attrs`.
+    fn attributes(&self) -> Option<HashMap<String, String>> {
+        self.capabilities
+            .contains(CapabilityFlags::CLIENT_CONNECT_ATTRS)
+            .then(|| HashMap::from([("program_name".to_owned(), "looptax".to_owned())]))
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect {
+            is_eof_deprecated: self
+                .capabilities
+                .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+            has_cached_metadata: self
+                .mariadb
+                .contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! MySQL and MariaDB: log in, ask, prepare one query, and then run it as fast as can be.
+//!
+//! [`Connection`] is the blocking half, [`PreparedQuery`] the codec for the measured loop. On MariaDB
+//! replies come as Debian's libmariadb 3.3 gets them, on MySQL as libmysqlclient does (see
+//! `handshake.rs`). Never negotiated: TLS, compression, `LOAD DATA LOCAL`, several statements or
+//! several results. `mysql_common` parses and writes the login's packets; framing, rows and the hot path are here.
+//! The load engine and the servers' probes call this.
+
+mod auth;
+mod fault;
+mod handshake;
+mod packet;
+mod prepare;
+mod prepared;
+mod rsa;
+mod text;
+
+use std::time::Duration;
+
+pub use prepared::PreparedQuery;
+pub use text::{Row, Rows};
+
+use crate::mysql::handshake::Session;
+use crate::mysql::packet::Packets;
+use crate::{Channel, Login, Stream, WireError};
+
+/// A logged-in conversation with a MySQL or MariaDB server.
+///
+/// After any error but [`WireError::Server`] the two ends may disagree about whose turn it is: drop
+/// the connection then.
+#[derive(Debug)]
+pub struct Connection<S: Stream> {
+    packets: Packets<S>,
+    session: Session,
+}
+
+impl<S: Stream> Connection<S> {
+    /// Reads the greeting and logs in, without TLS, as utf8mb4. Only the way `login` says: a server
+    /// that wants the password in clear gets it over [`Channel::Local`] alone.
+    ///
+    /// # Units
+    /// `timeout_hint` is the time limit that `stream` itself has; it is only repeated in
+    /// [`WireError::Timeout`].
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses (wrong password, too many connections, blocked
+    /// host), [`WireError::Malformed`] or [`WireError::TooLong`] when the peer does not speak this
+    /// protocol, [`WireError::Unsupported`] for a plugin that we lack or that is unsafe here,
+    /// [`WireError::Closed`], [`WireError::Timeout`] and [`WireError::Io`] from the stream.
+    pub fn login(
+        stream: S,
+        login: &Login,
+        channel: Channel,
+        timeout_hint: Duration,
+    ) -> Result<Self, WireError> {
+        let mut packets = Packets::new(stream, timeout_hint);
+        let session = handshake::run(&mut packets, login, channel)?;
+        Ok(Self { packets, session })
+    }
+
+    /// The version from the greeting, without the `5.5.5-` that MariaDB puts before its own; escaped
+    /// and cut short.
+    pub fn server_version(&self) -> &str {
+        &self.session.server_version
+    }
+
+    /// Whether this is MariaDB, by its version text or its greeting's capabilities.
+    pub fn is_mariadb(&self) -> bool {
+        self.session.is_mariadb
+    }
+
+    /// The authentication plugin that was finally used.
+    pub fn auth_plugin(&self) -> &str {
+        self.session.auth_plugin
+    }
+
+    /// The server's number for this connection: the greeting's 32 bits (a server that counts further
+    /// knows the rest as `CONNECTION_ID()`).
+    pub fn connection_id(&self) -> u64 {
+        self.session.connection_id
+    }
+
+    /// Runs `sql` in the text protocol and returns its rows; none for a statement without a result.
+    ///
+    /// # Units
+    /// A cell is the value's text as the server writes it, `None` for NULL.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses the statement, [`WireError::TooLong`] over
+    /// 16 MiB of rows (counted as they lie in memory), [`WireError::Unsupported`] when the server
+    /// asks for a local file (it gets none), and what [`Self::login`] names for the stream.
+    pub fn query(&mut self, sql: &str) -> Result<Rows, WireError> {
+        text::query(&mut self.packets, self.session.dialect, sql).map(|answer| answer.rows)
+    }
+
+    /// Runs `sql` in the text protocol and returns how many rows it affected; 0 for a SELECT, whose
+    /// rows are read and dropped.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub fn execute(&mut self, sql: &str) -> Result<u64, WireError> {
+        text::query(&mut self.packets, self.session.dialect, sql).map(|answer| answer.affected)
+    }
+
+    /// Prepares `sql` with no parameter, or with one: the key, bound as a BIGINT (keys above
+    /// 2^63 - 1 reach the server as negative numbers).
+    ///
+    /// The query belongs to this connection; take it along when [`Self::into_stream`] ends it.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses the statement, [`WireError::Unsupported`] for
+    /// two parameters and more, and what [`Self::login`] names for the stream.
+    pub fn prepare(&mut self, sql: &str) -> Result<PreparedQuery, WireError> {
+        prepare::prepare(&mut self.packets, self.session.dialect, sql)
+    }
+
+    /// Gives the stream back for the measured loop. Nothing is lost: we never read beyond a packet.
+    pub fn into_stream(self) -> S {
+        self.packets.into_stream()
+    }
+}

@@ -1,0 +1,154 @@
+//! A look at the server's RSA key before the password is encrypted with it.
+//!
+//! `mysql_common` encrypts (OAEP with SHA-1) but trusts the key: cut-off DER, a zero modulus or one
+//! that is too small for the password would make it panic. The peer is untrusted, so the key's
+//! whole structure is walked here first. Only reads; called by `auth`.
+
+use mysql_common::crypto::der::{PubKeyFileType, pem_to_der};
+
+use crate::WireError;
+use crate::mysql::fault;
+
+/// Smallest modulus taken, in bytes. Servers make 2048 bits; below 1024 anybody can read along.
+const MIN_MODULUS_BYTES: usize = 128;
+
+/// Largest modulus taken, in bytes: 16384 bits, about a second of arithmetic.
+const MAX_MODULUS_BYTES: usize = 2048;
+
+/// What OAEP with SHA-1 takes of a block: two digests and two bytes.
+const OAEP_BYTES: usize = 2 * 20 + 2;
+
+const SEQUENCE: u8 = 0x30;
+const INTEGER: u8 = 0x02;
+const BIT_STRING: u8 = 0x03;
+
+/// Checks that `pem` is a public key that can carry a password of `password_bytes`.
+pub(super) fn check(
+    action: &'static str,
+    pem: &[u8],
+    password_bytes: usize,
+) -> Result<(), WireError> {
+    let modulus_bytes = pem_to_der(pem)
+        .ok()
+        .and_then(|(der, form)| modulus_bytes(&der, form))
+        .filter(|n_bytes| (MIN_MODULUS_BYTES..=MAX_MODULUS_BYTES).contains(n_bytes))
+        .ok_or_else(|| fault::malformed(action, "an RSA public key", pem))?;
+    // The password goes out with its final zero.
+    if password_bytes + 1 + OAEP_BYTES > modulus_bytes {
+        return Err(WireError::Unsupported {
+            what: "a password longer than its RSA key".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Length in bytes of the modulus, if all of the key is sound: odd, of whole bytes, with a small odd
+/// exponent above 1.
+///
+/// # Source
+/// RFC 8017 A.1.1 (the two integers), RFC 5280 4.1 (the wrapping with an algorithm).
+fn modulus_bytes(der: &[u8], form: PubKeyFileType) -> Option<usize> {
+    let (outer, _) = element(der, SEQUENCE)?;
+    let numbers = match form {
+        PubKeyFileType::Pkcs1 => outer,
+        PubKeyFileType::Pkcs8 => {
+            let (_algorithm, rest) = element(outer, SEQUENCE)?;
+            let (bits, _) = element(rest, BIT_STRING)?;
+            let (&0, key) = bits.split_first()? else {
+                return None;
+            };
+            element(key, SEQUENCE)?.0
+        }
+    };
+    let (modulus, rest) = element(numbers, INTEGER)?;
+    let (exponent, _) = element(rest, INTEGER)?;
+    // The zero before a number with its top bit set is only its sign; the library's count of bytes
+    // is right for moduli that fill theirs.
+    let (&0, modulus) = modulus.split_first()? else {
+        return None;
+    };
+    let is_full = modulus.first()? & 0x80 != 0 && modulus.last()? & 1 == 1;
+    let is_usable = exponent.len() <= 4 && exponent.last()? & 1 == 1 && exponent != [1];
+    (is_full && is_usable).then_some(modulus.len())
+}
+
+/// The content of the DER element of type `tag` at the front, and what follows it.
+fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
+    let (&found, rest) = der.split_first()?;
+    let (&length, rest) = rest.split_first()?;
+    if found != tag {
+        return None;
+    }
+    let (n_bytes, content) = match length {
+        0..=0x7f => (usize::from(length), rest),
+        0x81 => (usize::from(*rest.first()?), rest.get(1..)?),
+        0x82 => {
+            let (&[high, low], content) = rest.split_first_chunk()?;
+            (usize::from(u16::from_be_bytes([high, low])), content)
+        }
+        _ => return None,
+    };
+    content.split_at_checked(n_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PKCS #1 key: sequence of two integers.
+    fn pkcs1(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
+        let long = |tag: u8, content: &[u8]| {
+            let length = u16::try_from(content.len()).unwrap().to_be_bytes();
+            [&[tag, 0x82, length[0], length[1]], content].concat()
+        };
+        let numbers = [long(INTEGER, modulus), long(INTEGER, exponent)].concat();
+        long(SEQUENCE, &numbers)
+    }
+
+    fn modulus(n_bytes: usize) -> Vec<u8> {
+        let mut modulus = vec![0xc1; n_bytes + 1];
+        modulus[0] = 0;
+        modulus
+    }
+
+    #[track_caller]
+    fn check_der(der: &[u8], wanted: Option<usize>) {
+        assert_eq!(modulus_bytes(der, PubKeyFileType::Pkcs1), wanted);
+    }
+
+    #[test]
+    fn takes_only_whole_keys() {
+        let whole = pkcs1(&modulus(256), &[1, 0, 1]);
+        check_der(&whole, Some(256));
+        for n_bytes in 0..whole.len() {
+            check_der(&whole[..n_bytes], None);
+        }
+    }
+
+    #[test]
+    fn refuses_keys_that_break_the_arithmetic() {
+        let mut even = modulus(256);
+        even[256] = 0xc0;
+        check_der(&pkcs1(&even, &[1, 0, 1]), None);
+        check_der(&pkcs1(&[0], &[1, 0, 1]), None);
+        check_der(&pkcs1(&[], &[1, 0, 1]), None);
+        check_der(&pkcs1(&modulus(256), &[]), None);
+        check_der(&pkcs1(&modulus(256), &[1]), None);
+        check_der(&pkcs1(&modulus(256), &[2]), None);
+        check_der(&pkcs1(&modulus(256), &[7; 64]), None);
+    }
+
+    #[test]
+    fn refuses_garbage_as_a_key() {
+        for pem in [
+            &b""[..],
+            b"-----BEGIN PUBLIC KEY-----",
+            b"-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----",
+            b"-----BEGIN PUBLIC KEY-----\nMIGf\n-----END PUBLIC KEY-----",
+            b"-----BEGIN RSA PUBLIC KEY-----\nMAA=\n-----END RSA PUBLIC KEY-----",
+        ] {
+            let fault = check("test", pem, 6).unwrap_err();
+            assert!(matches!(fault, WireError::Malformed { .. }), "{fault:?}");
+        }
+    }
+}

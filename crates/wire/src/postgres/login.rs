@@ -1,0 +1,187 @@
+//! From the first byte to `ReadyForQuery`: start-up, the password exchange, what the server tells.
+//!
+//! The server is not trusted before it has let us in: small limits, and with SCRAM it must prove
+//! that it knows the password before we go on. Called by `Connection::login` only.
+
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
+use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
+use postgres_protocol::message::frontend;
+
+use super::Connection;
+use super::frames::{Allowance, Frames, malformed, out_of_place, server_error};
+use crate::error::printable;
+use crate::{Channel, Login, Stream, WireError};
+
+const SAY_HELLO: &str = "send the start-up message";
+const AUTHENTICATE: &str = "log in";
+const FINISH: &str = "finish the log-in";
+
+/// The one SASL mechanism that works without TLS.
+const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
+
+/// See [`Connection::login`].
+pub(super) fn log_in<S: Stream>(
+    mut frames: Frames<S>,
+    login: &Login,
+    channel: Channel,
+) -> Result<Connection<S>, WireError> {
+    frames.send(SAY_HELLO, |out| {
+        let fixed = [
+            ("user", login.user.as_str()),
+            ("client_encoding", "UTF8"),
+            ("application_name", "looptax"),
+        ];
+        let database = login.database.as_deref().map(|name| ("database", name));
+        frontend::startup_message(fixed.into_iter().chain(database), out)
+    })?;
+    let mut allowance = Allowance::LOGIN;
+    authenticate(&mut frames, login, channel, &mut allowance)?;
+    let mut connection = Connection {
+        frames,
+        server_version: String::new(),
+        backend_pid: 0,
+    };
+    connection.read_session_facts(&mut allowance)?;
+    Ok(connection)
+}
+
+impl<S: Stream> Connection<S> {
+    /// Reads up to `ReadyForQuery` and keeps what the server says about itself and the session.
+    fn read_session_facts(&mut self, allowance: &mut Allowance) -> Result<(), WireError> {
+        loop {
+            match self.frames.receive(FINISH, allowance)? {
+                Message::ReadyForQuery(_) => return Ok(()),
+                Message::ErrorResponse(body) => return Err(server_error(body.fields())),
+                Message::BackendKeyData(body) => {
+                    // Process ids are positive; the library hands out the signed wire type.
+                    self.backend_pid = body.process_id().cast_unsigned();
+                }
+                Message::ParameterStatus(body) => {
+                    if body.name().is_ok_and(|name| name == "server_version") {
+                        let version = body.value().unwrap_or_default();
+                        self.server_version = printable(version.as_bytes());
+                    }
+                }
+                _ => {
+                    return Err(out_of_place(
+                        FINISH,
+                        "parameters, key data or a ready server",
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// Answers the server's one authentication request, up to its `AuthenticationOk`.
+fn authenticate<S: Stream>(
+    frames: &mut Frames<S>,
+    login: &Login,
+    channel: Channel,
+    allowance: &mut Allowance,
+) -> Result<(), WireError> {
+    let password = login.password.reveal().as_bytes();
+    match frames.receive(AUTHENTICATE, allowance)? {
+        Message::AuthenticationOk => return Ok(()),
+        Message::AuthenticationCleartextPassword => {
+            if !is_safe_for_clear_text(channel) {
+                return Err(WireError::Unsupported {
+                    what: "a password in clear".to_owned(),
+                });
+            }
+            frames.send(AUTHENTICATE, |out| {
+                frontend::password_message(password, out)
+            })?;
+        }
+        Message::AuthenticationMd5Password(body) => {
+            let hash = md5_hash(login.user.as_bytes(), password, body.salt());
+            frames.send(AUTHENTICATE, |out| {
+                frontend::password_message(hash.as_bytes(), out)
+            })?;
+        }
+        Message::AuthenticationSasl(body) => {
+            check_mechanism(&body)?;
+            scram(frames, password, allowance)?;
+        }
+        other => return Err(refused_request(&other)),
+    }
+    match frames.receive(AUTHENTICATE, allowance)? {
+        Message::AuthenticationOk => Ok(()),
+        Message::ErrorResponse(body) => Err(server_error(body.fields())),
+        _ => Err(out_of_place(AUTHENTICATE, "the end of authentication")),
+    }
+}
+
+/// Whether nobody can listen in. TCP counts: callers connect to this machine's own addresses only.
+fn is_safe_for_clear_text(channel: Channel) -> bool {
+    match channel {
+        Channel::Local | Channel::PlainTcp => true,
+    }
+}
+
+/// What to say of an authentication request that we do not answer.
+fn refused_request(request: &Message) -> WireError {
+    let what = match request {
+        Message::ErrorResponse(body) => return server_error(body.fields()),
+        Message::AuthenticationGss => "GSSAPI authentication",
+        Message::AuthenticationSspi => "SSPI authentication",
+        Message::AuthenticationKerberosV5 => "Kerberos V5 authentication",
+        Message::AuthenticationScmCredential => "SCM credentials",
+        _ => return out_of_place(AUTHENTICATE, "an authentication request"),
+    };
+    WireError::Unsupported {
+        what: what.to_owned(),
+    }
+}
+
+/// Whether SCRAM-SHA-256 is among the server's mechanisms.
+fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut mechanisms = body.mechanisms();
+    while let Some(name) = mechanisms
+        .next()
+        .map_err(|_| out_of_place(AUTHENTICATE, "a list of SASL mechanisms"))?
+    {
+        names.push(name);
+    }
+    if names.contains(&SCRAM_SHA_256) {
+        return Ok(());
+    }
+    let what = printable(names.join(", ").as_bytes());
+    Err(WireError::Unsupported { what })
+}
+
+/// The SCRAM exchange up to the server's verified signature. The library caps the iteration count.
+///
+/// # Source
+/// RFC 5802 and RFC 7677; PostgreSQL documentation, "SASL Authentication".
+fn scram<S: Stream>(
+    frames: &mut Frames<S>,
+    password: &[u8],
+    allowance: &mut Allowance,
+) -> Result<(), WireError> {
+    let mut exchange = ScramSha256::new(password, ChannelBinding::unsupported());
+    frames.send(AUTHENTICATE, |out| {
+        frontend::sasl_initial_response(SCRAM_SHA_256, exchange.message(), out)
+    })?;
+    match frames.receive(AUTHENTICATE, allowance)? {
+        Message::AuthenticationSaslContinue(body) => exchange
+            .update(body.data())
+            .map_err(|_| malformed(AUTHENTICATE, "a SCRAM challenge to our nonce", body.data()))?,
+        Message::ErrorResponse(body) => return Err(server_error(body.fields())),
+        _ => return Err(out_of_place(AUTHENTICATE, "a SCRAM challenge")),
+    }
+    frames.send(AUTHENTICATE, |out| {
+        frontend::sasl_response(exchange.message(), out)
+    })?;
+    match frames.receive(AUTHENTICATE, allowance)? {
+        Message::AuthenticationSaslFinal(body) => exchange.finish(body.data()).map_err(|_| {
+            let expected = "a signature that proves that the server knows the password";
+            malformed(AUTHENTICATE, expected, body.data())
+        }),
+        Message::ErrorResponse(body) => Err(server_error(body.fields())),
+        _ => Err(out_of_place(AUTHENTICATE, "the server's SCRAM signature")),
+    }
+}

@@ -1,0 +1,104 @@
+//! PostgreSQL's protocol 3.0: log in, ask in the simple protocol, prepare the measured query.
+//!
+//! Messages and password exchanges come from `postgres-protocol`; framing with limits, and the
+//! codec of the measured loop, are ours. No TLS here: `Connection` speaks over any [`Stream`] and
+//! never asks for it. Called by bench (codec), servers (filling) and path (proof of an arm).
+
+mod frames;
+mod login;
+mod prepared;
+mod query;
+
+use std::time::Duration;
+
+pub use prepared::PreparedQuery;
+
+use crate::{Channel, Login, Stream, WireError};
+use frames::Frames;
+
+/// The protocol's name in errors.
+const PROTOCOL: &str = "PostgreSQL";
+
+/// A logged-in session over `S`.
+///
+/// Notices, notifications and changed parameters may come at any time and are skipped. A statement
+/// that the server refuses leaves the session usable; every other error ends it.
+#[derive(Debug)]
+pub struct Connection<S: Stream> {
+    frames: Frames<S>,
+    server_version: String,
+    backend_pid: u32,
+}
+
+impl<S: Stream> Connection<S> {
+    /// Logs in: trust, peer, password in clear, md5 or SCRAM-SHA-256 (the server's signature is
+    /// verified), as the server asks.
+    ///
+    /// A password goes in clear over either kind of `channel` when the server asks for it: the
+    /// callers connect to this machine's own addresses only. `timeout_hint` is the stream's own time
+    /// limit, for the text of errors; the stream enforces it. An empty user is left to the server
+    /// to refuse, and without a database it takes the one named like the user.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses, [`WireError::Unsupported`] when it asks for
+    /// GSSAPI, SSPI or other methods, [`WireError::Malformed`] or [`WireError::TooLong`] when it is
+    /// no PostgreSQL server or cannot prove that it knows the password; `Timeout`, `Closed`, `Io`.
+    ///
+    /// # Source
+    /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
+    pub fn login(
+        stream: S,
+        login: &Login,
+        channel: Channel,
+        timeout_hint: Duration,
+    ) -> Result<Self, WireError> {
+        login::log_in(Frames::new(stream, timeout_hint), login, channel)
+    }
+
+    /// What the server calls its version, as in `15.14 (Debian 15.14-0+deb12u1)`; empty when it did
+    /// not say.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    /// Process id of the server's process for this session, in the server's pid namespace; 0 when
+    /// it did not say.
+    pub fn connection_id(&self) -> u64 {
+        u64::from(self.backend_pid)
+    }
+
+    /// Runs `sql` in the simple protocol: the rows of all its statements, as text, `None` for NULL.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when a statement fails (the session stays usable),
+    /// [`WireError::TooLong`] over 16 MiB in one message or 64 MiB in all,
+    /// [`WireError::Unsupported`] for `COPY` (ends the session); `Malformed`, `Timeout`, `Closed`,
+    /// `Io`.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, WireError> {
+        query::run(&mut self.frames, sql).map(|answer| answer.rows)
+    }
+
+    /// Runs `sql` in the simple protocol: the number of rows that its statements changed or found,
+    /// by their command tags; 0 for statements that state none.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub fn execute(&mut self, sql: &str) -> Result<u64, WireError> {
+        query::run(&mut self.frames, sql).map(|answer| answer.n_affected)
+    }
+
+    /// Prepares `sql` on the server under `name` (empty for the unnamed statement). It has no
+    /// parameter, or one that the server takes for `int4` or `int8`: the key.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses the statement (the session stays usable),
+    /// [`WireError::Unsupported`] for other parameters; else as [`Self::query`].
+    pub fn prepare(&mut self, name: &str, sql: &str) -> Result<PreparedQuery, WireError> {
+        prepared::prepare(&mut self.frames, name, sql)
+    }
+
+    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    pub fn into_stream(self) -> S {
+        self.frames.into_stream()
+    }
+}

@@ -1,0 +1,248 @@
+//! The measured query: prepared once, then Bind, Describe, Execute and Sync in one send per request,
+//! the messages that libpq's `PQsendQueryPrepared` (and so pgbench) sends.
+//!
+//! Hot file: `request` copies a template and patches the key into it, `reply` walks over message
+//! lengths. Neither allocates, locks, logs, nor calls the system. No I/O except in `prepare`.
+//! The load engine calls the codec, `Connection::prepare` makes it.
+
+use std::ops::Range;
+
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::IsNull;
+use postgres_protocol::message::backend::{Message, ParameterDescriptionBody};
+use postgres_protocol::message::frontend::{self, BindError};
+
+use super::frames::{
+    ANSWER_LIMIT, Frames, HEADER_BYTES, MESSAGE_LIMIT, body_bytes, malformed, out_of_place,
+    server_error,
+};
+use crate::{Codec, Reply, Stream, WireError};
+
+const PREPARE: &str = "prepare a statement";
+const READ_REPLY: &str = "read the answer to a prepared query";
+
+/// `pg_type` object ids of the two types that a key may have.
+const INT4_OID: u32 = 23;
+const INT8_OID: u32 = 20;
+
+/// Where the key goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    /// The statement has no parameter.
+    None,
+    /// Four bytes at this offset of the template.
+    Int4(usize),
+    /// Eight bytes at this offset of the template.
+    Int8(usize),
+}
+
+/// A prepared statement of one session, as a codec.
+///
+/// The key is sent in binary; of an `int4` parameter only the low 32 bits of the key are sent, so
+/// keys have to stay below 2^31. Columns come back as text. The reply's data is the first column of
+/// the first row; empty without rows and for NULL.
+#[derive(Debug, Clone)]
+pub struct PreparedQuery {
+    template: Vec<u8>,
+    key: Key,
+}
+
+/// See [`super::Connection::prepare`].
+pub(super) fn prepare<S: Stream>(
+    frames: &mut Frames<S>,
+    name: &str,
+    sql: &str,
+) -> Result<PreparedQuery, WireError> {
+    frames.send(PREPARE, |out| {
+        frontend::parse(name, sql, [], out)?;
+        frontend::describe(b'S', name, out)?;
+        frontend::sync(out);
+        Ok(())
+    })?;
+    let mut parameters = None;
+    frames.receive_answer(PREPARE, |message, _| {
+        match message {
+            Message::ParseComplete | Message::RowDescription(_) | Message::NoData => {}
+            Message::ParameterDescription(body) => parameters = Some(parameter_types(&body)?),
+            _ => return Err(out_of_place(PREPARE, "the statement's description")),
+        }
+        Ok(())
+    })?;
+    let parameters =
+        parameters.ok_or_else(|| out_of_place(PREPARE, "the statement's parameters"))?;
+    PreparedQuery::new(name, &parameters)
+}
+
+/// The types' object ids.
+fn parameter_types(body: &ParameterDescriptionBody) -> Result<Vec<u32>, WireError> {
+    body.parameters()
+        .collect()
+        .map_err(|_| out_of_place(PREPARE, "a list of parameter types"))
+}
+
+impl PreparedQuery {
+    /// The template for the statement `name` with these parameter types.
+    fn new(name: &str, parameters: &[u32]) -> Result<Self, WireError> {
+        let (parameter, key): (&[u8], fn(usize) -> Key) = match *parameters {
+            [] => (&[], |_| Key::None),
+            [INT4_OID] => (&[0; 4], Key::Int4),
+            [INT8_OID] => (&[0; 8], Key::Int8),
+            [oid] => {
+                let what = format!("a parameter of type {oid}, neither int4 nor int8");
+                return Err(WireError::Unsupported { what });
+            }
+            _ => {
+                let what = format!("{} parameters", parameters.len());
+                return Err(WireError::Unsupported { what });
+            }
+        };
+        let (template, parameter_at) = requests(name, parameter)?;
+        Ok(Self {
+            template,
+            key: key(parameter_at),
+        })
+    }
+}
+
+/// The four messages, with `parameter` (when not empty) as the only one, and where it lies.
+fn requests(name: &str, parameter: &[u8]) -> Result<(Vec<u8>, usize), WireError> {
+    const BINARY: i16 = 1;
+    const TEXT: i16 = 0;
+    let has_parameter = !parameter.is_empty();
+    let mut parameter_at = 0;
+    let mut out = BytesMut::new();
+    frontend::bind(
+        "",
+        name,
+        has_parameter.then_some(BINARY),
+        has_parameter.then_some(parameter),
+        |value, out| {
+            parameter_at = out.len();
+            out.extend_from_slice(value);
+            Ok(IsNull::No)
+        },
+        [TEXT],
+        &mut out,
+    )
+    .and_then(|()| Ok(frontend::describe(b'P', "", &mut out)?))
+    .and_then(|()| Ok(frontend::execute("", 0, &mut out)?))
+    .map_err(|fault| WireError::Io {
+        action: PREPARE,
+        source: match fault {
+            BindError::Conversion(source) => std::io::Error::other(source),
+            BindError::Serialization(source) => source,
+        },
+    })?;
+    frontend::sync(&mut out);
+    Ok((out.to_vec(), parameter_at))
+}
+
+impl Codec for PreparedQuery {
+    #[inline]
+    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.template);
+        match self.key {
+            Key::None => {}
+            Key::Int4(at) => {
+                let bytes = (key as u32).to_be_bytes();
+                out[start + at..][..bytes.len()].copy_from_slice(&bytes);
+            }
+            Key::Int8(at) => {
+                let bytes = key.to_be_bytes();
+                out[start + at..][..bytes.len()].copy_from_slice(&bytes);
+            }
+        }
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        let mut data = None;
+        let mut is_complete = false;
+        let mut at = 0;
+        while let Some(header) = received[at..].first_chunk::<HEADER_BYTES>() {
+            let tag = header[0];
+            if !is_reply_tag(tag) {
+                return Err(malformed(
+                    READ_REPLY,
+                    "an answer to Bind and Execute",
+                    header,
+                ));
+            }
+            let body_at = at + HEADER_BYTES;
+            let end = body_at + body_bytes(*header, MESSAGE_LIMIT, READ_REPLY)?;
+            let Some(body) = received.get(body_at..end) else {
+                return pending(end);
+            };
+            match tag {
+                b'D' if data.is_none() => {
+                    let column = first_column(body)?;
+                    data = Some(body_at + column.start..body_at + column.end);
+                }
+                b'C' | b'I' => is_complete = true,
+                b'E' => return Err(refusal(&received[at..end])),
+                b'Z' if is_complete => {
+                    return Ok(Some(Reply {
+                        bytes: end,
+                        data: data.unwrap_or(end..end),
+                    }));
+                }
+                b'Z' => return Err(malformed(READ_REPLY, "a completed command", header)),
+                _ => {}
+            }
+            at = end;
+        }
+        pending(at)
+    }
+}
+
+/// Whether a message with this tag may be part of the reply (or come at any time).
+#[inline]
+fn is_reply_tag(tag: u8) -> bool {
+    matches!(
+        tag,
+        b'2' | b'T' | b'n' | b'D' | b'C' | b'I' | b'Z' | b'E' | b'N' | b'S' | b'A'
+    )
+}
+
+/// More bytes are needed, unless the answer goes beyond all bounds: `known_bytes` belong to it.
+fn pending(known_bytes: usize) -> Result<Option<Reply>, WireError> {
+    if known_bytes as u64 > ANSWER_LIMIT {
+        return Err(WireError::TooLong {
+            action: READ_REPLY,
+            stated: known_bytes as u64,
+            limit: ANSWER_LIMIT,
+        });
+    }
+    Ok(None)
+}
+
+/// Where the first column's value lies in a `DataRow`'s body; empty for NULL and without columns.
+///
+/// # Source
+/// PostgreSQL documentation, "Message Formats", `DataRow`: column count (2 bytes), then for each
+/// column its length (4 bytes, -1 for NULL) and bytes.
+#[inline]
+fn first_column(body: &[u8]) -> Result<Range<usize>, WireError> {
+    const VALUE_AT: usize = 6;
+    match *body {
+        [0, 0] | [_, _, 0xff, 0xff, 0xff, 0xff, ..] => Ok(0..0),
+        [_, _, a, b, c, d, ref values @ ..] => {
+            let value_bytes = u32::from_be_bytes([a, b, c, d]) as usize;
+            if value_bytes > values.len() {
+                return Err(malformed(READ_REPLY, "a column inside its row", body));
+            }
+            Ok(VALUE_AT..VALUE_AT + value_bytes)
+        }
+        _ => Err(malformed(READ_REPLY, "a row of columns", body)),
+    }
+}
+
+/// The server's error, from the whole message.
+#[cold]
+fn refusal(message: &[u8]) -> WireError {
+    match Message::parse(&mut BytesMut::from(message)) {
+        Ok(Some(Message::ErrorResponse(body))) => server_error(body.fields()),
+        _ => malformed(READ_REPLY, "an error message", message),
+    }
+}

@@ -1,0 +1,117 @@
+//! The questions that a session starts with: who we are, which database, which server, which session.
+//!
+//! Called by `Connection::login` only.
+
+use super::replies::Replies;
+use super::value::Value;
+use super::{Connection, malformed, printable};
+use crate::{Login, Stream, WireError};
+
+const SELECT: &str = "select the database";
+const AUTHENTICATE: &str = "log in";
+const ASK_VERSION: &str = "ask for the server's version";
+const ASK_CLIENT_ID: &str = "ask for the session's number";
+
+/// See [`Connection::login`].
+pub(super) fn log_in<S: Stream>(
+    replies: Replies<S>,
+    login: &Login,
+) -> Result<Connection<S>, WireError> {
+    let mut connection = Connection {
+        replies,
+        server_version: String::new(),
+        is_valkey: false,
+        client_id: 0,
+    };
+    connection.authenticate(login)?;
+    if let Some(database) = &login.database {
+        connection.expect_ok(SELECT, &[b"SELECT", database.as_bytes()])?;
+    }
+    connection.ask_version()?;
+    connection.ask_client_id()?;
+    Ok(connection)
+}
+
+impl<S: Stream> Connection<S> {
+    fn authenticate(&mut self, login: &Login) -> Result<(), WireError> {
+        let user = login.user.as_bytes();
+        let password = login.password.reveal().as_bytes();
+        match (user.is_empty(), password.is_empty()) {
+            (true, true) => Ok(()),
+            (true, false) => self.expect_ok(AUTHENTICATE, &[b"AUTH", password]),
+            (false, _) => self.expect_ok(AUTHENTICATE, &[b"AUTH", user, password]),
+        }
+    }
+
+    fn ask_version(&mut self) -> Result<(), WireError> {
+        let info = match self.command(&[b"INFO", b"server"])? {
+            Value::Bulk(Some(info)) => info,
+            other => return Err(surprise(ASK_VERSION, "a text", &other)),
+        };
+        let valkey = field(&info, b"valkey_version:");
+        let version = valkey.or_else(|| field(&info, b"redis_version:"));
+        let version =
+            version.ok_or_else(|| malformed(ASK_VERSION, "a text with `redis_version`", &info))?;
+        self.is_valkey = valkey.is_some();
+        self.server_version = printable(version);
+        Ok(())
+    }
+
+    fn ask_client_id(&mut self) -> Result<(), WireError> {
+        match self.command(&[b"CLIENT", b"ID"])? {
+            Value::Integer(id) if id >= 0 => {
+                self.client_id = id.cast_unsigned();
+                Ok(())
+            }
+            other => Err(surprise(ASK_CLIENT_ID, "a number of 0 or more", &other)),
+        }
+    }
+
+    fn expect_ok(&mut self, action: &'static str, parts: &[&[u8]]) -> Result<(), WireError> {
+        match self.command(parts)? {
+            Value::Simple(text) if text == "OK" => Ok(()),
+            other => Err(surprise(action, "`OK`", &other)),
+        }
+    }
+}
+
+/// The rest of the line of `info` that starts with `name`.
+fn field<'a>(info: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    info.split(|&byte| byte == b'\n')
+        .find_map(|line| line.strip_prefix(name))
+        .map(<[u8]>::trim_ascii_end)
+}
+
+fn surprise(action: &'static str, expected: &'static str, found: &Value) -> WireError {
+    let found = match found {
+        Value::Simple(text) => text.clone().into_bytes(),
+        Value::Error { code, .. } => code.clone().into_bytes(),
+        Value::Integer(number) => number.to_string().into_bytes(),
+        Value::Bulk(Some(bytes)) => bytes.clone(),
+        Value::Bulk(None) | Value::Array(None) => b"nil".to_vec(),
+        Value::Array(Some(_)) => b"an array".to_vec(),
+    };
+    malformed(action, expected, &found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(info: &str, name: &str, wanted: Option<&str>) {
+        let found = field(info.as_bytes(), name.as_bytes());
+        assert_eq!(found, wanted.map(str::as_bytes), "{info:?}");
+    }
+
+    #[test]
+    fn finds_a_field_by_its_whole_name_at_the_start_of_a_line() {
+        let info =
+            "# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n";
+        check(info, "redis_version:", Some("7.2.4"));
+        check(info, "valkey_version:", Some("8.0.1"));
+        check(info, "version:", None);
+        check("redis_version:6.0", "redis_version:", Some("6.0"));
+        check("", "redis_version:", None);
+    }
+}

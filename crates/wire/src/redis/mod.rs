@@ -1,0 +1,154 @@
+//! Redis's and Valkey's RESP2: log in, ask, fill, and the measured GET, SET and PING.
+//!
+//! The parser is our own: a whole-frame library (`redis-protocol`) builds a value tree per reply,
+//! and the measured loop needs the bounds of one bulk string and no allocation; with that parser
+//! written, the few other reply types of the set-up are a page more. RESP3 is never asked for.
+//! Called by bench (codecs), servers (filling) and path (proof of an arm).
+
+mod login;
+mod replies;
+mod value;
+mod workload;
+
+use std::time::Duration;
+
+pub use value::Value;
+pub use workload::{Get, Ping, Set};
+
+use crate::error::printable;
+use crate::{Login, Stream, WireError};
+use replies::Replies;
+
+/// The protocol's name in errors.
+const PROTOCOL: &str = "Redis";
+
+/// Commands are sent in lots of about this many bytes: both socket buffers of an untuned Linux
+/// (208 KiB) hold one, so neither side waits for the other to read.
+const LOT_BYTES: usize = 64 << 10;
+
+/// A logged-in session over `S`.
+#[derive(Debug)]
+pub struct Connection<S: Stream> {
+    replies: Replies<S>,
+    server_version: String,
+    is_valkey: bool,
+    client_id: u64,
+}
+
+impl<S: Stream> Connection<S> {
+    /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when
+    /// one is given) and asks for version and session id (`INFO server`, `CLIENT ID`).
+    ///
+    /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces
+    /// it. The password goes in clear, as the protocol wants: callers connect to this machine's own
+    /// addresses only.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses, with the first word as its code (`NOAUTH`,
+    /// `WRONGPASS`), [`WireError::Malformed`] or [`WireError::TooLong`] when it is no Redis server;
+    /// `Timeout`, `Closed`, `Io`.
+    ///
+    /// # Source
+    /// Redis documentation, "Redis serialization protocol specification".
+    pub fn login(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
+        login::log_in(Replies::new(stream, timeout_hint), login)
+    }
+
+    /// The server's own version, as in `7.0.15`: Valkey's where it is Valkey.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    /// Whether the server is Valkey (which also states the version of Redis that it is like).
+    pub fn is_valkey(&self) -> bool {
+        self.is_valkey
+    }
+
+    /// The server's number of this session, as `CLIENT LIST` shows it.
+    pub fn connection_id(&self) -> u64 {
+        self.client_id
+    }
+
+    /// Sends one command, the name first, and gives its reply.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] for an error reply (the session stays usable), [`WireError::TooLong`]
+    /// for a string over 16 MiB, over a million elements, or over 64 MiB in all,
+    /// [`WireError::Malformed`] for what is no RESP2; `Timeout`, `Closed`, `Io`.
+    pub fn command(&mut self, parts: &[&[u8]]) -> Result<Value, WireError> {
+        let mut request = Vec::new();
+        write_command(&mut request, parts);
+        let mut values = Vec::with_capacity(1);
+        self.exchange(&request, 1, &mut values)?;
+        Ok(values.swap_remove(0))
+    }
+
+    /// Sends many commands, some 64 KiB at a time, and gives their replies in order.
+    ///
+    /// # Errors
+    /// As [`Self::command`]; after an error reply the rest of its lot was still carried out, later
+    /// lots were not sent.
+    pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<Value>, WireError> {
+        let mut values = Vec::with_capacity(commands.len());
+        let mut lot = Vec::with_capacity(2 * LOT_BYTES);
+        let mut n_answered = 0;
+        for (n_before, command) in commands.iter().enumerate() {
+            write_command(&mut lot, command);
+            let n_written = n_before + 1;
+            if lot.len() >= LOT_BYTES || n_written == commands.len() {
+                self.exchange(&lot, n_written - n_answered, &mut values)?;
+                lot.clear();
+                n_answered = n_written;
+            }
+        }
+        Ok(values)
+    }
+
+    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    pub fn into_stream(self) -> S {
+        self.replies.into_stream()
+    }
+
+    /// Sends `request`, which holds `n_commands`, and reads as many replies. All of them are read
+    /// before an error among them is given, so the session stays usable.
+    fn exchange(
+        &mut self,
+        request: &[u8],
+        n_commands: usize,
+        values: &mut Vec<Value>,
+    ) -> Result<(), WireError> {
+        self.replies.send(request)?;
+        let mut refusal = None;
+        for _ in 0..n_commands {
+            match self.replies.next_value()? {
+                Value::Error { code, message } => {
+                    refusal.get_or_insert(WireError::Server { code, message });
+                }
+                value => values.push(value),
+            }
+        }
+        self.replies.check_nothing_left()?;
+        refusal.map_or(Ok(()), Err)
+    }
+}
+
+/// Appends a command as an array of bulk strings.
+fn write_command<T: AsRef<[u8]>>(out: &mut Vec<u8>, parts: &[T]) {
+    out.extend_from_slice(format!("*{}\r\n", parts.len()).as_bytes());
+    for part in parts {
+        let part = part.as_ref();
+        out.extend_from_slice(format!("${}\r\n", part.len()).as_bytes());
+        out.extend_from_slice(part);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// The peer sent `found` where `expected` should be.
+fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
+    WireError::Malformed {
+        protocol: PROTOCOL,
+        action,
+        expected,
+        found: printable(found),
+    }
+}

@@ -1,0 +1,234 @@
+//! The measured commands as codecs: GET, SET and PING.
+//!
+//! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds
+//! of one short reply. Neither allocates (but for an error), locks, logs, nor calls the system.
+//! The load engine calls them; nothing here does I/O.
+
+use super::replies::{LINE_LIMIT, error_words};
+use super::{malformed, write_command};
+use crate::{Codec, Reply, WireError};
+
+const READ_REPLY: &str = "read the reply to a measured command";
+
+/// Digits of a key: room for 10^12 of them, and every key has the same length.
+const KEY_DIGITS: usize = 12;
+/// Most bytes of a value in a reply.
+const VALUE_LIMIT: u64 = 16 << 20;
+/// Most characters of a length: our limit has eight digits, and a nil has a sign.
+const LENGTH_CHARS: usize = 20;
+/// What SET stores, repeated.
+const FILLER: u8 = b'x';
+
+/// A command with a key in it.
+#[derive(Debug, Clone)]
+struct Template {
+    bytes: Vec<u8>,
+    digits_at: usize,
+}
+
+impl Template {
+    /// The command `name` with the key `prefix` and digits, and what comes after it.
+    fn new(name: &[u8], prefix: &str, rest: Option<&[u8]>) -> Self {
+        let key = format!("{prefix}{:0KEY_DIGITS$}", 0);
+        let mut bytes = Vec::new();
+        match rest {
+            Some(rest) => write_command(&mut bytes, &[name, key.as_bytes(), rest]),
+            None => write_command(&mut bytes, &[name, key.as_bytes()]),
+        }
+        let rest_bytes = rest.map_or(0, |rest| {
+            format!("${}\r\n\r\n", rest.len()).len() + rest.len()
+        });
+        let digits_at = bytes.len() - rest_bytes - "\r\n".len() - KEY_DIGITS;
+        Self { bytes, digits_at }
+    }
+
+    #[inline]
+    fn write(&self, key: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.bytes);
+        let digits = &mut out[start + self.digits_at..][..KEY_DIGITS];
+        let mut left = key;
+        for digit in digits.iter_mut().rev() {
+            *digit = b'0' + (left % 10) as u8;
+            left /= 10;
+        }
+    }
+}
+
+/// `GET prefix000000000042`: the reply's data is the value, empty for nil.
+#[derive(Debug, Clone)]
+pub struct Get(Template);
+
+impl Get {
+    /// Keys are `prefix` and the key in twelve decimal digits (its lowest twelve).
+    pub fn new(prefix: &str) -> Self {
+        Self(Template::new(b"GET", prefix, None))
+    }
+}
+
+impl Codec for Get {
+    #[inline]
+    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
+        self.0.write(key, out);
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        const EXPECTED: &str = "a string or nil";
+        let Some((marker, rest)) = received.split_first() else {
+            return Ok(None);
+        };
+        if *marker != b'$' {
+            return other_reply(received, EXPECTED);
+        }
+        let Some((stated, header_bytes)) = length_line(rest)? else {
+            return Ok(None);
+        };
+        let value_at = 1 + header_bytes;
+        let Some(value_bytes) = stated else {
+            return Ok(Some(Reply {
+                bytes: value_at,
+                data: value_at..value_at,
+            }));
+        };
+        let value_end = value_at + value_bytes;
+        match received.get(value_end..value_end + 2) {
+            None => Ok(None),
+            Some(b"\r\n") => Ok(Some(Reply {
+                bytes: value_end + 2,
+                data: value_at..value_end,
+            })),
+            Some(other) => Err(malformed(READ_REPLY, "a line end after a string", other)),
+        }
+    }
+}
+
+/// `SET prefix000000000042 xxx…`: the reply is `OK`, without data.
+#[derive(Debug, Clone)]
+pub struct Set(Template);
+
+impl Set {
+    /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x.
+    pub fn new(prefix: &str, value_bytes: usize) -> Self {
+        let value = vec![FILLER; value_bytes];
+        Self(Template::new(b"SET", prefix, Some(&value)))
+    }
+}
+
+impl Codec for Set {
+    #[inline]
+    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
+        self.0.write(key, out);
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        fixed_reply(received, b"+OK\r\n", "`OK`")
+    }
+}
+
+/// `PING`: the reply is `PONG`, without data. The key is not sent.
+#[derive(Debug, Clone)]
+pub struct Ping(Vec<u8>);
+
+impl Ping {
+    /// As an array of one string, the form in which client libraries send it.
+    pub fn new() -> Self {
+        let mut request = Vec::new();
+        write_command(&mut request, &[b"PING"]);
+        Self(request)
+    }
+}
+
+impl Default for Ping {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Codec for Ping {
+    #[inline]
+    fn request(&mut self, _key: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0);
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        fixed_reply(received, b"+PONG\r\n", "`PONG`")
+    }
+}
+
+/// A reply that can only be `wanted`.
+#[inline]
+fn fixed_reply(
+    received: &[u8],
+    wanted: &[u8],
+    expected: &'static str,
+) -> Result<Option<Reply>, WireError> {
+    if received.starts_with(wanted) {
+        return Ok(Some(Reply {
+            bytes: wanted.len(),
+            data: wanted.len()..wanted.len(),
+        }));
+    }
+    if wanted.starts_with(received) {
+        return Ok(None);
+    }
+    other_reply(received, expected)
+}
+
+/// Neither the wanted reply nor the beginning of it: an error of the server, or no reply at all.
+#[cold]
+fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
+    let Some(text) = received.strip_prefix(b"-") else {
+        return Err(malformed(READ_REPLY, expected, received));
+    };
+    let Some(at) = text.windows(2).position(|pair| pair == b"\r\n") else {
+        if text.len() > LINE_LIMIT {
+            return Err(malformed(READ_REPLY, "a line of at most 64 KiB", received));
+        }
+        return Ok(None);
+    };
+    let (code, message) = error_words(&text[..at]);
+    Err(WireError::Server { code, message })
+}
+
+/// A length and its line end at the front of `text`, and how many bytes they take; the length is
+/// `None` for nil. `None` instead of the pair when the line is not whole.
+#[inline]
+fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>, WireError> {
+    const EXPECTED: &str = "the length of a string";
+    let front = &text[..text.len().min(LENGTH_CHARS)];
+    let Some(n_chars) = front.iter().position(|&byte| byte == b'\r') else {
+        return if front.len() == LENGTH_CHARS {
+            Err(malformed(READ_REPLY, EXPECTED, front))
+        } else {
+            Ok(None)
+        };
+    };
+    match text.get(n_chars + 1) {
+        None => return Ok(None),
+        Some(b'\n') => {}
+        Some(_) => return Err(malformed(READ_REPLY, EXPECTED, front)),
+    }
+    let line_bytes = n_chars + 2;
+    if front[..n_chars] == *b"-1" {
+        return Ok(Some((None, line_bytes)));
+    }
+    let mut stated: u64 = 0;
+    for &digit in &front[..n_chars] {
+        if !digit.is_ascii_digit() {
+            return Err(malformed(READ_REPLY, EXPECTED, front));
+        }
+        // At most 19 digits come here, which 64 bits hold.
+        stated = stated * 10 + u64::from(digit - b'0');
+    }
+    if n_chars == 0 {
+        return Err(malformed(READ_REPLY, EXPECTED, front));
+    }
+    if stated > VALUE_LIMIT {
+        return Err(WireError::TooLong {
+            action: READ_REPLY,
+            stated,
+            limit: VALUE_LIMIT,
+        });
+    }
+    Ok(Some((Some(stated as usize), line_bytes)))
+}

@@ -1,0 +1,6 @@
+//! The protocols as seen from outside, against recorded and scripted peers; no real server.
+
+mod echo;
+mod mysql;
+mod postgres;
+mod redis;

@@ -1,0 +1,4 @@
+//! Redis's protocol as seen from outside. No sockets: the peer is a recording.
+
+mod session;
+mod workload;

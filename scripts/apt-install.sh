@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Installs Debian packages without changing anything else: run by scripts/setup.sh, or by hand with
+# sudo. Each package is simulated first; one that would remove or upgrade something that is already
+# installed is refused. No service is started, PostgreSQL gets no cluster, and what undoes it all is
+# printed at the end.
+#
+# usage: apt-install.sh PACKAGE...
+# Exit status: 0 all installed, 1 some or all were not (said on stderr).
+# LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
+set -euo pipefail
+
+root=${LOOPTAX_SETUP_ROOT:-}
+policy=$root/usr/sbin/policy-rc.d
+cluster_folder=$root/etc/postgresql-common/createcluster.d
+cluster_conf=$cluster_folder/zz-looptax-no-cluster.conf
+mark="# put here by looptax's set-up while it installs packages; may be removed"
+made_folders=()
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Ubuntu 22.04 and older have the version in the name of MariaDB's packages.
+pick() {
+  local name
+  for name in "$1" "$1-10.6"; do
+    if apt-cache policy "$name" | grep -q '^  Candidate: [^(]'; then
+      echo "$name"
+      return
+    fi
+  done
+  echo "$1"
+}
+
+simulate() { apt-get install --simulate --no-install-recommends "$@" 2>&1; }
+
+# Of apt's simulation, the lines that touch what is installed now: removals and upgrades.
+touches() { grep -E '^(Remv |Inst [^ ]+ \[)' || true; }
+
+# Prints why the packages cannot be installed; nothing when they can.
+objection() {
+  local plan
+  if ! plan=$(simulate "$@"); then
+    grep '^E:' <<<"$plan" || echo "apt-get refused without a reason"
+    return
+  fi
+  touches <<<"$plan"
+}
+
+# Keeps package scripts from starting services and from creating a PostgreSQL cluster. A policy that
+# somebody else made stays as it is and decides alone.
+hold_services() {
+  trap release_services EXIT
+  trap 'exit 1' INT TERM HUP
+  if [ -e "$policy" ] && ! grep -qF "$mark" "$policy"; then
+    say "note: $policy exists and stays as it is; it decides whether services start"
+  else
+    printf '#!/bin/sh\n%s\nexit 101\n' "$mark" >"$policy"
+    chmod 755 "$policy"
+  fi
+  case " $* " in *' postgresql'*) hold_cluster ;; esac
+}
+
+hold_cluster() {
+  local folder
+  for folder in "${cluster_folder%/*}" "$cluster_folder"; do
+    if [ ! -d "$folder" ]; then
+      mkdir "$folder"
+      made_folders=("$folder" "${made_folders[@]}")
+    fi
+  done
+  printf '%s\ncreate_main_cluster = false\n' "$mark" >"$cluster_conf"
+}
+
+release_services() {
+  local folder
+  if [ -e "$policy" ] && grep -qF "$mark" "$policy"; then rm -f "$policy"; fi
+  rm -f "$cluster_conf"
+  for folder in "${made_folders[@]}"; do
+    # Not empty means that a package put its own files there.
+    rmdir "$folder" 2>/dev/null || true
+  done
+}
+
+# A service that was not started now would still start at the next boot.
+keep_off_at_boot() {
+  case " $* " in *' redis-server '*) ;; *) return 0 ;; esac
+  if command -v systemctl >/dev/null; then
+    systemctl --quiet disable redis-server.service >/dev/null 2>&1 || true
+  elif command -v update-rc.d >/dev/null; then
+    update-rc.d redis-server disable >/dev/null 2>&1 || true
+  fi
+}
+
+if [ $# -eq 0 ]; then
+  say "usage: apt-install.sh PACKAGE..."
+  exit 1
+fi
+if [ "$(id -u)" -ne 0 ]; then
+  say "error: installing packages needs root"
+  exit 1
+fi
+apt-get update -qq || say "note: \`apt-get update\` failed; going on with the package lists that are here"
+
+accepted=()
+refused=()
+for package in "$@"; do
+  name=$(pick "$package")
+  why=$(objection "$name")
+  if [ -z "$why" ]; then
+    accepted+=("$name")
+  else
+    refused+=("$name")
+    say "refused: $name, because apt-get says:"
+    say "${why//$'\n'/$'\n'  }"
+  fi
+done
+if [ ${#refused[@]} -gt 0 ]; then
+  say "hint: looptax removes and upgrades nothing; install these by hand if you want that: ${refused[*]}"
+fi
+if [ ${#accepted[@]} -eq 0 ]; then exit 1; fi
+why=$(objection "${accepted[@]}")
+if [ -n "$why" ]; then
+  say "error: together the packages would change what is installed:"
+  say "$why"
+  exit 1
+fi
+
+mapfile -t new < <(simulate "${accepted[@]}" | sed -n 's/^Inst \([^ ]*\) .*/\1/p')
+say "installing: ${new[*]}"
+hold_services "${new[@]}"
+apt-get install -y -qq --no-remove --no-install-recommends -o Dpkg::Use-Pty=0 "${accepted[@]}" >&2
+keep_off_at_boot "${new[@]}"
+say "installed; to undo: sudo apt-get purge ${new[*]}"
+[ ${#refused[@]} -eq 0 ]

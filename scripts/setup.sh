@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Makes the machine ready for `make compare` and `make test`: checks Rust, finds which programs
+# are missing, and has exactly those installed by scripts/apt-install.sh.
+#
+# usage: scripts/setup.sh compare|test
+#   compare  goes on with the database servers that are here when the rest cannot be installed
+#   test     needs all of them
+#
+# Exit status: 0 ready, 2 something has to be done by hand (said on stderr).
+# LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+purpose=${1:-}
+root=${LOOPTAX_SETUP_ROOT:-}
+# Ordinary users on Debian have no sbin on their PATH, and mariadbd lives there.
+PATH="$PATH:$root/usr/local/sbin:$root/usr/sbin:$root/sbin"
+
+say() { printf '%s\n' "$*" >&2; }
+stop() {
+  say "error: $1"
+  shift
+  local line
+  for line in "$@"; do say "hint: $line"; done
+  exit 2
+}
+
+check_rust() {
+  local wanted found
+  wanted=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' Cargo.toml)
+  if ! command -v rustc >/dev/null || ! command -v cargo >/dev/null; then
+    stop "no Rust on PATH, and looptax needs $wanted or newer" \
+      "install it from https://rustup.rs, or open a new shell if you just did"
+  fi
+  found=$(rustc --version | sed -n 's/^rustc \([0-9.]*\).*/\1/p')
+  if [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)" != "$wanted" ]; then
+    stop "Rust $found is too old: looptax needs $wanted or newer" \
+      "run \`rustup update stable\`; a Rust from the distribution's packages is replaced by https://rustup.rs"
+  fi
+}
+
+check_rust_components() {
+  if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+    stop "rustfmt or clippy is missing, and the tests use both" "run \`rustup component add rustfmt clippy\`"
+  fi
+}
+
+has() {
+  local found
+  case $1 in
+    postgres)
+      command -v postgres >/dev/null && return
+      for found in "$root"/usr/lib/postgresql/*/bin/postgres; do
+        if [ -x "$found" ]; then return 0; fi
+      done
+      return 1
+      ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+# The Debian package that brings a program. The -core packages bring MariaDB without its service;
+# mariadb-install-db needs my_print_defaults, which is in the client's package.
+packages_of() {
+  case $1 in
+    mariadbd) echo mariadb-server-core ;;
+    my_print_defaults) echo mariadb-client-core ;;
+    postgres) echo postgresql ;;
+    redis-server) echo redis-server ;;
+    redis-benchmark) echo redis-tools ;;
+    sysbench) echo sysbench ;;
+    cc) echo gcc libc6-dev ;;
+  esac
+}
+
+find_missing() {
+  local program
+  missing=()
+  for program in mariadbd my_print_defaults postgres redis-server redis-benchmark sysbench cc; do
+    has "$program" || missing+=("$program")
+  done
+}
+
+hint_without_apt() {
+  say "hint: there is no apt-get here; install these programs with the system's own package manager: ${missing[*]}"
+  if command -v dnf >/dev/null; then
+    say "hint: dnf install mariadb-server postgresql-server redis sysbench gcc"
+  elif command -v pacman >/dev/null; then
+    say "hint: pacman -S mariadb postgresql redis sysbench gcc"
+  elif command -v zypper >/dev/null; then
+    say "hint: zypper install mariadb postgresql-server redis sysbench gcc"
+  elif command -v apk >/dev/null; then
+    say "hint: apk add mariadb postgresql redis sysbench build-base"
+  fi
+}
+
+# Installs what is missing; fails, having said why, when it cannot.
+install_missing() {
+  local packages=() program words
+  for program in "${missing[@]}"; do
+    read -r -a words <<<"$(packages_of "$program")"
+    packages+=("${words[@]}")
+  done
+  say "missing programs: ${missing[*]}"
+  if ! command -v apt-get >/dev/null; then
+    hint_without_apt
+    return 1
+  fi
+  if [ "$(id -u)" -eq 0 ]; then
+    scripts/apt-install.sh "${packages[@]}"
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    sudo -n scripts/apt-install.sh "${packages[@]}"
+  else
+    say "hint: installing needs root; run: sudo $PWD/scripts/apt-install.sh ${packages[*]}"
+    return 1
+  fi
+}
+
+case $purpose in
+  compare) check_rust ;;
+  test)
+    check_rust
+    check_rust_components
+    ;;
+  *) stop "usage: scripts/setup.sh compare|test" ;;
+esac
+
+find_missing
+if [ ${#missing[@]} -gt 0 ]; then
+  install_missing || say "set-up could not install everything"
+  hash -r
+  find_missing
+fi
+if ! has cc; then
+  stop "no C compiler (\`cc\`): Rust needs its linker" "install gcc and the C library's headers, or clang"
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+  if [ "$purpose" = test ]; then
+    stop "the tests need programs that are not here: ${missing[*]}"
+  fi
+  say "going on without: ${missing[*]}"
+fi

@@ -1,0 +1,111 @@
+//! `cargo xtask check`: everything that has to hold before a commit.
+//!
+//! The quick steps that need no build come first. CI runs exactly this through `make test`; nothing
+//! is checked only there.
+
+use anyhow::Result;
+
+use crate::steps::Step;
+use crate::workspace::{cargo, run_cargo, run_to_success};
+use crate::{arrows, docs, licences, schema, steps, tidy};
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        repeat: "cargo fmt --all --check",
+        work: || run_cargo(&["fmt", "--all", "--check"]),
+    },
+    Step {
+        name: "tidy",
+        repeat: "cargo xtask tidy",
+        work: tidy::run,
+    },
+    Step {
+        name: "arrows",
+        repeat: "cargo xtask arrows",
+        work: arrows::run,
+    },
+    Step {
+        name: "licences",
+        repeat: "cargo xtask licences",
+        work: licences::run,
+    },
+    Step {
+        name: "cargo-deny",
+        repeat: "cargo deny check",
+        work: deny,
+    },
+    Step {
+        name: "clippy",
+        repeat: "cargo clippy --workspace --all-targets --locked -- -D warnings",
+        work: || {
+            run_cargo(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--locked",
+                "--",
+                "-D",
+                "warnings",
+            ])
+        },
+    },
+    Step {
+        name: "tests",
+        repeat: "cargo test --workspace --locked",
+        work: || run_cargo(&["test", "--workspace", "--locked"]),
+    },
+    Step {
+        name: "rustdoc",
+        repeat: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked",
+        work: rustdoc,
+    },
+    Step {
+        name: "docs",
+        repeat: "cargo xtask docs",
+        work: || docs::run(true),
+    },
+    Step {
+        name: "schema",
+        repeat: "cargo xtask schema",
+        work: || schema::run(true),
+    },
+];
+
+/// Runs all steps.
+pub(crate) fn run() -> Result<()> {
+    steps::run(STEPS)
+}
+
+fn rustdoc() -> Result<()> {
+    let args = [
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+        "--locked",
+    ];
+    run_to_success(cargo(&args)?.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// What only cargo-deny can do is done where it is installed, and its absence is said.
+fn deny() -> Result<()> {
+    if !is_quiet_success(&["deny", "--version"])? {
+        println!(
+            "cargo-deny is not installed: licences, bans and sources were checked by xtask only, \
+             advisories not at all"
+        );
+        return Ok(());
+    }
+    run_cargo(&["deny", "--locked", "check", "licenses", "bans", "sources"])?;
+    if is_quiet_success(&["deny", "--locked", "fetch", "db"])? {
+        run_cargo(&["deny", "--locked", "check", "advisories", "--disable-fetch"])
+    } else {
+        println!("the advisory database cannot be reached: advisories were not checked");
+        Ok(())
+    }
+}
+
+fn is_quiet_success(args: &[&str]) -> Result<bool> {
+    Ok(cargo(args)?.output()?.status.success())
+}

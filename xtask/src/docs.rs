@@ -1,0 +1,141 @@
+//! `cargo xtask docs`: docs/cli.md, docs/man and docs/completions, as the argument types say.
+//!
+//! The files come from `looptax internal cli-docs FOLDER`; this file has them written into a scratch
+//! folder and then copies or compares. Other files in docs/ are written by hand and left alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{cargo, fail_on, root, run_to_success};
+
+/// What in docs/ is generated: nothing else may lie in these folders.
+const GENERATED: [&str; 3] = ["cli.md", "man", "completions"];
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Writes the generated docs, or compares only and fails when they are stale.
+pub(crate) fn run(is_check: bool) -> Result<()> {
+    let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
+    let args = [
+        "run",
+        "--quiet",
+        "--locked",
+        "--package",
+        "looptax",
+        "--",
+        "internal",
+        "cli-docs",
+    ];
+    run_to_success(cargo(&args)?.arg(scratch.path()))?;
+    let fresh = generated_files(scratch.path())?;
+    if fresh.is_empty() {
+        bail!(
+            "`looptax internal cli-docs` wrote none of {}",
+            GENERATED.join(", ")
+        );
+    }
+    let docs = root()?.join("docs");
+    let shipped = generated_files(&docs)?;
+    if is_check {
+        return fail_on(&differences(&fresh, &shipped));
+    }
+    for path in shipped.keys().filter(|path| !fresh.contains_key(*path)) {
+        fs::remove_file(docs.join(path))?;
+    }
+    for (path, bytes) in &fresh {
+        let target = docs.join(path);
+        fs::create_dir_all(target.parent().expect("a file in docs/ has a folder"))?;
+        fs::write(&target, bytes).with_context(|| format!("cannot write {}", target.display()))?;
+    }
+    Ok(())
+}
+
+fn differences(fresh: &Files, shipped: &Files) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, bytes) in fresh {
+        match shipped.get(path) {
+            Some(old) if old == bytes => {}
+            Some(_) => found.push(format!(
+                "docs/{} is stale: run `cargo xtask docs`",
+                path.display()
+            )),
+            None => found.push(format!(
+                "docs/{} is missing: run `cargo xtask docs`",
+                path.display()
+            )),
+        }
+    }
+    for path in shipped.keys().filter(|path| !fresh.contains_key(*path)) {
+        found.push(format!(
+            "docs/{} is written by nobody: run `cargo xtask docs`",
+            path.display()
+        ));
+    }
+    found
+}
+
+fn generated_files(folder: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    for name in GENERATED {
+        let path = folder.join(name);
+        if path.is_file() {
+            files.insert(PathBuf::from(name), fs::read(&path)?);
+        } else if path.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                let entry = entry?;
+                files.insert(
+                    Path::new(name).join(entry.file_name()),
+                    fs::read(entry.path())?,
+                );
+            }
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> Files {
+        list.iter()
+            .map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec()))
+            .collect()
+    }
+
+    #[track_caller]
+    fn check(fresh: &[(&str, &str)], shipped: &[(&str, &str)], expected: &[&str]) {
+        assert_eq!(differences(&files(fresh), &files(shipped)), expected);
+    }
+
+    #[test]
+    fn names_every_file_that_differs() {
+        check(&[("cli.md", "a")], &[("cli.md", "a")], &[]);
+        check(
+            &[("cli.md", "a"), ("man/looptax.1", "b")],
+            &[("cli.md", "old"), ("man/older.1", "c")],
+            &[
+                "docs/cli.md is stale: run `cargo xtask docs`",
+                "docs/man/looptax.1 is missing: run `cargo xtask docs`",
+                "docs/man/older.1 is written by nobody: run `cargo xtask docs`",
+            ],
+        );
+    }
+
+    #[test]
+    fn reads_only_what_is_generated() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        fs::create_dir(folder.path().join("man")).expect("a folder");
+        for name in ["cli.md", "man/looptax.1", "record.schema.json"] {
+            fs::write(folder.path().join(name), name).expect("a file");
+        }
+        let found = generated_files(folder.path()).expect("readable");
+        assert_eq!(
+            found,
+            files(&[("cli.md", "cli.md"), ("man/looptax.1", "man/looptax.1")])
+        );
+    }
+}

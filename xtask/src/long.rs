@@ -1,0 +1,34 @@
+//! `cargo xtask long`: what takes too long for every commit.
+//!
+//! Run by `make test-all`. The results belong into METHOD.md with date and machine; nothing here
+//! writes them there.
+
+use anyhow::Result;
+
+use crate::steps::{self, Step};
+use crate::workspace::run_cargo;
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "statistics, simulated",
+        repeat: "cargo run --release --locked -p looptax-stats --example simulate",
+        work: || {
+            let args = ["run", "--release", "--locked", "--package", "looptax-stats"];
+            run_cargo(&[args.as_slice(), &["--example", "simulate"]].concat())
+        },
+    },
+    Step {
+        name: "selfcheck, 100 runs",
+        repeat: "looptax selfcheck private:redis --runs 100 --fixed",
+        work: || {
+            let args = ["run", "--release", "--locked", "--package", "looptax", "--"];
+            let selfcheck = ["selfcheck", "private:redis", "--runs", "100", "--fixed"];
+            run_cargo(&[args.as_slice(), &selfcheck].concat())
+        },
+    },
+];
+
+/// Runs all long steps.
+pub(crate) fn run() -> Result<()> {
+    steps::run(STEPS)
+}

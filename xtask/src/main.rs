@@ -1,0 +1,77 @@
+//! The project's own chores, run as `cargo xtask …`.
+//!
+//! `check` is what `make test` and CI run; each of its own steps is a command too, so that a failure
+//! can be repeated alone. Nothing here is shipped, and nothing here knows how looptax measures.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the terminal"
+)]
+
+mod arrows;
+mod check;
+mod docs;
+mod licences;
+mod long;
+mod places;
+mod schema;
+mod source;
+mod steps;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own chores")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything that has to hold before a commit; what CI runs
+    Check,
+    /// The rules of style that no lint knows
+    Tidy,
+    /// Who may depend on whom
+    Arrows,
+    /// Licences, bans and sources of the dependencies, as deny.toml says
+    Licences,
+    /// Write docs/cli.md, the man page and the completions from the code
+    Docs {
+        /// Only compare, and fail when they are stale
+        #[arg(long)]
+        check: bool,
+    },
+    /// Write docs/record.schema.json from the code
+    Schema {
+        /// Only compare, and fail when it is stale
+        #[arg(long)]
+        check: bool,
+    },
+    /// What takes too long for every commit: simulations and selfcheck series
+    Long,
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().chore {
+        Chore::Check => check::run(),
+        Chore::Tidy => tidy::run(),
+        Chore::Arrows => arrows::run(),
+        Chore::Licences => licences::run(),
+        Chore::Docs { check } => docs::run(check),
+        Chore::Schema { check } => schema::run(check),
+        Chore::Long => long::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A made-up machine for the set-up scripts: a folder as root, and programs that are small scripts.
+//!
+//! The stand-in for apt-get reads its plans from files, writes down what it was asked, and "installs"
+//! by making the program appear. Used by the tests of this folder only.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// What the scripts need besides the programs that they look for.
+const TOOLS: [&str; 17] = [
+    "bash", "cat", "chmod", "dirname", "env", "grep", "head", "ls", "mkdir", "mktemp", "printf",
+    "rm", "rmdir", "sed", "sh", "sort", "tr",
+];
+const WANTED: [&str; 7] = [
+    "mariadbd",
+    "my_print_defaults",
+    "postgres",
+    "redis-server",
+    "redis-benchmark",
+    "sysbench",
+    "cc",
+];
+
+/// Prints the plan of the last package for a simulation; else notes what holds services back now, and
+/// makes the program appear that the package brings.
+const APT_GET: &str = r#"
+log=$LOOPTAX_SETUP_ROOT/asked
+echo "apt-get $*" >>"$log"
+[ "$1" = install ] || exit 0
+for last; do :; done
+case " $* " in
+  *' --simulate '*)
+    plan=$LOOPTAX_SETUP_ROOT/plans/$last
+    [ -e "$plan" ] || { echo "E: Unable to locate package $last"; exit 100; }
+    cat "$plan"
+    exit 0 ;;
+esac
+policy=$LOOPTAX_SETUP_ROOT/usr/sbin/policy-rc.d
+status=0; sh "$policy" || status=$?
+echo "policy exit $status" >>"$log"
+cat "$LOOPTAX_SETUP_ROOT"/etc/postgresql-common/createcluster.d/* >>"$log" 2>/dev/null
+[ ! -e "$LOOPTAX_SETUP_ROOT/fail" ] || exit 100
+program=$last; [ "$last" != postgresql ] || program=postgres
+printf '#!/bin/sh\n' >"$LOOPTAX_SETUP_ROOT/bin/$program"
+chmod 755 "$LOOPTAX_SETUP_ROOT/bin/$program"
+"#;
+
+/// How a script ended.
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) stderr: String,
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "exit status {}\n{}", self.status, self.stderr)
+    }
+}
+
+/// The machine; gone with the value.
+pub(crate) struct Machine {
+    root: TempDir,
+}
+
+impl Machine {
+    /// A Debian on which everything is installed, and whose user is root.
+    pub(crate) fn complete() -> Self {
+        let machine = Self {
+            root: tempfile::tempdir().expect("a scratch folder"),
+        };
+        for folder in ["bin", "plans", "etc", "usr/sbin"] {
+            fs::create_dir_all(machine.path(folder)).expect("a folder");
+        }
+        for tool in TOOLS {
+            symlink(find_tool(tool), machine.path("bin").join(tool)).expect("a link");
+        }
+        for program in WANTED {
+            machine.add_program(program, "");
+        }
+        machine.add_program("id", "echo 0");
+        machine.add_program("cargo", "");
+        machine.add_program("rustc", "echo 'rustc 9.99.0 (abc 2030-01-01)'");
+        machine.add_program("apt-get", APT_GET);
+        machine.add_program("apt-cache", "echo '  Candidate: 1.0'");
+        machine.add_program(
+            "systemctl",
+            "echo \"systemctl $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"",
+        );
+        machine
+    }
+
+    /// Runs scripts/setup.sh with this machine as all that it sees.
+    pub(crate) fn setup(&self, purpose: &str) -> Ran {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/setup.sh");
+        let output = Command::new("bash")
+            .arg(script)
+            .arg(purpose)
+            .env_clear()
+            .env("PATH", self.path("bin"))
+            .env("LOOPTAX_SETUP_ROOT", self.root.path())
+            .output()
+            .expect("bash starts");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.stdout, b"", "stdout is for data\n{stderr}");
+        Ran {
+            status: output.status.code().unwrap_or(-1),
+            stderr,
+        }
+    }
+
+    pub(crate) fn add_program(&self, name: &str, body: &str) {
+        self.add_file(&format!("bin/{name}"), &format!("#!/bin/sh\n{body}\n"));
+    }
+
+    pub(crate) fn remove_program(&self, name: &str) {
+        fs::remove_file(self.path("bin").join(name)).expect("the program was there");
+    }
+
+    pub(crate) fn has_program(&self, name: &str) -> bool {
+        self.path("bin").join(name).exists()
+    }
+
+    pub(crate) fn add_file(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+
+    pub(crate) fn has_file(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    /// What apt says when it is asked to simulate this package; `PACKAGE` stands for its name.
+    pub(crate) fn plan(&self, package: &str, plan: &str) {
+        self.add_file(
+            &format!("plans/{package}"),
+            &plan.replace("PACKAGE", package),
+        );
+    }
+
+    pub(crate) fn let_installing_fail(&self) {
+        self.add_file("fail", "");
+    }
+
+    /// Everything that apt-get and systemctl were asked, and what apt-get saw while it installed.
+    pub(crate) fn asked(&self) -> String {
+        fs::read_to_string(self.path("asked")).unwrap_or_default()
+    }
+
+    /// Asserts that no file of the set-up is left in the system's folders.
+    #[track_caller]
+    pub(crate) fn assert_nothing_left(&self) {
+        assert!(
+            !self.has_file("usr/sbin/policy-rc.d"),
+            "the service policy is left"
+        );
+        assert!(
+            !self.has_file("etc/postgresql-common"),
+            "the cluster settings are left"
+        );
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+}
+
+fn find_tool(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").expect("PATH is set");
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.exists())
+        .unwrap_or_else(|| panic!("`{name}` is on no folder of PATH"))
+}

@@ -1,0 +1,204 @@
+//! The set-up scripts, run against a made-up machine: a folder as root, and a PATH on which apt-get
+//! and its friends are scripts that write down what they were asked.
+//!
+//! Nothing here installs, needs root or looks at the real machine's packages.
+
+mod machine;
+
+use machine::{Machine, Ran};
+
+/// What apt would print for two packages that are new.
+const FINE_PLAN: &str = "Inst libfoo (1.0 Debian [amd64])\nInst PACKAGE (2.0 Debian [amd64]) []\n\
+                         Conf libfoo (1.0 Debian [amd64])\n";
+
+#[track_caller]
+fn check(ran: &Ran, status: i32, words: &[&str]) {
+    assert_eq!(ran.status, status, "{ran}");
+    for expected in words {
+        assert!(ran.stderr.contains(expected), "no `{expected}` in:\n{ran}");
+    }
+}
+
+#[test]
+fn says_nothing_and_asks_nobody_when_all_is_there() {
+    let machine = Machine::complete();
+    for purpose in ["compare", "test"] {
+        let ran = machine.setup(purpose);
+        check(&ran, 0, &[]);
+        assert_eq!(ran.stderr, "");
+    }
+    assert_eq!(machine.asked(), "");
+}
+
+#[test]
+fn finds_postgres_where_debian_hides_it() {
+    let machine = Machine::complete();
+    machine.remove_program("postgres");
+    machine.add_file("usr/lib/postgresql/15/bin/postgres", "#!/bin/sh\n");
+    check(&machine.setup("test"), 0, &[]);
+}
+
+#[test]
+fn explains_a_missing_or_older_rust() {
+    let machine = Machine::complete();
+    machine.add_program("rustc", "echo 'rustc 1.63.0 (abc 2022-08-08)'");
+    check(
+        &machine.setup("compare"),
+        2,
+        &["error: Rust 1.63.0 is too old", "rustup update"],
+    );
+    machine.remove_program("rustc");
+    check(
+        &machine.setup("compare"),
+        2,
+        &["error: no Rust on PATH", "rustup.rs"],
+    );
+}
+
+#[test]
+fn installs_only_what_is_missing_and_prints_how_to_undo_it() {
+    let machine = Machine::complete();
+    machine.remove_program("redis-server");
+    machine.plan("redis-server", FINE_PLAN);
+    check(
+        &machine.setup("test"),
+        0,
+        &["to undo: sudo apt-get purge libfoo redis-server"],
+    );
+    let asked = machine.asked();
+    assert!(asked.contains("--no-install-recommends"), "{asked}");
+    assert!(
+        asked.contains("systemctl --quiet disable redis-server.service"),
+        "{asked}"
+    );
+    assert!(!asked.contains("sysbench"), "{asked}");
+}
+
+#[test]
+fn holds_services_back_during_the_installation_only() {
+    let machine = Machine::complete();
+    machine.remove_program("postgres");
+    machine.plan("postgresql", FINE_PLAN);
+    check(&machine.setup("test"), 0, &[]);
+    let asked = machine.asked();
+    assert!(asked.contains("policy exit 101"), "{asked}");
+    assert!(asked.contains("create_main_cluster = false"), "{asked}");
+    machine.assert_nothing_left();
+}
+
+#[test]
+fn leaves_nothing_behind_when_apt_fails() {
+    let machine = Machine::complete();
+    machine.remove_program("postgres");
+    machine.plan("postgresql", FINE_PLAN);
+    machine.let_installing_fail();
+    check(
+        &machine.setup("test"),
+        2,
+        &["the tests need programs that are not here: postgres"],
+    );
+    machine.assert_nothing_left();
+}
+
+#[test]
+fn keeps_the_service_policy_of_somebody_else() {
+    let machine = Machine::complete();
+    machine.remove_program("redis-server");
+    machine.plan("redis-server", FINE_PLAN);
+    machine.add_file("usr/sbin/policy-rc.d", "#!/bin/sh\nexit 104\n");
+    check(&machine.setup("test"), 0, &["stays as it is"]);
+    assert!(machine.asked().contains("policy exit 104"));
+    assert!(machine.has_file("usr/sbin/policy-rc.d"));
+}
+
+#[test]
+fn refuses_what_would_remove_or_upgrade() {
+    for line in [
+        "Remv mysql-server [8.0]\n",
+        "Inst libc6 [2.36-1] (2.36-9 Debian [amd64])\n",
+    ] {
+        let machine = Machine::complete();
+        machine.remove_program("sysbench");
+        machine.plan("sysbench", &format!("{line}{FINE_PLAN}"));
+        check(
+            &machine.setup("test"),
+            2,
+            &["refused: sysbench", line.trim_end()],
+        );
+        check(
+            &machine.setup("compare"),
+            0,
+            &["going on without: sysbench"],
+        );
+        assert!(
+            !machine.asked().contains("install -y"),
+            "{}",
+            machine.asked()
+        );
+        machine.assert_nothing_left();
+    }
+}
+
+#[test]
+fn installs_the_rest_when_one_package_is_refused() {
+    let machine = Machine::complete();
+    machine.remove_program("redis-server");
+    machine.remove_program("sysbench");
+    machine.plan("redis-server", FINE_PLAN);
+    machine.plan("sysbench", "Remv something [1]\n");
+    check(
+        &machine.setup("compare"),
+        0,
+        &["refused: sysbench", "to undo", "without: sysbench"],
+    );
+    assert!(machine.has_program("redis-server"));
+}
+
+#[test]
+fn prints_the_command_when_there_is_no_root() {
+    let machine = Machine::complete();
+    machine.remove_program("redis-server");
+    machine.remove_program("cc");
+    machine.add_program("id", "echo 1000");
+    let command = "scripts/apt-install.sh redis-server gcc libc6-dev";
+    check(
+        &machine.setup("test"),
+        2,
+        &["hint: installing needs root; run: sudo ", command],
+    );
+    assert_eq!(machine.asked(), "");
+}
+
+#[test]
+fn takes_sudo_where_it_asks_for_no_password() {
+    let machine = Machine::complete();
+    machine.remove_program("redis-server");
+    machine.plan("redis-server", FINE_PLAN);
+    // Root from the second question on: the first is asked before sudo.
+    machine.add_program(
+        "id",
+        "if [ -n \"${AS_ROOT:-}\" ]; then echo 0; else echo 1000; fi",
+    );
+    machine.add_program("sudo", "[ \"$1\" = -n ] || exit 1\nshift\nAS_ROOT=1 \"$@\"");
+    check(&machine.setup("test"), 0, &["to undo"]);
+}
+
+#[test]
+fn names_the_packages_of_other_systems() {
+    let machine = Machine::complete();
+    machine.remove_program("apt-get");
+    machine.remove_program("redis-server");
+    machine.add_program("dnf", "");
+    check(
+        &machine.setup("test"),
+        2,
+        &["there is no apt-get here", "dnf install"],
+    );
+    check(
+        &machine.setup("compare"),
+        0,
+        &["going on without: redis-server"],
+    );
+    machine.remove_program("cc");
+    check(&machine.setup("compare"), 2, &["no C compiler"]);
+}
