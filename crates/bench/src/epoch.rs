@@ -124,6 +124,7 @@ fn numbers_of_slice(slice: &SliceData) -> Slice {
     Slice {
         side: slice.side,
         completions: slice.completions,
+        early: slice.early,
         active_ns: slice.active_ns,
         drained: slice.drained,
         drain_ns: slice.drain_ns,

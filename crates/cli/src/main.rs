@@ -1,2 +1,47 @@
-//! looptax: see `args` for what can be typed.
-fn main() {}
+//! looptax: what does a local database lose by TCP loopback instead of a Unix socket?
+//!
+//! The way through: arguments (typed) → settings (meant) → command → record → report → exit code.
+//! `process::exit` stands only here.
+
+mod args;
+mod commands;
+mod connector;
+mod convert;
+mod failure;
+mod host;
+mod measure;
+mod settings;
+mod signals;
+mod sys;
+mod target;
+mod terminal;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::{Exit, Failure};
+use terminal::Terminal;
+
+fn main() {
+    let cli = Cli::parse();
+    sys::hide_passwords();
+    let exit = run(cli).unwrap_or_else(|failure| {
+        terminal::failure(&failure);
+        failure.exit
+    });
+    #[expect(
+        clippy::exit,
+        reason = "the one place where the process ends with a code"
+    )]
+    std::process::exit(exit.code());
+}
+
+fn run(cli: Cli) -> Result<Exit, Failure> {
+    let terminal = Terminal::new(&cli.global);
+    match cli.command {
+        None => commands::compare::run(&cli.compare, terminal),
+        Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
+        Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),
+        Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
+        Some(Command::Internal(internal)) => commands::internal::run(&internal, terminal),
+    }
+}

@@ -158,6 +158,50 @@ impl Conversation {
         }
     }
 
+    /// Runs one SQL statement; gives the affected rows.
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    pub fn execute(&mut self, sql: &str) -> Result<u64, WireError> {
+        match &mut self.talk {
+            Talk::Mysql(it) => it.execute(sql),
+            Talk::Postgres(it) => it.execute(sql),
+            Talk::Redis(_) | Talk::Echo(_) => Err(no_sql()),
+        }
+    }
+
+    /// Runs one SQL query; gives its rows as the server writes them.
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
+        let rows = match &mut self.talk {
+            Talk::Mysql(it) => it.query(sql)?,
+            Talk::Postgres(it) => it.query(sql)?,
+            Talk::Redis(_) | Talk::Echo(_) => return Err(no_sql()),
+        };
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(rows.into_iter().map(|row| row.into_iter().map(|cell| cell.map(text)).collect()).collect())
+    }
+
+    /// Sends some Redis commands at once and reads their replies.
+    ///
+    /// # Errors
+    /// The first refusal; [`WireError::Unsupported`] where there is no Redis.
+    pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<redis::Value>, WireError> {
+        let Talk::Redis(it) = &mut self.talk else {
+            return Err(WireError::Unsupported { what: "a Redis command".to_owned() });
+        };
+        let replies = it.pipeline(commands)?;
+        match replies.iter().find_map(|reply| match reply {
+            redis::Value::Error { code, message } => Some((code.clone(), message.clone())),
+            _ => None,
+        }) {
+            Some((code, message)) => Err(WireError::Server { code, message }),
+            None => Ok(replies),
+        }
+    }
+
     /// What the kernel said when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
@@ -177,6 +221,10 @@ impl Conversation {
             Talk::Echo(it) => it.into_stream(),
         }
     }
+}
+
+fn no_sql() -> WireError {
+    WireError::Unsupported { what: "SQL".to_owned() }
 }
 
 fn echo_hello() -> echo::Hello {

@@ -29,6 +29,9 @@ pub struct Diagnostics {
     pub foreign_pct: Option<f64>,
     /// Requests in flight by Little's law over connections, `[baseline, other]`; 1 when all is well.
     pub littles_law_ratio: Option<[f64; 2]>,
+    /// Rate in the first 10 ms of the windows over that of the rest, `[baseline, other]`; 1 when the
+    /// guard was long enough.
+    pub guard_transient_ratio: Option<[f64; 2]>,
     /// Arms whose rate jumps between two levels.
     #[serde(default)]
     pub modes: Vec<RateModes>,

@@ -34,6 +34,8 @@ pub struct Epoch {
     pub server_cores: Vec<Option<u32>>,
     /// The slices, in the order of time.
     pub slices: Vec<Slice>,
+    /// Whether both arms gave the same answers to the same requests, as far as both got.
+    pub answers_agree: bool,
     /// What all CPUs did in this epoch.
     pub cpu_ticks: Option<CpuTicks>,
     /// CPU time of looptax in this epoch, in ticks.
@@ -64,22 +66,44 @@ pub struct Slice {
     pub drain_ns: u64,
     /// Requests answered in the active window.
     pub completions: u64,
+    /// Of these, in the first 10 ms of the window.
+    pub early: u64,
     /// Requests in flight at its end, answered afterwards.
     pub drained: u64,
+    /// Their latencies: the requests that the window cut off, so they are not among the samples.
+    #[serde(default)]
+    pub drained_ns: Vec<u32>,
     /// All requests answered, guard and drain included: what the CPU times belong to.
     pub requests: u64,
     /// Requests that failed.
     pub errors: u64,
     /// Sum of the latencies of the active window.
     pub latency_sum_ns: u64,
+    /// Latencies that found no room in the buffer and are missing from the samples.
+    pub n_unsampled: u64,
+    /// Requests answered in each 100 ms of the active window; empty for short windows.
+    #[serde(default)]
+    pub completions_per_100ms: Vec<u32>,
+    /// System calls of the client that send, over the same span as `requests`.
+    pub sends: u64,
+    /// System calls of the client that receive, those that found nothing included.
+    pub receives: u64,
+    /// System calls of the client that wait: poll, epoll.
+    pub waits: u64,
+    /// Time the client spent in an injected delay; 0 where none was asked for.
+    pub injected_ns: u64,
     /// CPU time of the client's threads.
     pub client_cpu_ns: Option<u64>,
+    /// Of it, in user mode.
+    pub client_user_ns: Option<u64>,
     /// CPU time of the server.
     pub server_cpu_ns: Option<u64>,
     /// Context switches of the client's threads because they waited.
     pub client_voluntary_switches: Option<u64>,
     /// Context switches of the client's threads because the scheduler took the core away.
     pub client_involuntary_switches: Option<u64>,
+    /// Context switches of the server's threads, of both kinds.
+    pub server_switches: Option<u64>,
     /// Time in which the client's threads could run and had no core.
     pub client_run_delay_ns: Option<u64>,
     /// The same of the server.

@@ -53,6 +53,13 @@ pub enum Reason {
         /// The verdict without the first quarter.
         verdict_without: Verdict,
     },
+    /// The first 10 ms of the windows could make more than a quarter of the effect.
+    GuardTransient {
+        /// Their rate over that of the rest, `[baseline, other]`; 1 when all is well.
+        ratios: [f64; 2],
+        /// The verdict before this objection.
+        verdict: Verdict,
+    },
     /// The measurement cannot be used.
     Invalid {
         /// What made it so, one each.

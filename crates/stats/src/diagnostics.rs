@@ -1,8 +1,10 @@
 //! What the same data say about the measurement itself: order, drift, noise, stalls, modes.
 //!
-//! None of these moves the estimate; a verdict is taken back for noise and trend only, in `judge`.
+//! None of these moves the estimate; a verdict is taken back for noise, trend and the transient after
+//! the guard only, in `judge`.
 //! One file per question. Gathered here for a whole run by [`Diagnostics::of`].
 
+mod guard;
 mod little;
 mod modes;
 mod noise;
@@ -11,6 +13,7 @@ mod spread;
 mod stalls;
 mod trend;
 
+pub use guard::{EARLY_NS, GuardTransient, guard_transient};
 pub use little::littles_law;
 pub use modes::{RateModes, rate_modes};
 pub use noise::{NoiseShares, noise_shares, noisy_epochs};
@@ -24,6 +27,8 @@ use crate::epoch::{Epoch, Side, rate_per_s};
 /// The diagnostics of a run, in the order of the files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostics {
+    /// Do the first 10 ms of the windows differ from the rest?
+    pub guard_transient: Option<GuardTransient>,
     /// N·mean latency over C·active time, `[baseline, other]`: 0.97 to 1.00 when the client is
     /// always waiting for the server.
     pub littles_law: [Option<f64>; 2],
@@ -49,9 +54,10 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// All diagnostics of `epochs`. `thetas` holds the θ of those epochs that have one, in order;
-    /// `connections` is C per arm.
-    pub fn of(epochs: &[Epoch], thetas: &[f64], connections: u32) -> Self {
+    /// `connections` is C per arm, `alpha` the level of the run's intervals.
+    pub fn of(epochs: &[Epoch], thetas: &[f64], connections: u32, alpha: f64) -> Self {
         Self {
+            guard_transient: guard_transient(epochs, alpha),
             littles_law: Side::BOTH.map(|side| littles_law(epochs, side, connections)),
             rate_modes: Side::BOTH.map(|side| rate_modes(&slice_rates(epochs, side))),
             noise: noise_shares(epochs.iter().filter_map(|epoch| epoch.noise.as_ref())),

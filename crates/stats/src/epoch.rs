@@ -34,6 +34,8 @@ pub struct Slice {
     pub side: Side,
     /// Requests answered in the active window.
     pub completions: u64,
+    /// Of these, in its first 10 ms ([`crate::EARLY_NS`]); 0 in all slices where not counted apart.
+    pub early: u64,
     /// Length of the active window.
     pub active_ns: u64,
     /// Requests in flight at its end, answered afterwards.

@@ -85,7 +85,7 @@ pub struct Judgement {
 pub fn judge(input: &Input) -> Judgement {
     let primary = primary(input);
     let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
-    let diagnostics = Diagnostics::of(input.epochs, &thetas, input.connections);
+    let diagnostics = Diagnostics::of(input.epochs, &thetas, input.connections, input.alpha);
     let totals = totals_theta(input);
     let warnings = warnings::of(input, &primary, totals.as_ref(), &diagnostics);
     let percentiles = secondary::percentiles(input);

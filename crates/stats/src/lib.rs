@@ -24,9 +24,9 @@ mod vectors;
 mod verdict;
 
 pub use diagnostics::{
-    Diagnostics, NoiseShares, OrderEffect, RateModes, SamplingFloor, Stall, Trend,
-    lag1_autocorrelation, littles_law, mad_sd, noise_shares, noisy_epochs, order_effect,
-    rate_modes, sampling_floor, stalls, totals_disagree, trend,
+    Diagnostics, EARLY_NS, GuardTransient, NoiseShares, OrderEffect, RateModes, SamplingFloor,
+    Stall, Trend, guard_transient, lag1_autocorrelation, littles_law, mad_sd, noise_shares,
+    noisy_epochs, order_effect, rate_modes, sampling_floor, stalls, totals_disagree, trend,
 };
 pub use epoch::{Epoch, Noise, Side, Slice, ln_ns_per_request, rate_per_s};
 pub use estimate::{Estimate, tax_pct};

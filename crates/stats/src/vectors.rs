@@ -40,6 +40,7 @@ pub(crate) fn plain_slice(side: Side, completions: u64, active_ns: u64) -> Slice
     Slice {
         side,
         completions,
+        early: 0,
         active_ns,
         drained: 0,
         drain_ns: 0,

@@ -74,6 +74,13 @@ pub enum Reason {
         /// The verdict without the first quarter.
         verdict_without: Verdict,
     },
+    /// The first 10 ms of the windows could make more than a quarter of the effect.
+    GuardTransient {
+        /// Their rate over that of the rest, `[baseline, other]`.
+        ratios: [f64; 2],
+        /// The verdict before this objection.
+        verdict: Verdict,
+    },
     /// What made the measurement invalid, as the caller put it.
     Invalid(Vec<String>),
 }

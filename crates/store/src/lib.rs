@@ -13,4 +13,4 @@ pub use error::StoreError;
 pub use load::load;
 pub use place::Existing;
 pub use samples::{SAMPLES_CAP_BYTES, SamplesReader, samples_path};
-pub use save::{Saver, save};
+pub use save::{Saver, save, save_value};

@@ -8,6 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use looptax_record::{Record, SamplesAt, SamplesFile};
+use serde::Serialize;
 
 use crate::StoreError;
 use crate::place::{Existing, Place};
@@ -19,6 +20,14 @@ use crate::samples::{SamplesWriter, samples_path};
 /// [`StoreError::AlreadyExists`], `CreateFile`, `WriteFile` or `RenameFile`; nothing is left behind.
 pub fn save(record: &Record, path: &Path, existing: Existing) -> Result<(), StoreError> {
     write(record, &Place::find(path, existing)?)
+}
+
+/// Saves results that are not a record, in the same careful way, over whatever is there.
+///
+/// # Errors
+/// As [`save`], without [`StoreError::AlreadyExists`].
+pub fn save_value(value: &serde_json::Value, path: &Path) -> Result<(), StoreError> {
+    write(value, &Place::find(path, Existing::Replace)?)
 }
 
 /// Saves a record again and again while it grows, and the single latencies beside it.
@@ -111,7 +120,7 @@ impl Drop for Saver {
     }
 }
 
-fn write(record: &Record, place: &Place) -> Result<(), StoreError> {
+fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
     match place {
         Place::Stream(path) => {
             let opened = OpenOptions::new().write(true).open(path);
@@ -134,7 +143,7 @@ fn write(record: &Record, place: &Place) -> Result<(), StoreError> {
     }
 }
 
-fn write_json(record: &Record, file: &File, path: &Path) -> Result<(), StoreError> {
+fn write_json(record: &impl Serialize, file: &File, path: &Path) -> Result<(), StoreError> {
     let mut buffered = BufWriter::with_capacity(1 << 16, file);
     serde_json::to_writer(&mut buffered, record)
         .map_err(std::io::Error::from)

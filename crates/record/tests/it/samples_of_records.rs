@@ -234,6 +234,7 @@ fn diagnostics() -> Diagnostics {
         steal_pct: Some(0.0),
         foreign_pct: Some(0.4),
         littles_law_ratio: Some([0.99, 1.0]),
+        guard_transient_ratio: Some([1.0, 0.98]),
         modes: vec![RateModes {
             arm: "unix".to_owned(),
             low_per_s: 5e4,
@@ -247,6 +248,13 @@ fn epoch() -> Epoch {
     let slice = Slice {
         arm_idx: 1,
         completions: 4_000,
+        early: 800,
+        drained: 2,
+        drained_ns: vec![11_000, 12_000],
+        completions_per_100ms: vec![4_000],
+        sends: 4_100,
+        client_user_ns: Some(20_000_000),
+        server_switches: Some(4_100),
         client_cpu_ns: Some(50_000_000),
         server_cpu_ns: None,
         checksum: Some(Hex64(u64::MAX)),
@@ -260,6 +268,7 @@ fn epoch() -> Epoch {
         client_cores: vec![Some(0), None],
         server_cores: vec![Some(1), None],
         slices: vec![slice; 8],
+        answers_agree: true,
         cpu_ticks: Some(CpuTicks {
             user: 10,
             idle: 80,

@@ -197,10 +197,26 @@ fn why_open(comparison: &Comparison, tax: &Tax, text: Text) -> String {
             without(verdict),
             without(verdict_without)
         ),
+        Reason::GuardTransient { ratios, verdict } => format!(
+            "it would be \"{}\", but {}",
+            without(verdict),
+            uneven_start(tax, *ratios, text)
+        ),
         Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => {
             "the record gives no reason".to_owned()
         }
     }
+}
+
+fn uneven_start(tax: &Tax, ratios: [f64; 2], text: Text) -> String {
+    format!(
+        "the arms start differently after each change between them: in the first 10 ms {} runs at \
+         {:.0} % of its later rate, {} at {:.0} %. Longer slices would help",
+        text.clean(&tax.baseline),
+        100.0 * ratios[0],
+        text.clean(&tax.arm),
+        100.0 * ratios[1],
+    )
 }
 
 /// What it would take, in time, and what else may help.

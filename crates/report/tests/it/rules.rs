@@ -114,6 +114,17 @@ fn an_open_verdict_says_what_would_help() {
             "\"real but negligible\", without them \"inconclusive\"",
         ],
     );
+    let guard = Reason::GuardTransient {
+        ratios: [0.994, 0.81],
+        verdict: Verdict::Negligible,
+    };
+    check(
+        judged(Verdict::Inconclusive, guard),
+        &[
+            "would be \"real but negligible\", but",
+            "unix runs at 99 % of its later rate, tcp at 81 %",
+        ],
+    );
 }
 
 #[test]

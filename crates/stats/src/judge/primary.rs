@@ -1,10 +1,10 @@
 //! θ of a run and the verdict on it, with the objections that take a verdict back.
 //!
-//! Looks at throughput, noise and drift only, so that the experiment can ask after every epoch
+//! Looks at throughput, noise, drift and guard only, so that the experiment can ask after every epoch
 //! without paying for the percentiles. Called by the experiment and by `judge`.
 
 use super::Input;
-use crate::diagnostics::{noisy_epochs, trend};
+use crate::diagnostics::{guard_transient, noisy_epochs, trend};
 use crate::epoch::Epoch;
 use crate::estimate::Estimate;
 use crate::verdict::{Direction, Reason, Verdict, classify, direction, plain_reason};
@@ -34,7 +34,8 @@ type Finding = (Verdict, Option<Direction>);
 /// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. A finding is taken
 /// back to inconclusive when it changes without the epochs in noisy windows (chosen without looking
 /// at the outcome), or when θ has a trend (p < 0.01) and it changes without the first quarter of the
-/// epochs. Too few epochs left for an interval is a change as well: more epochs will answer it.
+/// epochs. A difference, real or negligible, is also taken back when the first 10 ms of the windows
+/// could make more than a quarter of it: see [`guard_transient`]. Too few epochs left for an interval is a change as well: more epochs will answer it.
 ///
 /// Example: θ rising from 0 to 0.1 over 12 epochs is a difference, without the first quarter as well:
 /// it stands.
@@ -63,7 +64,9 @@ fn verdict(input: &Input, theta: Option<&Estimate>) -> (Verdict, Reason) {
     let verdict = classify(theta, input.delta);
     if verdict != Verdict::Inconclusive {
         let finding = (verdict, direction(theta, verdict));
-        let objection = noise_objection(input, finding).or_else(|| drift_objection(input, finding));
+        let objection = noise_objection(input, finding)
+            .or_else(|| drift_objection(input, finding))
+            .or_else(|| guard_objection(input, theta, verdict));
         if let Some(objection) = objection {
             return (Verdict::Inconclusive, objection);
         }
@@ -97,6 +100,16 @@ fn drift_objection(input: &Input, finding: Finding) -> Option<Reason> {
     })
 }
 
+/// Only an effect can be explained away; where there is none the rule has nothing to say.
+fn guard_objection(input: &Input, theta: &Estimate, verdict: Verdict) -> Option<Reason> {
+    let transient = guard_transient(input.epochs, input.alpha)?;
+    let is_effect = matches!(verdict, Verdict::Difference | Verdict::Negligible);
+    (is_effect && transient.may_explain(theta)).then_some(Reason::GuardTransient {
+        ratios: transient.ratios,
+        verdict,
+    })
+}
+
 /// The plain finding from the epochs whose index is wanted.
 fn find(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Finding {
     estimate(input, is_wanted).map_or((Verdict::Inconclusive, None), |theta| {
@@ -116,7 +129,7 @@ fn estimate(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Option<Estimate
 mod tests {
     use super::*;
     use crate::epoch::{Noise, Side};
-    use crate::vectors::plain_slice;
+    use crate::vectors::{close, plain_slice};
 
     /// An epoch whose θ is about `theta`.
     fn epoch(theta: f64, steal_ticks: f64) -> Epoch {
@@ -213,6 +226,48 @@ mod tests {
         assert_eq!(reason, expected);
         let epochs = [steady(0.05, 8, 0.0), steady(0.05, 16, 5.0)].concat();
         check(&epochs, Verdict::Difference, Some(Direction::OtherSlower));
+    }
+
+    /// Sets the share of the requests that fall into the first 10 ms of 50.
+    fn with_early(mut epochs: Vec<Epoch>, shares: [f64; 2]) -> Vec<Epoch> {
+        for slice in epochs.iter_mut().flat_map(|epoch| &mut epoch.slices) {
+            slice.early = (slice.completions as f64 * shares[slice.side.idx()]).round() as u64;
+        }
+        epochs
+    }
+
+    #[test]
+    fn a_result_made_right_after_the_guard_is_taken_back() {
+        // The other arm's first 10 ms hold 18 % of its requests instead of 20: ln(0.82/0.8) = 0.0247
+        // is added to θ, more than a quarter of 0.05 and less than one of 0.15.
+        let shares = [0.2, 0.18];
+        let reason = check(
+            &with_early(steady(0.05, 12, 0.0), shares),
+            Verdict::Inconclusive,
+            None,
+        );
+        let Reason::GuardTransient { ratios, verdict } = reason else {
+            panic!("{reason:?}");
+        };
+        assert_eq!(verdict, Verdict::Difference);
+        close(ratios[0], 1.0, 1e-5);
+        close(ratios[1], 0.18 / 0.82 * 4.0, 1e-5);
+        let slower = Some(Direction::OtherSlower);
+        check(
+            &with_early(steady(0.15, 12, 0.0), shares),
+            Verdict::Difference,
+            slower,
+        );
+        check(
+            &with_early(steady(0.05, 12, 0.0), [0.2, 0.2]),
+            Verdict::Difference,
+            slower,
+        );
+        check(
+            &with_early(steady(0.0, 12, 0.0), shares),
+            Verdict::Equivalent,
+            None,
+        );
     }
 
     #[test]

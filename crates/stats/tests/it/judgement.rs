@@ -15,6 +15,7 @@ fn slice(side: Side) -> Slice {
     Slice {
         side,
         completions: n,
+        early: n / 5,
         active_ns: 50_000_000,
         drained: 0,
         drain_ns: 0,

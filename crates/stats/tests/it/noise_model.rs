@@ -82,6 +82,7 @@ impl Model {
         Slice {
             side,
             completions: counted,
+            early: 0,
             active_ns: SLICE_NS,
             drained: 0,
             drain_ns: 0,

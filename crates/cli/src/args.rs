@@ -1,0 +1,216 @@
+//! What can be typed: filled by clap, without a look at the machine.
+//!
+//! What it means here is `settings`' business. The help texts are the option reference: the man
+//! page, `docs/cli.md` and the completions are made from them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// What does a local database lose by TCP loopback instead of a Unix socket?
+#[derive(Debug, Parser)]
+#[command(name = "looptax", version, about, long_about = LONG_ABOUT, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    /// What to do; nothing means `compare`.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// What `compare` takes.
+    #[command(flatten)]
+    pub(crate) compare: CompareArgs,
+    /// What every command takes.
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
+instead of a Unix domain socket, on this machine, with an interval.
+
+A bare `looptax` starts private servers from the installed binaries (MariaDB, MySQL, PostgreSQL, \
+Redis, Valkey) and a built-in echo server, prints its plan, measures for a few minutes, and leaves \
+nothing behind. Running servers are measured only when they are named.";
+
+/// Exit codes, for the end of the help.
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, \
+2 usage or environment, 3 invalid measurement, 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Hold several transports of the same server against each other.
+    #[command(after_help = EXIT_CODES)]
+    Compare(Box<CompareArgs>),
+    /// Does this machine allow honest verdicts? A/A runs, injected delays, slice length.
+    #[command(after_help = EXIT_CODES)]
+    Selfcheck(SelfcheckArgs),
+    /// Judge a saved record again: the same verdict, bit for bit.
+    #[command(after_help = EXIT_CODES)]
+    Analyze(AnalyzeArgs),
+    /// For looptax itself.
+    #[command(hide = true, subcommand)]
+    Internal(InternalCommand),
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GlobalArgs {
+    /// When to colour the output.
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto, global = true, value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+    /// No progress, no plan: only the result.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, echo,
+    /// or a running one by its URL (mysql://user@127.0.0.1:3306/db, postgres://…, redis://…).
+    /// Default: a private server of every kind that is installed, and echo.
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// Transports to hold against each other.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "unix,tcp",
+        value_name = "ARM,…"
+    )]
+    pub(crate) arms: Vec<String>,
+    /// The arm the others are held against. Default: the first of --arms.
+    #[arg(long, value_name = "ARM")]
+    pub(crate) baseline: Option<String>,
+    /// Connections per arm, one comparison each. Default: 1,16; 1 on a running server.
+    #[arg(short, long, value_delimiter = ',', value_name = "N,…")]
+    pub(crate) connections: Vec<u32>,
+    /// What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get;
+    /// on a running server without --write what can be asked without writing.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: Option<String>,
+    /// Where the two ends of a connection run: same core, split cores, free. Default: same decides,
+    /// and a short look at the others.
+    #[arg(long, value_delimiter = ',', value_name = "PLACEMENT,…")]
+    pub(crate) placement: Vec<String>,
+    /// How the client waits: poll, poll-first, block, event, or all in one interleaved schedule.
+    /// Default: poll up to 64 connections, event above.
+    #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
+    pub(crate) client: Vec<String>,
+    /// Socket of the running server. Default: the server is asked.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Rows (keys) of a private server.
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rows: u32,
+    /// One look after a fixed time (10s) or number of epochs (20), without early stopping.
+    #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
+    pub(crate) fixed: Option<String>,
+    /// At most 40 epochs, some 20 s per comparison. A run without targets is quick.
+    #[arg(long, conflicts_with = "precise")]
+    pub(crate) quick: bool,
+    /// Go on until the interval is narrow, and check that the slice length does not matter.
+    #[arg(long)]
+    pub(crate) precise: bool,
+    /// Length of a slice in milliseconds. Default: 50, or 1000 for free placement.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub(crate) slice_ms: Option<u32>,
+    /// Repeat the schedule of an earlier run (the seed stands in its record).
+    #[arg(long, value_name = "HEX")]
+    pub(crate) seed: Option<String>,
+    /// Print the plan and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Write the record as JSON there; `-` prints it instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Where the record goes. Default: looptax-DATE-TIME.json in this folder.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// On a running server: may write a scratch schema of its own, dropped afterwards.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// On a running server: it is mine and idle, lift the limits on connections and time.
+    #[arg(long)]
+    pub(crate) own_server: bool,
+    /// Agree to the plan for a running server without being asked.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// Options of `selfcheck`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SelfcheckArgs {
+    /// A private server: private:redis, private:mariadb …, or echo.
+    #[arg(value_name = "TARGET", default_value = "echo")]
+    pub(crate) target: String,
+    /// A/A runs on each arm.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) runs: u32,
+    /// A fixed number of epochs per run, without early stopping.
+    #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
+          value_parser = clap::value_parser!(u32).range(6..=1_000))]
+    pub(crate) fixed: u32,
+    /// Which checks to run.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Check::Aa, Check::Inject, Check::Slices], value_name = "CHECK,…")]
+    pub(crate) only: Vec<Check>,
+    /// How the client waits.
+    #[arg(long, default_value = "poll", value_name = "MODEL")]
+    pub(crate) client: String,
+    /// Seed of the first run; the next run takes the next one.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) seed: Option<String>,
+    /// Write the results as JSON there; `-` prints them instead of the text.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Check {
+    /// The same arm on both sides must show no difference.
+    Aa,
+    /// A known delay must come out.
+    Inject,
+    /// 50 ms and 500 ms slices must agree.
+    Slices,
+}
+
+/// Options of `analyze`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AnalyzeArgs {
+    /// A record saved by `compare`.
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: PathBuf,
+    /// Write the judged record as JSON there; `-` prints it instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InternalCommand {
+    /// Stops servers and removes folders when looptax is gone.
+    Reaper,
+    /// The built-in echo server.
+    EchoServer {
+        /// Socket to listen on.
+        #[arg(long)]
+        socket: PathBuf,
+        /// Address to listen on.
+        #[arg(long)]
+        tcp: std::net::SocketAddr,
+    },
+    /// Writes the option reference, man page and completions.
+    CliDocs {
+        /// Folder to write into.
+        folder: PathBuf,
+    },
+    /// Prints the record's JSON schema.
+    Schema,
+}

@@ -1,0 +1,70 @@
+//! `analyze`: a saved record judged again, from its raw counts and samples.
+
+use std::path::Path;
+
+use looptax_record::{Record, SamplesAt, Verdict};
+use looptax_report::terminal as report;
+use looptax_store::{Existing, SamplesReader, load, save};
+
+use crate::args::AnalyzeArgs;
+use crate::failure::{Exit, Failure};
+use crate::measure::judging;
+use crate::terminal::Terminal;
+
+/// Runs `analyze`.
+pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let mut record = load(&args.record)?;
+    let samples = open_samples(&record, &args.record)?;
+    let mut problem = None;
+    let mut read = |at: &SamplesAt| match samples.as_ref().map(|reader| reader.read(at)) {
+        Some(Ok(samples)) => samples,
+        Some(Err(error)) => {
+            problem.get_or_insert(error);
+            Vec::new()
+        }
+        None => Vec::new(),
+    };
+    for comparison in &mut record.comparisons {
+        judging::judge_again(comparison, &mut read);
+    }
+    if let Some(error) = problem {
+        return Err(error.into());
+    }
+    show(args, &record, terminal)?;
+    let is_invalid = record
+        .comparisons
+        .iter()
+        .flat_map(|it| &it.tax)
+        .any(|tax| tax.verdict == Verdict::Invalid);
+    Ok(if is_invalid {
+        Exit::Invalid
+    } else {
+        Exit::Done
+    })
+}
+
+/// The latencies beside the record, where it has any.
+fn open_samples(record: &Record, path: &Path) -> Result<Option<SamplesReader>, Failure> {
+    let Some(file) = &record.samples else {
+        return Ok(None);
+    };
+    let beside = path.with_file_name(&file.name);
+    Ok(Some(SamplesReader::open(&beside)?))
+}
+
+fn show(args: &AnalyzeArgs, record: &Record, terminal: Terminal) -> Result<(), Failure> {
+    match &args.json {
+        Some(path) if path.as_os_str() == "-" => {
+            terminal.data(&format!("{}\n", serde_json::to_string_pretty(record)?))?;
+            return Ok(());
+        }
+        Some(path) => save(record, path, Existing::Replace)?,
+        None => {}
+    }
+    terminal.data(&report::compare(
+        record,
+        args.record.to_str(),
+        terminal.style(),
+    ))?;
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! `compare`: plan, targets one after the other, record, table.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION, Verdict};
+use looptax_report::terminal as report;
+use looptax_store::{Existing, Saver};
+
+use crate::args::CompareArgs;
+use crate::failure::{Exit, Failure};
+use crate::host;
+use crate::measure::{self, Sink, plan};
+use crate::settings::Compare;
+use crate::settings::target::TargetSpec;
+use crate::signals::stop_flag;
+use crate::sys;
+use crate::target::{Host, Target};
+use crate::terminal::{self, Terminal};
+
+/// Runs `compare`.
+pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let settings = Compare::new(args)?;
+    let plan = plan::of(&settings)?;
+    if args.dry_run {
+        terminal.data(&plan.text)?;
+        return Ok(Exit::Done);
+    }
+    terminal.words(&plan.text);
+    agree(&settings)?;
+    let stop = stop_flag()?;
+    sys::raise_open_files();
+    let mut sink = sink(args, &settings)?;
+    let measured = measure_all(&settings, &plan, &mut sink, terminal, &stop);
+    sink.finish()?;
+    show(args, &sink, terminal)?;
+    let is_interrupted = stop.load(Ordering::Relaxed);
+    match measured {
+        Err(failure) => Err(failure),
+        Ok(()) if is_interrupted => Ok(Exit::Interrupted),
+        Ok(()) if has_invalid(&sink.record) => Ok(Exit::Invalid),
+        Ok(()) => Ok(Exit::Done),
+    }
+}
+
+/// Running servers are measured only after somebody agreed.
+fn agree(settings: &Compare) -> Result<(), Failure> {
+    let has_running = settings
+        .targets
+        .iter()
+        .any(|it| matches!(it, TargetSpec::Running(_)));
+    if !has_running
+        || settings.is_agreed
+        || terminal::agrees("Measure the running server as planned?")
+    {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "a running server is measured only when the plan is agreed to",
+        "--yes agrees; --dry-run shows the plan alone",
+    ))
+}
+
+fn measure_all(
+    settings: &Compare,
+    plan: &plan::Overview,
+    sink: &mut Sink,
+    terminal: Terminal,
+    stop: &Arc<AtomicBool>,
+) -> Result<(), Failure> {
+    let host = Host::new()?;
+    for (target_idx, spec) in settings.targets.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut target = Target::open(spec, settings, &host)?;
+        let measured = measure::target(
+            &mut target,
+            settings,
+            &plan.targets[target_idx],
+            sink,
+            terminal,
+            stop,
+        );
+        // What we wrote is dropped and what we started is stopped, whatever happened.
+        let closed = target.close();
+        measured?;
+        closed?;
+    }
+    Ok(())
+}
+
+fn sink(args: &CompareArgs, settings: &Compare) -> Result<Sink, Failure> {
+    let now = jiff::Zoned::now();
+    let is_stdout = args
+        .json
+        .as_deref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    let path = match (&args.output, is_stdout) {
+        (Some(path), _) => Some(path.clone()),
+        (None, true) => None,
+        (None, false) => Some(PathBuf::from(format!(
+            "looptax-{}.json",
+            now.strftime("%Y%m%d-%H%M%S")
+        ))),
+    };
+    let existing = if args.output.is_some() {
+        Existing::Replace
+    } else {
+        Existing::Keep
+    };
+    let saver = path.map(|path| Saver::new(&path, existing)).transpose()?;
+    let started_at = now.timestamp().to_string();
+    let record = Record {
+        schema_version: SCHEMA_VERSION,
+        method_version: METHOD_VERSION,
+        looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
+        id: format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id()),
+        started_at,
+        finished_at: None,
+        command: command_line(settings),
+        seed: Hex64(settings.seed),
+        host: host::host(),
+        comparisons: Vec::new(),
+        looks: Vec::new(),
+        samples: None,
+        problems: Vec::new(),
+        interrupted: false,
+    };
+    Ok(Sink::new(record, saver))
+}
+
+/// What was typed, with the URLs' passwords taken out.
+fn command_line(settings: &Compare) -> Vec<String> {
+    let shown: Vec<&str> = settings
+        .targets
+        .iter()
+        .filter_map(|spec| match spec {
+            TargetSpec::Running(running) => Some(running.shown.as_str()),
+            TargetSpec::Private(_) => None,
+        })
+        .collect();
+    let mut shown = shown.into_iter();
+    std::env::args()
+        .map(|word| {
+            if word.contains("://") {
+                shown.next().unwrap_or("****").to_owned()
+            } else {
+                word
+            }
+        })
+        .collect()
+}
+
+fn show(args: &CompareArgs, sink: &Sink, terminal: Terminal) -> Result<(), Failure> {
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&sink.record)?;
+        if path.as_os_str() == "-" {
+            terminal.data(&format!("{json}\n"))?;
+            return Ok(());
+        }
+        looptax_store::save(&sink.record, path, Existing::Replace)?;
+    }
+    if sink.record.comparisons.is_empty() && sink.record.looks.is_empty() {
+        return Ok(());
+    }
+    terminal.data(&report::compare(
+        &sink.record,
+        sink.path().as_deref(),
+        terminal.style(),
+    ))?;
+    Ok(())
+}
+
+fn has_invalid(record: &Record) -> bool {
+    record
+        .comparisons
+        .iter()
+        .flat_map(|it| &it.tax)
+        .any(|tax| tax.verdict == Verdict::Invalid)
+}

@@ -1,0 +1,81 @@
+//! What looptax starts or asks of itself: the reaper, the echo server, its own documentation.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use looptax_servers::{echo, reaper};
+
+use crate::args::{Cli, EXIT_CODES, InternalCommand};
+use crate::failure::{Exit, Failure};
+use crate::terminal::Terminal;
+
+/// Runs an internal command.
+pub(crate) fn run(command: &InternalCommand, terminal: Terminal) -> Result<Exit, Failure> {
+    match command {
+        InternalCommand::Reaper => Ok(if reaper::child_main() == 0 {
+            Exit::Done
+        } else {
+            Exit::Environment
+        }),
+        InternalCommand::EchoServer { socket, tcp } => {
+            let config = echo::Config {
+                socket: socket.clone(),
+                tcp: *tcp,
+            };
+            match echo::serve(&config)? {}
+        }
+        InternalCommand::CliDocs { folder } => write_docs(folder).map(|()| Exit::Done),
+        InternalCommand::Schema => {
+            let schema = serde_json::to_string_pretty(&looptax_record::schema())?;
+            terminal.data(&format!("{schema}\n"))?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn write_docs(folder: &Path) -> Result<(), Failure> {
+    let (man, completions) = (folder.join("man"), folder.join("completions"));
+    for folder in [folder, &man, &completions] {
+        fs::create_dir_all(folder)?;
+    }
+    let mut command = Cli::command();
+    command.build();
+    fs::File::create(folder.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    fs::File::create(man.join("looptax.1"))?.write_all(&page)?;
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        clap_complete::generate_to(shell, &mut command, "looptax", &completions)?;
+    }
+    Ok(())
+}
+
+/// Every command's help, as it is printed, in one Markdown page.
+fn reference(command: &clap::Command) -> String {
+    let mut page =
+        String::from("# Command line\n\nMade from the program's own help by `cargo xtask docs`.\n");
+    let shown = command
+        .get_subcommands()
+        .filter(|it| !it.is_hide_set() && it.get_name() != "help");
+    for command in std::iter::once(command).chain(shown) {
+        let name = command
+            .get_bin_name()
+            .unwrap_or(command.get_name())
+            .to_owned();
+        let help = command
+            .clone()
+            .term_width(100)
+            .render_long_help()
+            .to_string();
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        page.push_str(&format!(
+            "\n## `{name}`\n\n```text\n{}\n```\n",
+            help.join("\n").trim_end()
+        ));
+    }
+    page.push_str(&format!("\n{EXIT_CODES}\n"));
+    page
+}

@@ -1,0 +1,6 @@
+//! One file per command, each from settings to exit code.
+
+pub(crate) mod analyze;
+pub(crate) mod compare;
+pub(crate) mod internal;
+pub(crate) mod selfcheck;

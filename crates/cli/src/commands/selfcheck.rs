@@ -1,0 +1,323 @@
+//! `selfcheck`: does this machine allow honest verdicts?
+//!
+//! The same arm on both sides must show no difference (A/A), a known delay must come out, and the
+//! length of the slices must not matter.
+
+mod inject;
+mod text;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use looptax_bench::{
+    ClientModel, Contrast, ContrastRun, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
+    run as bench,
+};
+use looptax_path::Arm;
+use looptax_servers::Kind;
+use looptax_stats::{
+    Estimate, Input, Looks, StopRule, Verdict, primary, selfcheck as rules, signed_rank, tax_pct,
+};
+use serde_json::{Value, json};
+
+use crate::args::{Check, SelfcheckArgs};
+use crate::connector::TargetConnector;
+use crate::failure::{Exit, Failure};
+use crate::measure::plan::DELTA;
+use crate::settings::target::{TargetSpec, parse};
+use crate::settings::{Compare, Effort, seed};
+use crate::signals::stop_flag;
+use crate::target::{Host, Target};
+use crate::terminal::Terminal;
+use crate::terminal::progress::Line;
+
+/// Rows of the server: enough that keys differ, quick to fill.
+const ROWS: u32 = 10_000;
+/// Longest wait for an answer.
+const IO_LIMIT: Duration = Duration::from_secs(10);
+
+/// One measured run of a check.
+pub(crate) struct OneRun {
+    theta: Estimate,
+    verdict: Verdict,
+    p_value: Option<f64>,
+    contrast: ContrastRun,
+}
+
+/// The checks' surroundings.
+pub(crate) struct Bench<'a> {
+    target: &'a Target,
+    n_epochs: usize,
+    n_runs: u32,
+    seed: u64,
+    client: ClientModel,
+    line: Line,
+    stop: &'a AtomicBool,
+}
+
+/// Runs `selfcheck`.
+pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let kind = match parse(&args.target)? {
+        TargetSpec::Private(kind) => kind,
+        TargetSpec::Running(_) => {
+            return Err(Failure::usage(
+                "selfcheck runs on private servers only",
+                "for example looptax selfcheck private:redis",
+            ));
+        }
+    };
+    let client = args
+        .client
+        .parse()
+        .map_err(|error| Failure::usage(error, "poll is the default"))?;
+    let settings = settings(kind, seed(args.seed.as_deref())?);
+    let stop = stop_flag()?;
+    let host = Host::new()?;
+    let target = Target::open(&TargetSpec::Private(kind), &settings, &host)?;
+    let mut check = Bench {
+        target: &target,
+        n_epochs: args.fixed as usize,
+        n_runs: args.runs,
+        seed: settings.seed,
+        client,
+        line: Line::new(terminal, &format!("selfcheck {}", args.target)),
+        stop: &stop,
+    };
+    let results = all(&mut check, args);
+    drop(check);
+    let (version, name) = (target.version.clone(), target.name.clone());
+    let closed = target.close();
+    let results = results?;
+    closed?;
+    let report = json!({
+        "target": name, "version": version, "seed": format!("{:016x}", settings.seed),
+        "epochs_per_run": args.fixed, "client": args.client, "checks": results,
+    });
+    show(&report, args.json.as_deref(), terminal)?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Exit::Interrupted);
+    }
+    let has_passed = results.iter().all(|check| check["passed"] == true);
+    Ok(if has_passed { Exit::Done } else { Exit::No })
+}
+
+fn settings(kind: Kind, seed: u64) -> Compare {
+    Compare {
+        targets: vec![TargetSpec::Private(kind)],
+        arms: vec![Arm::Unix, Arm::Tcp],
+        connections: Some(vec![1]),
+        workload: None,
+        placements: None,
+        clients: None,
+        socket: None,
+        rows: ROWS,
+        effort: Effort::Full,
+        slice: None,
+        seed,
+        may_write: false,
+        is_own_server: false,
+        is_agreed: true,
+    }
+}
+
+fn all(check: &mut Bench<'_>, args: &SelfcheckArgs) -> Result<Vec<Value>, Failure> {
+    let mut results = Vec::new();
+    if args.only.contains(&Check::Aa) {
+        for arm in Arm::ALL {
+            results.push(aa(check, arm)?);
+        }
+    }
+    if args.only.contains(&Check::Inject) {
+        for arm in Arm::ALL {
+            results.extend(inject::all(check, arm)?);
+        }
+    }
+    if args.only.contains(&Check::Slices) {
+        results.push(slices(check)?);
+    }
+    Ok(results)
+}
+
+fn show(report: &Value, json: Option<&Path>, terminal: Terminal) -> Result<(), Failure> {
+    let pretty = format!("{}\n", serde_json::to_string_pretty(report)?);
+    match json {
+        Some(path) if path.as_os_str() == "-" => terminal.data(&pretty)?,
+        Some(path) => {
+            looptax_store::save_value(report, path)?;
+            terminal.data(&text::of(report))?;
+        }
+        None => terminal.data(&text::of(report))?,
+    }
+    Ok(())
+}
+
+/// The same arm on both sides, with connections of their own: at most so many runs may differ.
+fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<Value, Failure> {
+    let mut runs = Vec::new();
+    for idx in 0..check.n_runs {
+        check.line.say(&format!(
+            "{arm} against {arm}, run {} of {}",
+            idx + 1,
+            check.n_runs
+        ));
+        let Some(one) = check.one(
+            [arm, arm],
+            [None, None],
+            Shape::short(),
+            check.n_epochs,
+            u64::from(idx),
+        )?
+        else {
+            break;
+        };
+        runs.push(one);
+    }
+    let thetas: Vec<f64> = runs.iter().map(|run| run.theta.value).collect();
+    let is_alarm = |run: &&OneRun| matches!(run.verdict, Verdict::Difference | Verdict::Negligible);
+    let n_alarms = runs.iter().filter(is_alarm).count() as u64;
+    let accepted = accepted(check, arm, runs.len() as u64, n_alarms)?;
+    let mean = rules::mean_theta(&thetas);
+    let mean_passes = mean.as_ref().is_none_or(rules::MeanTheta::passes);
+    let small: Vec<f64> = runs.iter().filter_map(|run| run.p_value).collect();
+    Ok(json!({
+        "check": "aa", "arm": arm.name(), "runs": runs.len(), "alarms": n_alarms, "accepted": accepted.0,
+        "of_which_difference": runs.iter().filter(|run| run.verdict == Verdict::Difference).count(),
+        "mean_tax_pct": thetas.iter().sum::<f64>() / thetas.len().max(1) as f64 * 100.0,
+        "mean_theta_z": mean.map(|mean| mean.z),
+        "p_values_below": { "0.01": below(&small, 0.01), "0.05": below(&small, 0.05), "0.25": below(&small, 0.25), "0.5": below(&small, 0.5) },
+        "widest_half_width_pct": runs.iter().map(|run| run.theta.half_width() * 100.0).fold(0.0, f64::max),
+        "passed": accepted.1 && mean_passes && !runs.is_empty(),
+        "thetas": thetas,
+    }))
+}
+
+fn below(p_values: &[f64], limit: f64) -> usize {
+    p_values.iter().filter(|p| **p < limit).count()
+}
+
+/// How many alarms are accepted, and whether these are. A single run that alarms is repeated once at
+/// a level of 1 %.
+fn accepted(
+    check: &mut Bench<'_>,
+    arm: Arm,
+    n_runs: u64,
+    n_alarms: u64,
+) -> Result<(u64, bool), Failure> {
+    if n_runs != 1 || n_alarms == 0 {
+        let accepted = rules::largest_accepted(n_runs);
+        return Ok((accepted, n_alarms <= accepted));
+    }
+    let again = check.one(
+        [arm, arm],
+        [None, None],
+        Shape::short(),
+        check.n_epochs,
+        1 << 20,
+    )?;
+    let is_clean = again.is_some_and(|run| run.p_value.is_none_or(|p| p >= 0.01));
+    Ok((0, is_clean))
+}
+
+/// 50 ms against 500 ms slices.
+fn slices(check: &mut Bench<'_>) -> Result<Value, Failure> {
+    let arms = [Arm::Unix, Arm::Tcp];
+    check.line.say("slices of 50 ms");
+    let short = check.one(arms, [None, None], Shape::short(), check.n_epochs, 0)?;
+    check.line.say("slices of 500 ms");
+    let long_shape = Shape::short().with_slice(Duration::from_millis(500));
+    let long = check.one(arms, [None, None], long_shape, check.n_epochs.min(20), 1)?;
+    let (Some(short), Some(long)) = (short, long) else {
+        return Ok(json!({ "check": "slices", "passed": false, "why": "interrupted" }));
+    };
+    let found = rules::slice_length(&short.theta, &long.theta, 0.05);
+    Ok(json!({
+        "check": "slices",
+        "tax_50ms_pct": pct(&short.theta), "tax_500ms_pct": pct(&long.theta),
+        "difference_points": [found.difference.value * 100.0, found.difference.lo * 100.0, found.difference.hi * 100.0],
+        "passed": found.is_shown_invariant,
+    }))
+}
+
+fn pct(theta: &Estimate) -> [f64; 3] {
+    let tax = theta.map_monotone(tax_pct);
+    [tax.value, tax.lo, tax.hi]
+}
+
+impl Bench<'_> {
+    /// One fixed run of one connection per side, both ends on one core; `None` when interrupted.
+    fn one(
+        &mut self,
+        arms: [Arm; 2],
+        inject_ns: [Option<u64>; 2],
+        shape: Shape,
+        n_epochs: usize,
+        idx: u64,
+    ) -> Result<Option<OneRun>, Failure> {
+        let plan = Plan {
+            seed: self.seed.wrapping_add(idx),
+            connections: 1,
+            contrasts: vec![Contrast {
+                name: format!("{}, {}", arms[0], arms[1]),
+                sides: inject_ns.map(|inject_ns| SidePlan {
+                    client: self.client,
+                    inject_ns,
+                }),
+            }],
+            placement: Placement::Same,
+            server_threads: self.target.threads,
+            shape,
+            may_adapt_shape: false,
+            // The server is warm after the first runs; two epochs warm the connections' code paths.
+            warm_up: WarmUp {
+                least_epochs: 2,
+                least: Duration::ZERO,
+                at_most: Duration::ZERO,
+            },
+            stopping: Stopping {
+                looks: Looks::fixed(n_epochs),
+                rule: StopRule { is_precise: false },
+                delta: DELTA,
+            },
+            n_keys: self.target.n_keys,
+            least_data_bytes: self.target.workload.least_data_bytes(),
+            max_sample_bytes: 0,
+            io_limit: IO_LIMIT,
+        };
+        let mut connector = TargetConnector::new(self.target, vec![arms]);
+        let mut outcome = bench(&plan, &mut connector, &mut looptax_bench::Silent, self.stop)?;
+        if let Some(failure) = outcome.failure {
+            return Err(failure.into());
+        }
+        if outcome.is_interrupted {
+            return Ok(None);
+        }
+        let contrast = outcome.contrasts.swap_remove(0);
+        let epochs: Vec<_> = contrast
+            .epochs
+            .iter()
+            .map(looptax_bench::EpochData::numbers)
+            .collect();
+        let thetas: Vec<f64> = epochs
+            .iter()
+            .filter_map(looptax_stats::Epoch::theta)
+            .collect();
+        let found = primary(&Input {
+            epochs: &epochs,
+            connections: 1,
+            alpha: 0.05,
+            delta: DELTA,
+            invalid: Vec::new(),
+            stopped_early: false,
+        });
+        let Some(theta) = found.theta else {
+            return Ok(None);
+        };
+        Ok(Some(OneRun {
+            theta,
+            verdict: found.verdict,
+            p_value: signed_rank::p_value(&thetas),
+            contrast,
+        }))
+    }
+}

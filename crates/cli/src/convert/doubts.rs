@@ -1,0 +1,180 @@
+//! What the raw counts and the proofs say against a comparison, before any statistics.
+//!
+//! Facts in sentences, without a final dot: some make it invalid, others only warn. Called by
+//! [`super::judged`].
+
+use looptax_record::{Raw, SamplesAt, Slice};
+use looptax_stats::Side;
+
+use super::judged::ProvedArm;
+use super::numbers::{of_pair, sided};
+
+/// Above this share of all CPU per request the client's own code is what is measured.
+const CLIENT_SHARE: f64 = 0.5;
+
+/// Reasons why the epochs of `pair` cannot be used.
+pub(super) fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for arm in arms.iter().filter(|arm| !arm.verified) {
+        reasons.push(format!("`{}` was not proved to be what it says", arm.name));
+    }
+    let identities = arms.each_ref().map(|arm| &arm.proof.server_identity);
+    if let [Some(one), Some(two)] = identities
+        && one != two
+    {
+        reasons.push(format!("the arms lead to two servers: `{one}` and `{two}`"));
+    }
+    let n_errors: u64 = slices(raw, pair).map(|(_, slice)| slice.errors).sum();
+    if n_errors > 0 {
+        reasons.push(format!("{n_errors} requests failed"));
+    }
+    let n_disagree = of_pair(raw, pair)
+        .filter(|(_, epoch)| !epoch.answers_agree)
+        .count();
+    if n_disagree > 0 {
+        reasons.push(format!(
+            "the arms gave different answers to the same requests in {n_disagree} epochs"
+        ));
+    }
+    reasons
+}
+
+/// What a reader should know about the epochs of `pair`.
+pub(super) fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for side in Side::BOTH {
+        let share = client_share(raw, pair, side).filter(|share| *share > CLIENT_SHARE);
+        warnings.extend(share.map(|share| {
+            format!(
+                "the client is the bottleneck on {}: its own code takes {:.0} % of all CPU time per \
+                 request",
+                arms[side.idx()].name,
+                100.0 * share
+            )
+        }));
+    }
+    let n_throttled: u64 = of_pair(raw, pair)
+        .filter_map(|(_, epoch)| epoch.n_throttled)
+        .sum();
+    if n_throttled > 0 {
+        warnings.push(format!(
+            "the control group was throttled {n_throttled} times: its CPU quota is part of every figure"
+        ));
+    }
+    let n_unsampled: u64 = slices(raw, pair).map(|(_, slice)| slice.n_unsampled).sum();
+    if n_unsampled > 0 {
+        warnings.push(format!(
+            "{n_unsampled} latencies found no room in memory: the percentiles are without them"
+        ));
+    }
+    let is_kept = |at: &Option<SamplesAt>| at.is_some_and(|at| at.count > 0);
+    let kept = of_pair(raw, pair).map(|(_, epoch)| epoch.samples.iter().all(is_kept));
+    let (n_epochs, n_kept) = (
+        kept.clone().count(),
+        kept.filter(|is_kept| *is_kept).count(),
+    );
+    if (1..n_epochs).contains(&n_kept) {
+        warnings.push(format!(
+            "the latencies of {} of {n_epochs} epochs were not kept: the percentiles are without them",
+            n_epochs - n_kept
+        ));
+    }
+    warnings
+}
+
+fn slices(raw: &Raw, pair: [u32; 2]) -> impl Iterator<Item = (Side, &Slice)> {
+    of_pair(raw, pair).flat_map(|(_, epoch)| sided(epoch))
+}
+
+/// The client's user CPU over all CPU of both ends; `None` where one of them is not known.
+fn client_share(raw: &Raw, pair: [u32; 2], side: Side) -> Option<f64> {
+    let (mut user, mut all) = (0, 0);
+    for (_, slice) in slices(raw, pair).filter(|(it, _)| *it == side) {
+        user += slice.client_user_ns?;
+        all += slice.client_cpu_ns? + slice.server_cpu_ns?;
+    }
+    (all > 0).then(|| user as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::{made_up, raw};
+
+    const PAIR: [u32; 2] = [0, 1];
+
+    fn raw_with(change: impl Fn(&mut looptax_record::Epoch)) -> Raw {
+        let epoch = |idx| {
+            let mut epoch = raw::epoch(&made_up::data(idx, [50, 40]), PAIR, [None, None]);
+            change(&mut epoch);
+            epoch
+        };
+        Raw {
+            epochs: (0..3).map(epoch).collect(),
+        }
+    }
+
+    fn arms() -> [ProvedArm; 2] {
+        [made_up::arm("unix"), made_up::arm("tcp")]
+    }
+
+    #[track_caller]
+    fn check(found: &[String], expected: &[&str]) {
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.contains(expected), "{found:?} has no {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_sound_run_raises_none() {
+        let raw = raw_with(|_| {});
+        check(&invalid(&raw, PAIR, &arms()), &[]);
+        check(&warnings(&raw, PAIR, &arms()), &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_trusted_is_invalid() {
+        let raw = raw_with(|epoch| {
+            epoch.answers_agree = false;
+            epoch.slices[0].errors = 2;
+        });
+        let mut arms = arms();
+        arms[1].verified = false;
+        arms[1].proof.server_identity = Some("another".to_owned());
+        let expected = [
+            "`tcp` was not proved",
+            "two servers: `this one` and `another`",
+            "6 requests failed",
+            "different answers to the same requests in 3 epochs",
+        ];
+        check(&invalid(&raw, PAIR, &arms), &expected);
+    }
+
+    #[test]
+    fn what_distorts_the_figures_is_told() {
+        let raw = raw_with(|epoch| {
+            epoch.n_throttled = Some(2);
+            epoch.slices[1].n_unsampled = 5;
+            epoch.slices[0].client_user_ns = Some(1_000_000_000);
+        });
+        let expected = [
+            "bottleneck on tcp",
+            "throttled 6 times",
+            "15 latencies found no room",
+        ];
+        check(&warnings(&raw, PAIR, &arms()), &expected);
+    }
+
+    #[test]
+    fn latencies_kept_in_part_are_told() {
+        let mut raw = raw_with(|_| {});
+        let at = looptax_record::SamplesAt {
+            offset_bytes: 16,
+            count: 1,
+            checksum: looptax_record::Hex64(0),
+        };
+        raw.epochs[0].samples = [Some(at), Some(at)];
+        check(&warnings(&raw, PAIR, &arms()), &["2 of 3 epochs"]);
+    }
+}

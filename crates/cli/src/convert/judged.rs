@@ -1,0 +1,405 @@
+//! From the epochs of one pair of arms to what the record says about them.
+//!
+//! Puts together; the figures are made in `figures`, the words in `words`, the metrics in the
+//! statistics. The live run and `analyze` call [`judge`] with the same input and get the same digits.
+
+use std::collections::BTreeMap;
+
+use looptax_record as record;
+use looptax_record::{Arm, Raw, Stall, Tax};
+use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, totals_disagree};
+
+use super::figures::{self, Pace, plain};
+use super::numbers::of_pair;
+use super::{doubts, words};
+
+/// An arm before anything is said about its speed: where it led and how that was proved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProvedArm {
+    /// `unix`, `tcp`, ….
+    pub(crate) name: String,
+    /// Socket path or `ip:port`.
+    pub(crate) endpoint: String,
+    /// Whether every connection was proved; `false` makes the comparison invalid.
+    pub(crate) verified: bool,
+    /// What the proof found.
+    pub(crate) proof: record::Proof,
+}
+
+impl From<&Arm> for ProvedArm {
+    fn from(arm: &Arm) -> Self {
+        Self {
+            name: arm.name.clone(),
+            endpoint: arm.endpoint.clone(),
+            verified: arm.verified,
+            proof: arm.proof.clone(),
+        }
+    }
+}
+
+/// What [`judge`] works on.
+#[derive(Debug)]
+pub(crate) struct Question<'a> {
+    /// The comparison's raw data; only the epochs of `pair` are looked at.
+    pub(crate) raw: &'a Raw,
+    /// Arms' indexes, `[baseline, other]`.
+    pub(crate) pair: [u32; 2],
+    /// The same epochs by [`super::numbers::epochs`].
+    pub(crate) epochs: &'a [Epoch],
+    /// The two arms, `[baseline, other]`.
+    pub(crate) arms: [ProvedArm; 2],
+    /// Connections per arm.
+    pub(crate) connections: u32,
+    /// Two-sided level of every interval: that of the look the run stopped at.
+    pub(crate) alpha: f64,
+    /// Half the width of "no difference that matters", as a fraction.
+    pub(crate) delta: f64,
+    /// What makes it invalid beyond what raw data and proofs say themselves.
+    pub(crate) invalid: Vec<String>,
+    /// The look the run stopped at, from 0; `None` when it was broken off.
+    pub(crate) look: Option<u32>,
+    /// Whether more looks were planned.
+    pub(crate) stopped_early: bool,
+}
+
+/// What the record says about one pair of arms.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Judged {
+    /// The other arm against the baseline.
+    pub(crate) tax: Tax,
+    /// Each arm by itself, `[baseline, other]`.
+    pub(crate) arms: [Arm; 2],
+    /// Sentences for [`record::Comparison::warnings`].
+    pub(crate) warnings: Vec<String>,
+    /// For [`record::Comparison::stalls`]; epochs are counted over all pairs.
+    pub(crate) stalls: Vec<Stall>,
+}
+
+/// Judges one pair of arms.
+pub(crate) fn judge(question: &Question) -> Judged {
+    let Question {
+        raw,
+        pair,
+        epochs,
+        arms,
+        ..
+    } = question;
+    let mut invalid = question.invalid.clone();
+    for reason in doubts::invalid(raw, *pair, arms) {
+        // An analysis brings the reasons of the live run along.
+        if !invalid.contains(&reason) {
+            invalid.push(reason);
+        }
+    }
+    let judgement = looptax_stats::judge(&Input {
+        epochs,
+        connections: question.connections,
+        alpha: question.alpha,
+        delta: question.delta,
+        invalid,
+        stopped_early: question.stopped_early,
+    });
+    let pace = Pace::of(raw, *pair);
+    let names = arms.each_ref().map(|arm| arm.name.as_str());
+    let told = judgement.warnings.iter();
+    let told = told.filter_map(|warning| words::warning(warning, names));
+    Judged {
+        tax: tax(&judgement, question, pace),
+        arms: Side::BOTH.map(|side| arm(&judgement, question, side, pace)),
+        warnings: told.chain(doubts::warnings(raw, *pair, arms)).collect(),
+        stalls: stalls(&judgement, question),
+    }
+}
+
+/// The arms of a comparison in the order of their indexes, each as its first pair shows it.
+///
+/// So the baseline, which is in every pair, has the figures of the first one.
+pub(crate) fn arms(pairs: impl IntoIterator<Item = ([u32; 2], [Arm; 2])>) -> Vec<Arm> {
+    let mut by_idx = BTreeMap::new();
+    for (idxs, arms) in pairs {
+        for (idx, arm) in idxs.into_iter().zip(arms) {
+            by_idx.entry(idx).or_insert(arm);
+        }
+    }
+    by_idx.into_values().collect()
+}
+
+fn tax(judgement: &Judgement, question: &Question, pace: Pace) -> Tax {
+    let [baseline, other] = question.arms.each_ref().map(|arm| arm.name.clone());
+    let starred = judgement.secondary.iter().filter(|it| it.is_starred);
+    Tax {
+        arm: other,
+        baseline,
+        throughput_pct: plain(judgement.tax_pct),
+        theta: plain(judgement.theta),
+        total_throughput_pct: plain(judgement.totals_tax_pct),
+        latency_us: figures::latency_tax(judgement, pace),
+        cpu_us: figures::cpu_tax(judgement),
+        verdict: words::verdict(judgement.verdict),
+        direction: judgement.direction.map(words::direction),
+        reason: words::reason(judgement.reason.clone()),
+        starred: starred
+            .map(|it| words::field(it.metric).to_owned())
+            .collect(),
+        n_epochs: judgement.theta.map_or(0, |theta| theta.n as u32),
+        look: question.look,
+        alpha: question.alpha,
+        stopped_early: question.stopped_early,
+        diagnostics: diagnostics(judgement, question),
+    }
+}
+
+fn arm(judgement: &Judgement, question: &Question, side: Side, pace: Pace) -> Arm {
+    let ProvedArm {
+        name,
+        endpoint,
+        verified,
+        proof,
+    } = question.arms[side.idx()].clone();
+    let summary = &judgement.sides[side.idx()];
+    Arm {
+        name,
+        endpoint,
+        verified,
+        proof,
+        throughput_per_s: plain(summary.throughput_per_s),
+        latency_us: figures::latency(judgement, side, pace),
+        cpu_us_per_query: figures::cpu(judgement, side),
+        context_switches_per_query: plain(summary.switches_per_request),
+        syscalls_per_query: figures::syscalls(question.raw, question.pair, side),
+    }
+}
+
+fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostics {
+    let found: &Diagnostics = &judgement.diagnostics;
+    let tested = |value: f64, p_value: f64| {
+        let is_finite = value.is_finite() && p_value.is_finite();
+        is_finite.then_some(record::Tested { value, p_value })
+    };
+    let finite = |value: f64| value.is_finite().then_some(value);
+    let floor = found.sampling_floor;
+    let totals = judgement.theta.zip(judgement.totals);
+    let modes = Side::BOTH.into_iter().filter_map(|side| {
+        let modes = found.rate_modes[side.idx()]?;
+        Some(record::RateModes {
+            arm: question.arms[side.idx()].name.clone(),
+            low_per_s: modes.low_per_s,
+            high_per_s: modes.high_per_s,
+        })
+    });
+    record::Diagnostics {
+        order_effect: found
+            .order_effect
+            .and_then(|order| tested(order.effect.value, order.p_value)),
+        trend: found
+            .trend
+            .and_then(|trend| tested(trend.rho, trend.p_value)),
+        lag1_autocorrelation: found.lag1_autocorrelation.and_then(finite),
+        theta_sd: found.theta_sd.and_then(finite),
+        dispersion: floor.and_then(|floor| finite(floor.phi)),
+        sampling_floor_pct: floor.and_then(|floor| finite(100.0 * floor.half_width)),
+        totals_disagree: totals.map(|(theta, totals)| totals_disagree(&theta, &totals)),
+        steal_pct: found.noise.map(|noise| noise.steal_pct),
+        foreign_pct: found.noise.map(|noise| noise.foreign_pct),
+        littles_law_ratio: match found.littles_law {
+            [Some(baseline), Some(other)] => Some([baseline, other]),
+            _ => None,
+        },
+        guard_transient_ratio: found.guard_transient.map(|transient| transient.ratios),
+        modes: modes.collect(),
+        slice_invariance_pct: None,
+    }
+}
+
+fn stalls(judgement: &Judgement, question: &Question) -> Vec<Stall> {
+    let positions: Vec<usize> = of_pair(question.raw, question.pair)
+        .map(|(idx, _)| idx)
+        .collect();
+    let stall = |stall: &looptax_stats::Stall| Stall {
+        arm: question.arms[stall.side.idx()].name.clone(),
+        epoch_idx: positions[stall.epoch_idx] as u32,
+        slice_idx: stall.slice_idx as u32,
+        drain_ms: stall.drain_ms,
+    };
+    judgement.diagnostics.stalls.iter().map(stall).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_record::{Direction, Figure, Reason, SamplesAt, Verdict};
+
+    use super::*;
+    use crate::convert::{made_up, numbers, raw};
+
+    const PAIR: [u32; 2] = [0, 1];
+
+    /// Epochs of `PAIR` after one of another pair; θ is about ln 1.1.
+    fn raw_of(n_epochs: u64) -> Raw {
+        let at = |offset_bytes| {
+            Some(SamplesAt {
+                offset_bytes,
+                count: 200,
+                checksum: record::Hex64(0),
+            })
+        };
+        let epoch = |idx: u64| {
+            let data = made_up::data(idx, [5_500 + idx % 3, 5_000]);
+            raw::epoch(&data, PAIR, [at(0), at(1)])
+        };
+        let stranger = raw::epoch(&made_up::data(0, [1, 1]), [0, 2], [None, None]);
+        Raw {
+            epochs: std::iter::once(stranger)
+                .chain((0..n_epochs).map(epoch))
+                .collect(),
+        }
+    }
+
+    fn judged(raw: &Raw, change: impl Fn(&mut Question)) -> Judged {
+        let epochs = numbers::epochs(raw, PAIR, |at| {
+            vec![9_000 + 1_000 * at.offset_bytes as u32; 200]
+        });
+        let mut question = Question {
+            raw,
+            pair: PAIR,
+            epochs: &epochs,
+            arms: [made_up::arm("unix"), made_up::arm("tcp")],
+            connections: 1,
+            alpha: 0.05,
+            delta: 0.01,
+            invalid: Vec::new(),
+            look: Some(0),
+            stopped_early: true,
+        };
+        change(&mut question);
+        judge(&question)
+    }
+
+    #[track_caller]
+    fn check(figure: &Figure, expected: f64, tolerance: f64) {
+        let found = figure.known().expect("a figure");
+        assert!(
+            (found.value - expected).abs() <= tolerance,
+            "{found:?}, expected {expected}"
+        );
+        assert!(found.lo.is_some() && found.hi.is_some());
+    }
+
+    #[track_caller]
+    fn check_missing(figure: &Figure, expected: &str) {
+        let Figure::Missing(missing) = figure else {
+            panic!("{figure:?} is there");
+        };
+        assert!(
+            missing.na.contains(expected),
+            "{missing:?} has no {expected:?}"
+        );
+    }
+
+    #[test]
+    fn a_clear_run_is_a_difference_with_figures() {
+        let found = judged(&raw_of(12), |_| {});
+        let tax = &found.tax;
+        assert_eq!((tax.arm.as_str(), tax.baseline.as_str()), ("tcp", "unix"));
+        assert_eq!(tax.verdict, Verdict::Difference);
+        assert_eq!(tax.direction, Some(Direction::OtherSlower));
+        assert_eq!(
+            (tax.n_epochs, tax.look, tax.stopped_early),
+            (12, Some(0), true)
+        );
+        check(&tax.throughput_pct, 100.0 / 11.0, 0.05);
+        check(&tax.theta, 1.1_f64.ln(), 1e-3);
+        check(&tax.latency_us.mean, 10.0 - 50_000.0 / 5_500.0, 0.01);
+        check(&tax.latency_us.p50, 1.0, 1e-9);
+        check_missing(&tax.latency_us.p999, "needs about");
+        assert!(
+            tax.starred.contains(&"latency_us.p50".to_owned()),
+            "{:?}",
+            tax.starred
+        );
+        assert_eq!(tax.diagnostics.totals_disagree, Some(false));
+        assert!(
+            found.warnings[0].starts_with("stopped early"),
+            "{:?}",
+            found.warnings
+        );
+    }
+
+    #[test]
+    fn each_arm_has_its_own_figures() {
+        let [unix, tcp] = judged(&raw_of(12), |_| {}).arms;
+        assert_eq!((unix.name.as_str(), tcp.name.as_str()), ("unix", "tcp"));
+        check(&unix.throughput_per_s, 110_020.0, 20.0);
+        check(&tcp.throughput_per_s, 100_000.0, 1e-6);
+        check(&tcp.latency_us.p50, 10.0, 1e-9);
+        check(&tcp.cpu_us_per_query.server, 25_000.0 / 6_001.0, 0.01);
+        let calls = tcp.syscalls_per_query.expect("calls were counted");
+        assert!((calls.send - 1.0).abs() < 1e-12 && (calls.receive - 2.0).abs() < 1e-12);
+        assert!((calls.wait - 5_000.0 / 6_001.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_cannot_be_trusted_is_invalid_and_says_so_once() {
+        let mut raw = raw_of(12);
+        raw.epochs[3].answers_agree = false;
+        let first = judged(&raw, |question| {
+            question.invalid = vec!["killed".to_owned()];
+        });
+        let Reason::Invalid { reasons } = first.tax.reason.clone() else {
+            panic!("{:?}", first.tax.reason);
+        };
+        assert_eq!(first.tax.verdict, Verdict::Invalid);
+        assert_eq!((reasons.len(), reasons[0].as_str()), (2, "killed"));
+        let again = judged(&raw, |question| question.invalid.clone_from(&reasons));
+        assert_eq!(again, first);
+    }
+
+    #[test]
+    fn a_stall_is_counted_over_all_pairs() {
+        let mut raw = raw_of(12);
+        raw.epochs[2].slices[1].drain_ns = 40_000_000;
+        let expected = Stall {
+            arm: "unix".to_owned(),
+            epoch_idx: 2,
+            slice_idx: 1,
+            drain_ms: 40.0,
+        };
+        assert_eq!(judged(&raw, |_| {}).stalls, [expected]);
+    }
+
+    #[test]
+    fn what_could_not_be_read_says_why() {
+        let mut raw = raw_of(12);
+        for slice in raw.epochs.iter_mut().flat_map(|epoch| &mut epoch.slices) {
+            slice.server_cpu_ns = None;
+        }
+        let found = judged(&raw, |_| {});
+        check_missing(
+            &found.tax.cpu_us.server,
+            "server's CPU time could not be read",
+        );
+        check_missing(
+            &found.tax.cpu_us.both,
+            "server's CPU time could not be read",
+        );
+        check_missing(&found.arms[0].cpu_us_per_query.server, "could not be read");
+        let nothing = judged(&Raw::default(), |_| {});
+        assert_eq!(nothing.tax.verdict, Verdict::Inconclusive);
+        check_missing(&nothing.tax.cpu_us.client, "no whole epoch");
+        check_missing(&nothing.tax.latency_us.p99, "no whole epoch");
+        assert_eq!(nothing.arms[0].syscalls_per_query, None);
+    }
+
+    #[test]
+    fn the_baseline_has_the_figures_of_its_first_pair() {
+        let first = judged(&raw_of(12), |_| {}).arms;
+        let second = judged(&raw_of(8), |question| {
+            question.arms[1].name = "tls".to_owned();
+        })
+        .arms;
+        let found = arms([(PAIR, first.clone()), ([0, 2], second.clone())]);
+        assert_eq!(
+            found,
+            [first[0].clone(), first[1].clone(), second[1].clone()]
+        );
+    }
+}

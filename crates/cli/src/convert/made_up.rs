@@ -1,0 +1,84 @@
+//! Made-up epochs for the tests of this folder. The figures are those of no machine.
+
+use looptax_bench::{CoreMap, CpuTicks, EpochData, MachineDelta, SliceData};
+use looptax_record as record;
+use looptax_stats::Side;
+
+/// An epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the rest.
+pub(crate) fn data(idx: u64, counts: [u64; 2]) -> EpochData {
+    let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|side: usize| Side::BOTH[side]);
+    let slices = order.into_iter().zip(0..);
+    EpochData {
+        reconnect_ns: 12_000_000 + idx,
+        prime_ns: 3_000_000,
+        cores: CoreMap {
+            client: vec![Some(1), Some(0)],
+            server: vec![Some(1), Some(0), None],
+        },
+        slices: slices
+            .map(|(side, slice_idx)| slice(side, 8 * idx + slice_idx, counts[side.idx()]))
+            .collect(),
+        samples: [
+            vec![9_000 + idx as u32; 200],
+            vec![10_000 + idx as u32; 200],
+        ],
+        machine: MachineDelta {
+            ticks: Some(CpuTicks {
+                user: 40,
+                nice: 1,
+                system: 20,
+                idle: 33 + idx,
+                iowait: 1,
+                irq: 2,
+                softirq: 9,
+                steal: 0,
+            }),
+            cpu_pressure_us: Some(1_000),
+            n_throttled: Some(0),
+        },
+        own_cpu_ns: Some(401_234_567 + idx),
+        answers_agree: true,
+    }
+}
+
+/// An arm that was proved to be what `name` says.
+pub(crate) fn arm(name: &str) -> super::judged::ProvedArm {
+    super::judged::ProvedArm {
+        name: name.to_owned(),
+        endpoint: "somewhere".to_owned(),
+        verified: true,
+        proof: record::Proof {
+            server_identity: Some("this one".to_owned()),
+            ..record::Proof::default()
+        },
+    }
+}
+
+fn slice(side: Side, idx: u64, n: u64) -> SliceData {
+    SliceData {
+        side,
+        start_ns: idx * 60_000_000,
+        guard_ns: 10_000_000,
+        active_ns: 50_000_000,
+        drain_ns: 9_000,
+        completions: n,
+        early: n / 5,
+        drained: 1,
+        drained_ns: vec![8_000 + idx as u32],
+        requests: n + n / 5 + 1,
+        latency_sum_ns: 9_000 * n,
+        sends: n + n / 5 + 1,
+        receives: 2 * (n + n / 5 + 1),
+        waits: n,
+        client_cpu_ns: 4_000 * n + idx,
+        client_user_ns: 700 * n,
+        client_voluntary: n,
+        client_involuntary: 2,
+        server_cpu_ns: Some(5_000 * n + 7 * idx),
+        server_switches: Some(n + 1),
+        injected_ns: 17,
+        buckets: vec![n as u32],
+        checksum: idx,
+        n_unsampled: 0,
+    }
+}

@@ -1,0 +1,185 @@
+//! The words of the statistics in those of the record, and warnings as sentences.
+//!
+//! Called by [`super::judged`].
+
+use looptax_record as record;
+use looptax_stats::{Direction, Metric, Quantile, Reason, Side, Verdict, Warning};
+
+/// The verdict.
+pub(super) fn verdict(verdict: Verdict) -> record::Verdict {
+    match verdict {
+        Verdict::Difference => record::Verdict::Difference,
+        Verdict::Negligible => record::Verdict::Negligible,
+        Verdict::Equivalent => record::Verdict::Equivalent,
+        Verdict::Inconclusive => record::Verdict::Inconclusive,
+        Verdict::Invalid => record::Verdict::Invalid,
+    }
+}
+
+/// Who loses.
+pub(super) fn direction(direction: Direction) -> record::Direction {
+    match direction {
+        Direction::OtherSlower => record::Direction::OtherSlower,
+        Direction::OtherFaster => record::Direction::OtherFaster,
+    }
+}
+
+/// Why the verdict is what it is.
+pub(super) fn reason(reason: Reason) -> record::Reason {
+    match reason {
+        Reason::ExcludesZero => record::Reason::ExcludesZero,
+        Reason::InsideDelta => record::Reason::InsideDelta,
+        Reason::TooWide {
+            half_width_pct,
+            lo_pct,
+            hi_pct,
+            n_epochs_needed,
+        } => record::Reason::TooWide {
+            half_width_pct,
+            lo_pct,
+            hi_pct,
+            n_epochs_needed: n_epochs_needed as u64,
+        },
+        Reason::TooFewEpochs { have, need } => record::Reason::TooFewEpochs {
+            have: have as u64,
+            need: need as u64,
+        },
+        Reason::NoisyEpochs {
+            n_noisy,
+            n_epochs,
+            verdict: before,
+            verdict_without,
+        } => record::Reason::NoisyEpochs {
+            n_noisy: n_noisy as u64,
+            n_epochs: n_epochs as u64,
+            verdict: verdict(before),
+            verdict_without: verdict(verdict_without),
+        },
+        Reason::Trend {
+            p_value,
+            verdict: before,
+            verdict_without,
+        } => record::Reason::Trend {
+            p_value,
+            verdict: verdict(before),
+            verdict_without: verdict(verdict_without),
+        },
+        Reason::GuardTransient {
+            ratios,
+            verdict: before,
+        } => record::Reason::GuardTransient {
+            ratios,
+            verdict: verdict(before),
+        },
+        Reason::Invalid(reasons) => record::Reason::Invalid { reasons },
+    }
+}
+
+/// The field of [`record::Tax`] that holds the metric.
+pub(super) fn field(metric: Metric) -> &'static str {
+    match metric {
+        Metric::ClientCpu => "cpu_us.client",
+        Metric::ServerCpu => "cpu_us.server",
+        Metric::BothCpu => "cpu_us.both",
+        Metric::Latency(Quantile::P50) => "latency_us.p50",
+        Metric::Latency(Quantile::P90) => "latency_us.p90",
+        Metric::Latency(Quantile::P99) => "latency_us.p99",
+        Metric::Latency(Quantile::P999) => "latency_us.p999",
+    }
+}
+
+/// The warning as a sentence, or `None` where the record holds the same as figures.
+pub(super) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
+    let name = |side: Side| names[side.idx()];
+    match warning {
+        Warning::StoppedEarly { n_epochs } => Some(format!(
+            "stopped early, after {n_epochs} epochs: the estimate leans to the large side; --fixed \
+             gives one that does not"
+        )),
+        Warning::IncompleteEpochs { n_epochs } => Some(format!(
+            "{n_epochs} epochs were cut short and do not count for the tax"
+        )),
+        Warning::NoisyEpochs {
+            n_noisy,
+            steal_pct,
+            foreign_pct,
+        } => Some(format!(
+            "others took CPU time in {n_noisy} epochs; over the whole run the hypervisor took \
+             {steal_pct:.1} %, other processes {foreign_pct:.1} %"
+        )),
+        Warning::OrderEffect { p_value } => Some(format!(
+            "it matters which arm runs first (p = {p_value:.1e}): the guard between slices is too short; \
+             this widens the interval and does not move the tax"
+        )),
+        Warning::LittlesLaw { side, ratio } if *ratio < 1.0 => Some(format!(
+            "requests fill only {:.1} % of the connections' time on {}: the client itself is in the way",
+            100.0 * ratio,
+            name(*side)
+        )),
+        Warning::LittlesLaw { side, ratio } => Some(format!(
+            "requests fill {:.1} % of the connections' time on {}: counts and latencies do not add up",
+            100.0 * ratio,
+            name(*side)
+        )),
+        Warning::EnvironmentLimited { factor } => Some(format!(
+            "the interval is {factor:.1} times as wide as counting requests makes it: a quieter machine \
+             helps more than time"
+        )),
+        // `stalls`, `diagnostics.modes` and `diagnostics.totals_disagree`: the report words them.
+        Warning::Stalls { .. } | Warning::TwoModes { .. } | Warning::TotalsDisagree { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(found: &Warning, expected: Option<&str>) {
+        let text = warning(found, ["unix", "tcp"]);
+        match (&text, expected) {
+            (Some(text), Some(expected)) => assert!(text.contains(expected), "{text}"),
+            _ => assert_eq!(text.as_deref(), expected),
+        }
+    }
+
+    #[test]
+    fn a_warning_names_its_arm_and_figures() {
+        let little = |ratio| Warning::LittlesLaw {
+            side: Side::Other,
+            ratio,
+        };
+        check(
+            &little(0.931),
+            Some("93.1 % of the connections' time on tcp: the client"),
+        );
+        check(
+            &little(1.05),
+            Some("105.0 % of the connections' time on tcp: counts"),
+        );
+        check(
+            &Warning::OrderEffect { p_value: 0.000_12 },
+            Some("p = 1.2e-4"),
+        );
+        check(
+            &Warning::StoppedEarly { n_epochs: 10 },
+            Some("after 10 epochs"),
+        );
+    }
+
+    #[test]
+    fn what_the_record_holds_as_figures_is_not_said_twice() {
+        let stalls = Warning::Stalls {
+            n_stalls: [1, 0],
+            longest_ms: 40.0,
+        };
+        check(&stalls, None);
+    }
+
+    #[test]
+    fn an_invalid_verdict_keeps_its_reasons() {
+        let reasons = vec!["two servers".to_owned()];
+        let found = reason(Reason::Invalid(reasons.clone()));
+        assert_eq!(found, record::Reason::Invalid { reasons });
+    }
+}

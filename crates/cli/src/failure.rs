@@ -1,0 +1,109 @@
+//! Errors of the command line: a chain of causes, a hint, an exit code.
+
+use std::error::Error;
+use std::fmt;
+
+use looptax_bench::BenchError;
+use looptax_path::PathError;
+use looptax_servers::ServerError;
+use looptax_store::StoreError;
+
+/// How a command ended, for the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done; an inconclusive result too.
+    Done,
+    /// The answer is no.
+    No,
+    /// Wrong usage, or the environment does not allow it.
+    Environment,
+    /// The measurement is invalid.
+    Invalid,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub(crate) fn code(self) -> i32 {
+        match self {
+            Self::Done => 0,
+            Self::No => 1,
+            Self::Environment => 2,
+            Self::Invalid => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// An error on its way to the user.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What happened, with its causes.
+    pub(crate) error: anyhow::Error,
+    /// The next step.
+    pub(crate) hint: Option<String>,
+    /// How to end.
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    /// Wrong usage, with the next step.
+    pub(crate) fn usage(message: impl fmt::Display, hint: impl Into<String>) -> Self {
+        Self {
+            error: anyhow::anyhow!("{message}"),
+            hint: Some(hint.into()),
+            exit: Exit::Environment,
+        }
+    }
+}
+
+impl<E> From<E> for Failure
+where
+    E: Into<anyhow::Error>,
+{
+    /// Finds the hint of the innermost cause that has one.
+    fn from(error: E) -> Self {
+        let error = error.into();
+        let hint = error.chain().filter_map(hint_of).last();
+        let exit = if error.chain().any(is_invalid) {
+            Exit::Invalid
+        } else {
+            Exit::Environment
+        };
+        Self { error, hint, exit }
+    }
+}
+
+fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {
+    if let Some(error) = cause.downcast_ref::<PathError>() {
+        return error.hint();
+    }
+    if let Some(error) = cause.downcast_ref::<ServerError>() {
+        return error.hint();
+    }
+    if let Some(error) = cause.downcast_ref::<StoreError>() {
+        return error.hint();
+    }
+    match cause.downcast_ref::<BenchError>() {
+        Some(BenchError::Request { .. }) => Some(
+            "nothing is concluded from a run with a failed request; the server's log may say why"
+                .to_owned(),
+        ),
+        Some(BenchError::Machine { .. }) => Some("--placement free needs no pinning".to_owned()),
+        _ => None,
+    }
+}
+
+fn is_invalid(cause: &(dyn Error + 'static)) -> bool {
+    let unproved = cause.downcast_ref::<PathError>().is_some_and(|error| {
+        matches!(
+            error,
+            PathError::Unproved { .. } | PathError::DifferentServers { .. }
+        )
+    });
+    let failed = cause
+        .downcast_ref::<BenchError>()
+        .is_some_and(|error| matches!(error, BenchError::Request { .. }));
+    unproved || failed
+}

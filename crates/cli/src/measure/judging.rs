@@ -1,0 +1,247 @@
+//! The record's comparison: its fixed parts, and the judgement made from its raw numbers.
+//!
+//! `compare` and `analyze` both come through [`judge`], which reads nothing but the record: the
+//! verdict of a live run and of its analysis are the same, bit for bit.
+
+use std::error::Error;
+
+use looptax_bench::{BenchError, ClientModel, ContrastRun, Placement, Plan, Shape};
+use looptax_path::{Arm, Endpoint, Family};
+use looptax_record as record;
+use looptax_stats::StopCause;
+use record::{Comparison, Hex64, SamplesAt};
+
+use super::plan::{Case, DELTA, looks};
+use crate::connector::ArmProof;
+use crate::convert::judged::{self, ProvedArm, Question};
+use crate::convert::numbers;
+use crate::settings::{Compare, Effort};
+use crate::target::Target;
+
+/// Server and workload, for the record.
+pub(super) fn what(target: &Target, settings: &Compare) -> (record::Target, record::Workload) {
+    let is_sql = matches!(
+        target.protocol,
+        looptax_path::Protocol::Mysql | looptax_path::Protocol::Postgres
+    );
+    let is_keyed = !matches!(target.workload, looptax_path::Workload::Ping);
+    let server = record::Target {
+        kind: target.kind.clone(),
+        version: target.version.clone(),
+        private: target.is_private(),
+        name: target.name.clone(),
+        settings: target.settings.iter().cloned().collect(),
+        pid: target.pid,
+        started_at: None,
+    };
+    let workload = record::Workload {
+        name: target.workload.name().to_owned(),
+        protocol: is_sql.then(|| "prepared".to_owned()),
+        rows: is_keyed.then_some(u64::from(settings.rows)),
+        request_bytes: None,
+        response_bytes: None,
+    };
+    (server, workload)
+}
+
+/// A comparison with everything but arms, epochs and judgement.
+pub(super) fn skeleton(
+    target: &Target,
+    settings: &Compare,
+    case: &Case,
+    client: ClientModel,
+    seed: u64,
+    shape: Shape,
+    n_warm_up_epochs: usize,
+) -> Comparison {
+    let (server, workload) = what(target, settings);
+    Comparison {
+        target: server,
+        workload,
+        connections: case.connections,
+        placement: placement_used(case.placement),
+        client: client_of(client),
+        schedule: record::Schedule {
+            slice_ms: shape.slice.as_secs_f64() * 1e3,
+            guard_ms: shape.guard.as_secs_f64() * 1e3,
+            octets_per_epoch: shape.octets as u32,
+            looks: looks(settings, case)
+                .iter()
+                .map(|look| record::PlannedLook {
+                    epochs: look.n_epochs as u32,
+                    alpha: look.alpha,
+                })
+                .collect(),
+            fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
+            precise: settings.effort == Effort::Precise,
+            delta_pct: DELTA * 100.0,
+            warmup_epochs: n_warm_up_epochs as u32,
+            seed: Hex64(seed),
+        },
+        arms: Vec::new(),
+        tax: Vec::new(),
+        warnings: Vec::new(),
+        stalls: Vec::new(),
+        raw: record::Raw::default(),
+    }
+}
+
+/// An arm with its proof.
+pub(super) fn arm(arm: Arm, endpoint: &Endpoint, proof: Option<&ArmProof>) -> ProvedArm {
+    ProvedArm {
+        name: arm.name().to_owned(),
+        endpoint: endpoint.to_string(),
+        verified: proof.is_some(),
+        proof: proof.map(proof_of).unwrap_or_default(),
+    }
+}
+
+fn proof_of(proof: &ArmProof) -> record::Proof {
+    let facts = &proof.facts;
+    record::Proof {
+        family: match facts.family {
+            Family::Unix => "AF_UNIX".to_owned(),
+            Family::Inet => "AF_INET".to_owned(),
+            Family::Inet6 => "AF_INET6".to_owned(),
+            Family::Other(number) => format!("family {number}"),
+        },
+        peer_pid: facts.peer_pid,
+        server_view: Some(proof.proof.server_view.clone()),
+        server_identity: Some(proof.proof.server_identity.clone()),
+        tls: None,
+        nodelay: facts.nodelay,
+        sndbuf_bytes: Some(facts.send_buffer_bytes as u64),
+        rcvbuf_bytes: Some(facts.receive_buffer_bytes as u64),
+        netns: None,
+    }
+}
+
+/// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
+pub(crate) struct Ending {
+    invalid: Vec<String>,
+    look: Option<u32>,
+    alpha: f64,
+    stopped_early: bool,
+}
+
+impl Ending {
+    /// Of a contrast just run.
+    pub(super) fn of_run(
+        contrast: &ContrastRun,
+        plan: &Plan,
+        failure: Option<&BenchError>,
+    ) -> Self {
+        let chain = failure.map(|failure| {
+            std::iter::successors(Some(failure as &dyn Error), |error| (*error).source())
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(": ")
+        });
+        let first_alpha = plan
+            .stopping
+            .looks
+            .iter()
+            .next()
+            .map_or(0.05, |look| look.alpha);
+        let stopped = contrast.stopped;
+        Self {
+            invalid: chain.into_iter().collect(),
+            look: stopped.map(|(look, _)| look.idx as u32),
+            // Cut short: the strictest level of the schedule, since no look was planned here.
+            alpha: stopped.map_or(first_alpha, |(look, _)| look.alpha),
+            stopped_early: stopped
+                .is_some_and(|(look, cause)| !look.is_last && cause != StopCause::Invalid),
+        }
+    }
+
+    /// Of a judged record: what spoilt the run is a fact of it and stays.
+    fn of_record(tax: &record::Tax) -> Self {
+        Self {
+            invalid: match &tax.reason {
+                record::Reason::Invalid { reasons } => reasons.clone(),
+                _ => Vec::new(),
+            },
+            look: tax.look,
+            alpha: tax.alpha,
+            stopped_early: tax.stopped_early,
+        }
+    }
+}
+
+/// Judges a record's comparison again.
+pub(crate) fn judge_again(
+    comparison: &mut Comparison,
+    samples: &mut dyn FnMut(&SamplesAt) -> Vec<u32>,
+) {
+    let arms: Vec<ProvedArm> = comparison.arms.iter().map(ProvedArm::from).collect();
+    let endings: Vec<Ending> = comparison.tax.iter().map(Ending::of_record).collect();
+    judge(comparison, &arms, &endings, samples);
+}
+
+/// Judges a comparison from its raw epochs: `arms` has the baseline first, `endings` one for each
+/// of the others.
+pub(crate) fn judge(
+    comparison: &mut Comparison,
+    arms: &[ProvedArm],
+    endings: &[Ending],
+    samples: &mut dyn FnMut(&SamplesAt) -> Vec<u32>,
+) {
+    let mut judged_arms = Vec::new();
+    comparison.tax.clear();
+    comparison.warnings.clear();
+    comparison.stalls.clear();
+    for (idx, (arm, ending)) in arms.iter().skip(1).zip(endings).enumerate() {
+        let pair = [0, idx as u32 + 1];
+        let epochs = numbers::epochs(&comparison.raw, pair, &mut *samples);
+        let judged = judged::judge(&Question {
+            raw: &comparison.raw,
+            pair,
+            epochs: &epochs,
+            arms: [arms[0].clone(), arm.clone()],
+            connections: comparison.connections,
+            alpha: ending.alpha,
+            delta: comparison.schedule.delta_pct / 100.0,
+            invalid: ending.invalid.clone(),
+            look: ending.look,
+            stopped_early: ending.stopped_early,
+        });
+        comparison.tax.push(judged.tax);
+        comparison.warnings.extend(judged.warnings);
+        comparison.stalls.extend(judged.stalls);
+        judged_arms.push((pair, judged.arms));
+    }
+    comparison.arms = judged::arms(judged_arms);
+}
+
+/// The placement asked for, with what it means.
+pub(super) fn placement_used(placement: Placement) -> record::PlacementUsed {
+    let (asked, real) = match placement {
+        Placement::Same => (
+            record::Placement::Same,
+            "both ends of a connection pinned to one core, drawn anew each epoch",
+        ),
+        Placement::Split => (
+            record::Placement::Split,
+            "the two ends pinned to different cores, drawn anew each epoch",
+        ),
+        Placement::Free => (record::Placement::Free, "nothing pinned"),
+        Placement::ClientPinned => (
+            record::Placement::ClientPinned,
+            "client threads pinned, the server's threads left alone",
+        ),
+    };
+    record::PlacementUsed {
+        asked,
+        real: real.to_owned(),
+    }
+}
+
+/// The record's word for a client model.
+pub(super) fn client_of(model: ClientModel) -> record::Client {
+    match model {
+        ClientModel::Poll => record::Client::Poll,
+        ClientModel::PollFirst => record::Client::PollFirst,
+        ClientModel::Block => record::Client::Block,
+        ClientModel::Event => record::Client::Event,
+    }
+}

@@ -1,0 +1,221 @@
+//! Measures one target: its cases in turn, each from plan to judged comparison in the record.
+
+pub(crate) mod judging;
+pub(crate) mod plan;
+mod sink;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use looptax_bench::{Outcome, look, run};
+use looptax_path::Arm;
+use looptax_record as record;
+use looptax_stats::rate_modes;
+
+use crate::connector::TargetConnector;
+use crate::convert::judged::ProvedArm;
+use crate::convert::raw;
+use crate::failure::Failure;
+use crate::settings::Compare;
+use crate::target::Target;
+use crate::terminal::Terminal;
+use crate::terminal::progress::Line;
+use judging::Ending;
+use plan::{Case, Doing};
+pub(crate) use sink::Sink;
+
+/// Measures all cases of a target; the record is saved after each.
+pub(crate) fn target(
+    target: &mut Target,
+    settings: &Compare,
+    cases: &[Case],
+    sink: &mut Sink,
+    terminal: Terminal,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    for (case_idx, case) in cases.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let seed = settings.seed.wrapping_add(case_idx as u64);
+        let label = format!(
+            "{}, {} connections, {}",
+            target.name, case.connections, case.placement
+        );
+        let mut line = Line::new(terminal, &label);
+        let measured = match case.doing {
+            Doing::Judge => judge(target, settings, case, seed, sink, &mut line, stop),
+            Doing::Look(length) => look_at(target, settings, case, seed, length, sink, stop),
+        };
+        drop(line);
+        sink.record.interrupted |= stop.load(Ordering::Relaxed);
+        sink.save()?;
+        measured.map_err(|failure| with_log(failure, target))?;
+    }
+    Ok(())
+}
+
+/// A server that has ended says more about a failure than the failure itself.
+fn with_log(failure: Failure, target: &mut Target) -> Failure {
+    match target.has_exited() {
+        Some(how) => Failure {
+            error: failure.error.context(format!("the server {how}")),
+            hint: Some(
+                "its last words are above; nothing is concluded from this comparison".to_owned(),
+            ),
+            ..failure
+        },
+        None => failure,
+    }
+}
+
+fn judge(
+    target: &Target,
+    settings: &Compare,
+    case: &Case,
+    seed: u64,
+    sink: &mut Sink,
+    line: &mut Line,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let plan = plan::bench(settings, target, case, seed);
+    let pairs = pairs(settings, case);
+    let mut connector = TargetConnector::new(target, pairs);
+    let outcome = run(&plan, &mut connector, line, stop)?;
+    let n_others = settings.arms.len() - 1;
+    let Outcome {
+        contrasts,
+        shape,
+        n_warm_up_epochs,
+        failure,
+        ..
+    } = outcome;
+    let mut contrasts = contrasts.into_iter();
+    for (client_idx, client) in case.clients.iter().enumerate() {
+        let mut comparison = judging::skeleton(
+            target,
+            settings,
+            case,
+            *client,
+            seed,
+            shape,
+            n_warm_up_epochs,
+        );
+        let arms = arms(target, settings, &connector, client_idx * n_others)?;
+        let mut endings = Vec::with_capacity(n_others);
+        for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
+            endings.push(Ending::of_run(&contrast, &plan, failure.as_ref()));
+            for epoch in contrast.epochs {
+                let samples = keep_samples(sink, &epoch)?;
+                comparison
+                    .raw
+                    .epochs
+                    .push(raw::epoch(&epoch, [0, other_idx as u32 + 1], samples));
+            }
+        }
+        if comparison.raw.epochs.is_empty() {
+            continue;
+        }
+        judge_live(&mut comparison, &arms, &endings, sink);
+        sink.record.comparisons.push(comparison);
+    }
+    failure.map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+/// Pairs of arms, one per contrast, in the plan's order.
+fn pairs(settings: &Compare, case: &Case) -> Vec<[Arm; 2]> {
+    let others = &settings.arms[1..];
+    case.clients
+        .iter()
+        .flat_map(|_| others.iter().map(|other| [settings.arms[0], *other]))
+        .collect()
+}
+
+fn keep_samples(
+    sink: &mut Sink,
+    epoch: &looptax_bench::EpochData,
+) -> Result<[Option<record::SamplesAt>; 2], Failure> {
+    let [baseline, other] = &epoch.samples;
+    Ok([sink.append(baseline.clone())?, sink.append(other.clone())?])
+}
+
+/// Judges from the record's own numbers, as `analyze` will.
+fn judge_live(
+    comparison: &mut record::Comparison,
+    arms: &[ProvedArm],
+    endings: &[Ending],
+    sink: &mut Sink,
+) {
+    let mut samples: BTreeMap<u64, Vec<u32>> = sink.take_samples();
+    judging::judge(comparison, arms, endings, &mut |at| {
+        samples.remove(&at.offset_bytes).unwrap_or_default()
+    });
+    if !sink.keeps_samples() {
+        for epoch in &mut comparison.raw.epochs {
+            epoch.samples = [None, None];
+        }
+    }
+}
+
+fn arms(
+    target: &Target,
+    settings: &Compare,
+    connector: &TargetConnector<'_>,
+    first_contrast: usize,
+) -> Result<Vec<ProvedArm>, Failure> {
+    let mut arms = Vec::with_capacity(settings.arms.len());
+    for (idx, arm) in settings.arms.iter().enumerate() {
+        let contrast_idx = first_contrast + idx.saturating_sub(1);
+        let proof = connector
+            .proofs
+            .get(contrast_idx)
+            .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
+        arms.push(judging::arm(*arm, &target.endpoint(*arm)?, proof));
+    }
+    Ok(arms)
+}
+
+fn look_at(
+    target: &Target,
+    settings: &Compare,
+    case: &Case,
+    seed: u64,
+    length: std::time::Duration,
+    sink: &mut Sink,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let plan = plan::bench(settings, target, case, seed);
+    let mut connector = TargetConnector::new(target, pairs(settings, case));
+    let Some(seen) = look(&plan, &mut connector, length, stop)? else {
+        return Ok(());
+    };
+    let arms = [0, 1].map(|side| looked_at(settings.arms[side], &seen.rates_per_s[side]));
+    let (target, workload) = judging::what(target, settings);
+    sink.record.looks.push(record::Look {
+        target,
+        workload,
+        connections: case.connections,
+        placement: judging::placement_used(case.placement),
+        client: judging::client_of(case.clients[0]),
+        seconds: seen.took.as_secs_f64(),
+        arms: arms.to_vec(),
+        reason: None,
+    });
+    Ok(())
+}
+
+fn looked_at(arm: Arm, rates_per_s: &[f64]) -> record::LookArm {
+    let mut sorted = rates_per_s.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |idx: usize| sorted.get(idx).copied().unwrap_or(0.0);
+    record::LookArm {
+        name: arm.name().to_owned(),
+        rate_100ms_per_s: record::RateRange {
+            min: at(0),
+            median: at(sorted.len() / 2),
+            max: at(sorted.len().saturating_sub(1)),
+        },
+        modes_per_s: rate_modes(rates_per_s)
+            .map_or_else(Vec::new, |modes| vec![modes.low_per_s, modes.high_per_s]),
+    }
+}

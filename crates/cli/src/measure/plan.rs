@@ -1,0 +1,316 @@
+//! Which comparisons a run consists of, how long they take, and the plan as it is printed.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use looptax_bench::{
+    ClientModel, Contrast, Placement, Plan, Shape, SidePlan, Stopping, WarmUp, allowed_cores,
+};
+use looptax_servers::Kind;
+use looptax_stats::{Looks, StopRule};
+
+use crate::failure::Failure;
+use crate::settings::target::TargetSpec;
+use crate::settings::{Compare, Effort};
+use crate::target::{Target, connections};
+
+/// Half the width of "no difference worth naming": 1 % of throughput.
+pub(crate) const DELTA: f64 = 0.01;
+/// How long the default run looks at free placement: two settled spells of each arm.
+const FREE_LOOK: Duration = Duration::from_secs(10);
+/// How long it looks at split cores: enough for a factor, not for a verdict.
+const SPLIT_LOOK: Duration = Duration::from_secs(4);
+/// Cap of the latencies kept in memory and beside the record.
+const SAMPLE_BYTES: usize = looptax_store::SAMPLES_CAP_BYTES as usize;
+/// How long one answer may take.
+const IO_LIMIT: Duration = Duration::from_secs(10);
+/// Most connections and time on a running server that is not declared our own.
+const MOST_ON_RUNNING: u32 = 8;
+
+/// What is done in one go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Epochs until a verdict.
+    Judge,
+    /// A short look at the range of rates.
+    Look(Duration),
+}
+
+/// One number of connections under one placement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) connections: u32,
+    pub(crate) placement: Placement,
+    pub(crate) clients: Vec<ClientModel>,
+    pub(crate) doing: Doing,
+}
+
+/// The whole run.
+pub(crate) struct Overview {
+    pub(crate) text: String,
+    /// By target.
+    pub(crate) targets: Vec<Vec<Case>>,
+}
+
+/// Lays out the run.
+pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
+    let n_cores = allowed_cores()?.len();
+    let targets: Vec<Vec<Case>> = settings
+        .targets
+        .iter()
+        .map(|spec| cases(settings, spec, n_cores))
+        .collect::<Result<_, _>>()?;
+    let text = text(settings, &targets);
+    Ok(Overview { text, targets })
+}
+
+fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Case>, Failure> {
+    let is_private = matches!(spec, TargetSpec::Private(_));
+    let numbers = connections(settings, is_private);
+    let placements = settings.placements.clone().unwrap_or_else(|| {
+        vec![if is_private {
+            Placement::Same
+        } else {
+            Placement::ClientPinned
+        }]
+    });
+    check_placements(&placements, is_private, n_cores)?;
+    if !is_private && !settings.is_own_server {
+        check_load(&numbers)?;
+    }
+    let judge = |connections: u32, placement: Placement| Case {
+        connections,
+        placement,
+        clients: settings.clients_for(connections),
+        doing: Doing::Judge,
+    };
+    let mut cases: Vec<Case> = numbers
+        .iter()
+        .flat_map(|n| placements.iter().map(|placement| judge(*n, *placement)))
+        .collect();
+    let most = numbers.iter().copied().max().unwrap_or(1);
+    if settings.placements.is_none() && is_private && most > 1 && n_cores > 1 {
+        for (placement, length) in [(Placement::Free, FREE_LOOK), (Placement::Split, SPLIT_LOOK)] {
+            let clients = settings.clients_for(most).into_iter().take(1).collect();
+            cases.push(Case {
+                connections: most,
+                placement,
+                clients,
+                doing: Doing::Look(length),
+            });
+        }
+    }
+    Ok(cases)
+}
+
+fn check_placements(
+    placements: &[Placement],
+    is_private: bool,
+    n_cores: usize,
+) -> Result<(), Failure> {
+    for placement in placements {
+        match placement {
+            Placement::Split if n_cores < 2 => {
+                return Err(Failure::usage(
+                    "split placement needs two cores, this process may use one",
+                    "--placement same",
+                ));
+            }
+            Placement::Same | Placement::Split if !is_private => {
+                return Err(Failure::usage(
+                    format!(
+                        "`{placement}` pins the server's threads, which are not ours on a running server"
+                    ),
+                    "--placement client-pinned or free",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_load(numbers: &[u32]) -> Result<(), Failure> {
+    match numbers.iter().find(|n| **n > MOST_ON_RUNNING) {
+        Some(n) => Err(Failure::usage(
+            format!("{n} connections per arm is much for a server that others use"),
+            format!("at most {MOST_ON_RUNNING}; --own-server says that nobody else uses it"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Most epochs of one contrast, with the shape that it starts with.
+fn most_epochs(settings: &Compare, case: &Case) -> usize {
+    looks(settings, case).n_max()
+}
+
+fn shape(settings: &Compare, case: &Case) -> Shape {
+    let shape = if case.placement == Placement::Free {
+        Shape::settling()
+    } else {
+        Shape::short()
+    };
+    settings
+        .slice
+        .map_or(shape, |slice| shape.with_slice(slice))
+}
+
+/// When to look, from the effort and the placement.
+pub(crate) fn looks(settings: &Compare, case: &Case) -> Looks {
+    let is_running = settings
+        .targets
+        .iter()
+        .any(|it| matches!(it, TargetSpec::Running(_)));
+    match (settings.effort, case.placement) {
+        (Effort::Epochs(n), _) => Looks::fixed(n),
+        (Effort::Time(time), _) => {
+            Looks::fixed((time.div_duration_f64(shape(settings, case).epoch()) as usize).max(6))
+        }
+        (_, Placement::Free) => Looks::free(),
+        (Effort::Quick, _) => Looks::quick(),
+        // 40 epochs take 20 s: the most that somebody else's server is kept busy.
+        _ if is_running && !settings.is_own_server => Looks::quick(),
+        _ => Looks::full(),
+    }
+}
+
+/// The load engine's plan for a case.
+pub(crate) fn bench(settings: &Compare, target: &Target, case: &Case, seed: u64) -> Plan {
+    let n_others = settings.arms.len() - 1;
+    let contrasts = case
+        .clients
+        .iter()
+        .flat_map(|client| (0..n_others).map(move |other| (client, other)))
+        .map(|(client, other)| Contrast {
+            name: format!(
+                "{}, {}, {client}",
+                settings.arms[0],
+                settings.arms[other + 1]
+            ),
+            sides: [SidePlan {
+                client: *client,
+                inject_ns: None,
+            }; 2],
+        })
+        .collect();
+    Plan {
+        seed,
+        connections: case.connections as usize,
+        contrasts,
+        placement: case.placement,
+        server_threads: target.threads,
+        shape: shape(settings, case),
+        may_adapt_shape: settings.slice.is_none(),
+        warm_up: warm_up(case.placement),
+        stopping: Stopping {
+            looks: looks(settings, case),
+            rule: StopRule {
+                is_precise: settings.effort == Effort::Precise,
+            },
+            delta: DELTA,
+        },
+        n_keys: target.n_keys,
+        least_data_bytes: target.workload.least_data_bytes(),
+        max_sample_bytes: SAMPLE_BYTES,
+        io_limit: IO_LIMIT,
+    }
+}
+
+/// `free` warms up for two of its long epochs; pinned placements for 2 to 10 s.
+pub(crate) fn warm_up(placement: Placement) -> WarmUp {
+    match placement {
+        Placement::Free => WarmUp {
+            least_epochs: 2,
+            least: Duration::ZERO,
+            at_most: Duration::ZERO,
+        },
+        _ => WarmUp {
+            least_epochs: 4,
+            least: Duration::from_secs(2),
+            at_most: Duration::from_secs(10),
+        },
+    }
+}
+
+fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
+    let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
+    let mut most = Duration::ZERO;
+    for (spec, cases) in settings.targets.iter().zip(targets) {
+        let _ = writeln!(text, "  {}", target_line(settings, spec));
+        for case in cases {
+            let time = most_time(settings, case);
+            most += time;
+            let _ = writeln!(text, "    {}", case_line(settings, case, time));
+        }
+    }
+    let _ = writeln!(
+        text,
+        "  seed {:016x}; at most {} of measuring, starting and filling servers apart",
+        settings.seed,
+        minutes(most)
+    );
+    text
+}
+
+fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
+    match spec {
+        TargetSpec::Private(Kind::Echo) => {
+            "echo: a built-in server, started and stopped by looptax".to_owned()
+        }
+        TargetSpec::Private(kind) => format!(
+            "private {kind}: started in a scratch folder, filled with {} rows, stopped and removed",
+            settings.rows
+        ),
+        TargetSpec::Running(running) if settings.may_write => format!(
+            "running {}: writes {} rows into a scratch place of its own (looptax_scratch_…), removed afterwards",
+            running.shown, settings.rows
+        ),
+        TargetSpec::Running(running) => {
+            format!("running {}: reads only, writes nothing", running.shown)
+        }
+    }
+}
+
+fn case_line(settings: &Compare, case: &Case, time: Duration) -> String {
+    let arms: Vec<_> = settings.arms.iter().map(|arm| arm.name()).collect();
+    let clients: Vec<_> = case.clients.iter().map(|client| client.name()).collect();
+    let what = match case.doing {
+        Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
+        Doing::Look(_) => "looked at, not judged".to_owned(),
+    };
+    format!(
+        "{} connection{} per arm, {}, client {}, {}: {what}, {} at most",
+        case.connections,
+        if case.connections == 1 { "" } else { "s" },
+        case.placement,
+        clients.join(" and "),
+        arms.join(" against "),
+        minutes(time),
+    )
+}
+
+fn most_time(settings: &Compare, case: &Case) -> Duration {
+    match case.doing {
+        Doing::Look(length) => length,
+        Doing::Judge => {
+            let n_contrasts = (case.clients.len() * (settings.arms.len() - 1)) as u32;
+            let epochs = most_epochs(settings, case) as u32 * n_contrasts;
+            let shape = shape(settings, case);
+            let warm_up = warm_up(case.placement);
+            let warm = warm_up
+                .at_most
+                .max(shape.epoch() * warm_up.least_epochs as u32 * n_contrasts);
+            shape.epoch() * epochs + warm
+        }
+    }
+}
+
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}

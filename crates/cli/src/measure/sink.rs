@@ -1,0 +1,85 @@
+//! Where results go while a run lasts: the record, saved after each comparison, and its samples.
+
+use std::collections::BTreeMap;
+
+use looptax_record::{Hex64, Record, SamplesAt};
+use looptax_store::Saver;
+
+use crate::failure::Failure;
+
+/// The record being made.
+pub(crate) struct Sink {
+    pub(crate) record: Record,
+    saver: Option<Saver>,
+    /// Latencies of the comparison in work, by offset: judged from here, as `analyze` judges them
+    /// from the file.
+    pending: BTreeMap<u64, Vec<u32>>,
+    n_unsaved: u64,
+}
+
+impl Sink {
+    /// A sink that saves with `saver`, or only keeps.
+    pub(crate) fn new(record: Record, saver: Option<Saver>) -> Self {
+        Self {
+            record,
+            saver,
+            pending: BTreeMap::new(),
+            n_unsaved: 0,
+        }
+    }
+
+    /// Takes the latencies of one side of an epoch. `None` beyond the cap.
+    pub(crate) fn append(&mut self, latencies_ns: Vec<u32>) -> Result<Option<SamplesAt>, Failure> {
+        let at = match &mut self.saver {
+            Some(saver) => saver.append(&latencies_ns)?,
+            // Nothing is written: the place is a number of ours, forgotten after judging.
+            None => {
+                self.n_unsaved += 1;
+                let count = latencies_ns.len() as u64;
+                Some(SamplesAt {
+                    offset_bytes: self.n_unsaved,
+                    count,
+                    checksum: Hex64(0),
+                })
+            }
+        };
+        if let Some(at) = &at {
+            self.pending.insert(at.offset_bytes, latencies_ns);
+        }
+        Ok(at)
+    }
+
+    /// The latencies at a place of the comparison in work.
+    pub(crate) fn take_samples(&mut self) -> BTreeMap<u64, Vec<u32>> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Whether places of samples mean anything to a reader of the record.
+    pub(crate) fn keeps_samples(&self) -> bool {
+        self.saver.is_some()
+    }
+
+    /// Saves what is there: after each comparison, so that an interrupted run keeps it.
+    pub(crate) fn save(&mut self) -> Result<(), Failure> {
+        if let Some(saver) = &mut self.saver {
+            saver.save(&mut self.record)?;
+        }
+        Ok(())
+    }
+
+    /// Notes the end of the run and saves, unless nothing was measured.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        if self.record.comparisons.is_empty() && self.record.looks.is_empty() {
+            return Ok(());
+        }
+        self.record.finished_at = Some(jiff::Timestamp::now().to_string());
+        self.save()
+    }
+
+    /// Where the record is.
+    pub(crate) fn path(&self) -> Option<String> {
+        self.saver
+            .as_ref()
+            .map(|saver| saver.path().display().to_string())
+    }
+}

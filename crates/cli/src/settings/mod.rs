@@ -1,0 +1,229 @@
+//! What the typed arguments mean: checked, defaults filled in, nothing opened yet.
+
+pub(crate) mod target;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use looptax_bench::{ClientModel, Placement};
+use looptax_path::Arm;
+use looptax_servers::{Kind, find_binary};
+
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use target::TargetSpec;
+
+/// Up to so many connections a thread for each is the default.
+const MOST_THREADS: u32 = 64;
+/// More connections than this are a slip of the finger.
+const MOST_CONNECTIONS: u32 = 16_384;
+
+/// When to stop measuring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Looks after 10 to 120 epochs.
+    Full,
+    /// Looks after 10, 20 and 40 epochs.
+    Quick,
+    /// Full, until the interval is narrow.
+    Precise,
+    /// One look after so many epochs.
+    Epochs(usize),
+    /// One look after so much time.
+    Time(Duration),
+}
+
+/// Everything `compare` was asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Compare {
+    pub(crate) targets: Vec<TargetSpec>,
+    /// The baseline first.
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) connections: Option<Vec<u32>>,
+    pub(crate) workload: Option<String>,
+    /// `None`: same is judged, the others looked at.
+    pub(crate) placements: Option<Vec<Placement>>,
+    pub(crate) clients: Option<Vec<ClientModel>>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) rows: u32,
+    pub(crate) effort: Effort,
+    pub(crate) slice: Option<Duration>,
+    pub(crate) seed: u64,
+    pub(crate) may_write: bool,
+    pub(crate) is_own_server: bool,
+    pub(crate) is_agreed: bool,
+}
+
+impl Compare {
+    /// Checks the arguments and fills in what was left open.
+    pub(crate) fn new(args: &CompareArgs) -> Result<Self, Failure> {
+        let targets = if args.targets.is_empty() {
+            installed().into_iter().map(TargetSpec::Private).collect()
+        } else {
+            args.targets
+                .iter()
+                .map(|word| target::parse(word))
+                .collect::<Result<_, _>>()?
+        };
+        let effort = effort(args)?;
+        Ok(Self {
+            targets,
+            arms: arms(args)?,
+            connections: connections(&args.connections)?,
+            workload: args.workload.clone(),
+            placements: words(&args.placement, "--placement")?,
+            clients: clients(&args.client)?,
+            socket: args.socket.clone(),
+            rows: args.rows,
+            effort,
+            slice: args.slice_ms.map(|ms| Duration::from_millis(u64::from(ms))),
+            seed: seed(args.seed.as_deref())?,
+            may_write: args.write,
+            is_own_server: args.own_server,
+            is_agreed: args.yes,
+        })
+    }
+
+    /// Client models for a number of connections.
+    pub(crate) fn clients_for(&self, connections: u32) -> Vec<ClientModel> {
+        let default = if connections > MOST_THREADS {
+            ClientModel::Event
+        } else {
+            ClientModel::Poll
+        };
+        self.clients.clone().unwrap_or_else(|| vec![default])
+    }
+}
+
+/// A private server of every kind that is installed; echo always is.
+fn installed() -> Vec<Kind> {
+    Kind::ALL
+        .into_iter()
+        .filter(|kind| find_binary(*kind).is_some())
+        .collect()
+}
+
+/// `--seed`, or a new one.
+pub(crate) fn seed(typed: Option<&str>) -> Result<u64, Failure> {
+    match typed {
+        Some(hex) => u64::from_str_radix(hex.trim_start_matches("0x"), 16).map_err(|_| {
+            Failure::usage(
+                format!("`--seed {hex}` is not a hexadecimal number"),
+                "take it from a record",
+            )
+        }),
+        None => {
+            let mut bytes = [0; 8];
+            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+            Ok(u64::from_ne_bytes(bytes))
+        }
+    }
+}
+
+fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {
+    let known = "known arms are unix and tcp";
+    let mut arms: Vec<Arm> = words(&args.arms, "--arms")?.unwrap_or_default();
+    if let Some(word) = &args.baseline {
+        let baseline: Arm = word.parse().map_err(|error| Failure::usage(error, known))?;
+        let Some(idx) = arms.iter().position(|arm| *arm == baseline) else {
+            return Err(Failure::usage(
+                format!("the baseline `{word}` is not among --arms"),
+                known,
+            ));
+        };
+        arms.swap(0, idx);
+    }
+    if arms.len() < 2 {
+        return Err(Failure::usage(
+            "a comparison needs two arms",
+            "for example --arms unix,tcp; unix,unix is an A/A run",
+        ));
+    }
+    Ok(arms)
+}
+
+fn connections(typed: &[u32]) -> Result<Option<Vec<u32>>, Failure> {
+    match typed.iter().find(|n| **n == 0 || **n > MOST_CONNECTIONS) {
+        Some(n) => Err(Failure::usage(
+            format!("`-c {n}` is not a number of connections"),
+            format!("from 1 to {MOST_CONNECTIONS}, for example -c 1,16"),
+        )),
+        None => Ok((!typed.is_empty()).then(|| typed.to_vec())),
+    }
+}
+
+fn clients(typed: &[String]) -> Result<Option<Vec<ClientModel>>, Failure> {
+    if typed.iter().any(|word| word == "all") {
+        return Ok(Some(ClientModel::ALL.to_vec()));
+    }
+    words(typed, "--client")
+}
+
+fn words<T: std::str::FromStr<Err = String>>(
+    typed: &[String],
+    option: &str,
+) -> Result<Option<Vec<T>>, Failure> {
+    let parsed: Result<Vec<T>, String> = typed.iter().map(|word| word.parse()).collect();
+    let parsed = parsed.map_err(|error| {
+        Failure::usage(
+            format!("{option}: {error}"),
+            "looptax compare --help lists them",
+        )
+    })?;
+    Ok((!parsed.is_empty()).then_some(parsed))
+}
+
+fn effort(args: &CompareArgs) -> Result<Effort, Failure> {
+    if let Some(fixed) = &args.fixed {
+        return fixed_effort(fixed);
+    }
+    Ok(
+        match (args.quick || args.targets.is_empty(), args.precise) {
+            (_, true) => Effort::Precise,
+            (true, _) => Effort::Quick,
+            _ => Effort::Full,
+        },
+    )
+}
+
+/// `10s`, `2m` or a number of epochs.
+fn fixed_effort(typed: &str) -> Result<Effort, Failure> {
+    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: Option<u64> = typed[..typed.len() - unit.len()].parse().ok();
+    match (number, unit) {
+        (Some(epochs @ 6..=10_000), "") => Ok(Effort::Epochs(epochs as usize)),
+        (Some(seconds @ 1..=86_400), "s") => Ok(Effort::Time(Duration::from_secs(seconds))),
+        (Some(minutes @ 1..=1_440), "m") => Ok(Effort::Time(Duration::from_secs(60 * minutes))),
+        _ => Err(Failure::usage(
+            format!("`--fixed {typed}` is neither a time nor a number of epochs"),
+            "for example --fixed 10s, or --fixed 20 (at least 6 epochs)",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, expected: Option<Effort>) {
+        assert_eq!(fixed_effort(typed).ok(), expected, "{typed}");
+    }
+
+    #[test]
+    fn fixed_is_a_time_or_a_number_of_epochs() {
+        check("10s", Some(Effort::Time(Duration::from_secs(10))));
+        check("2m", Some(Effort::Time(Duration::from_secs(120))));
+        check("20", Some(Effort::Epochs(20)));
+        check("5", None); // six is the least that gives an interval
+        check("0s", None);
+        check("x", None);
+        check("", None);
+    }
+
+    #[test]
+    fn zero_connections_are_refused() {
+        assert!(connections(&[1, 0]).is_err());
+        assert_eq!(connections(&[]).unwrap(), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! A target made ready: a private server started and filled, or a running one looked at.
+
+mod running;
+mod scratch;
+
+use std::path::PathBuf;
+
+use looptax_bench::ServerThreads;
+use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Workload};
+use looptax_servers::{Config, Kind, PrivateServer, Reaper, dataset};
+use looptax_wire::Login;
+
+use crate::failure::Failure;
+use crate::settings::Compare;
+use crate::settings::target::TargetSpec;
+use scratch::Scratch;
+
+/// Connections kept free for our own questions, beside the measured ones.
+const SPARE_CONNECTIONS: u32 = 16;
+/// Size of the values that SET writes, in bytes: as the private server's keys hold.
+const SET_BYTES: usize = dataset::REDIS_VALUE_BYTES;
+
+/// What it takes to start private servers.
+pub(crate) struct Host {
+    pub(crate) self_exe: PathBuf,
+    pub(crate) scratch_root: PathBuf,
+    pub(crate) reaper: Reaper,
+}
+
+impl Host {
+    /// Finds ourselves, starts the reaper, and clears up after a crashed run.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let self_exe = std::env::current_exe()?;
+        let scratch_root = std::env::temp_dir();
+        looptax_servers::leftovers::sweep(&scratch_root);
+        let reaper = Reaper::start(&self_exe)?;
+        Ok(Self {
+            self_exe,
+            scratch_root,
+            reaper,
+        })
+    }
+}
+
+/// A server that can be connected to.
+pub(crate) struct Target {
+    /// `mariadb`, `postgres` …
+    pub(crate) kind: String,
+    pub(crate) version: String,
+    /// What the user calls it; without a password.
+    pub(crate) name: String,
+    pub(crate) protocol: Protocol,
+    pub(crate) login: Login,
+    pub(crate) workload: Workload,
+    pub(crate) n_keys: u64,
+    pub(crate) threads: ServerThreads,
+    /// The server's process, where known.
+    pub(crate) pid: Option<u32>,
+    pub(crate) settings: Vec<(String, String)>,
+    socket: PathBuf,
+    tcp: std::net::SocketAddr,
+    private: Option<PrivateServer>,
+    scratch: Option<Scratch>,
+}
+
+impl Target {
+    /// Starts or finds the server and makes the workload's data ready.
+    pub(crate) fn open(
+        spec: &TargetSpec,
+        settings: &Compare,
+        host: &Host,
+    ) -> Result<Self, Failure> {
+        match spec {
+            TargetSpec::Private(kind) => Self::start(*kind, settings, host),
+            TargetSpec::Running(spec) => running::open(spec, settings),
+        }
+    }
+
+    fn start(kind: Kind, settings: &Compare, host: &Host) -> Result<Self, Failure> {
+        let most = connections(settings, true).into_iter().max().unwrap_or(1);
+        let config = Config {
+            kind,
+            self_exe: host.self_exe.clone(),
+            scratch_root: host.scratch_root.clone(),
+            max_connections: 2 * most + SPARE_CONNECTIONS,
+            rows: settings.rows,
+        };
+        let server = PrivateServer::start(&config, &host.reaper)?;
+        let workload = private_workload(kind, settings.workload.as_deref())?;
+        let target = Self {
+            kind: kind.name().to_owned(),
+            version: server.version.clone(),
+            name: if kind == Kind::Echo {
+                "echo".to_owned()
+            } else {
+                format!("private:{kind}")
+            },
+            protocol: protocol_of(kind),
+            login: server.login.clone(),
+            workload,
+            n_keys: u64::from(settings.rows),
+            threads: threads_of(protocol_of(kind)),
+            pid: Some(server.pid),
+            settings: server.settings.clone(),
+            socket: server.socket.clone(),
+            tcp: server.tcp,
+            private: Some(server),
+            scratch: None,
+        };
+        target.fill(settings.rows)?;
+        Ok(target)
+    }
+
+    fn fill(&self, n_rows: u32) -> Result<(), Failure> {
+        if matches!(self.workload, Workload::Ping) {
+            return Ok(());
+        }
+        let mut conversation = self.converse(Arm::Unix)?;
+        match self.protocol {
+            Protocol::Mysql => dataset::populate_mysql(|sql| conversation.execute(sql), n_rows)?,
+            Protocol::Postgres => {
+                dataset::populate_postgres(|sql| conversation.execute(sql), n_rows)?
+            }
+            Protocol::Redis => {
+                dataset::populate_redis(|commands| conversation.pipeline(commands), n_rows)?
+            }
+            Protocol::Echo => {}
+        }
+        Ok(())
+    }
+
+    /// Where an arm leads.
+    pub(crate) fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
+        match arm {
+            Arm::Unix => Endpoint::unix(&self.socket),
+            Arm::Tcp => Ok(Endpoint::Tcp(self.tcp)),
+        }
+    }
+
+    /// A connection for questions.
+    pub(crate) fn converse(&self, arm: Arm) -> Result<Conversation, PathError> {
+        Conversation::open(
+            self.protocol,
+            &self.endpoint(arm)?,
+            &self.login,
+            Limits::default(),
+        )
+    }
+
+    /// Whether we started it.
+    pub(crate) fn is_private(&self) -> bool {
+        self.private.is_some()
+    }
+
+    /// How the private server ended, if it did, with the end of its log.
+    pub(crate) fn has_exited(&mut self) -> Option<String> {
+        self.private.as_mut()?.has_exited()
+    }
+
+    /// Drops what we wrote, stops what we started.
+    pub(crate) fn close(mut self) -> Result<(), Failure> {
+        if let Some(scratch) = self.scratch.take() {
+            scratch.drop_from(&mut self.converse(Arm::Unix)?)?;
+        }
+        if let Some(server) = self.private.take() {
+            server.stop()?;
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of connections to compare at.
+pub(crate) fn connections(settings: &Compare, is_private: bool) -> Vec<u32> {
+    let default = if is_private { vec![1, 16] } else { vec![1] };
+    settings.connections.clone().unwrap_or(default)
+}
+
+fn protocol_of(kind: Kind) -> Protocol {
+    match kind {
+        Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
+        Kind::Postgres => Protocol::Postgres,
+        Kind::Redis | Kind::Valkey => Protocol::Redis,
+        Kind::Echo => Protocol::Echo,
+    }
+}
+
+fn threads_of(protocol: Protocol) -> ServerThreads {
+    match protocol {
+        Protocol::Redis => ServerThreads::Single,
+        Protocol::Mysql | Protocol::Postgres | Protocol::Echo => ServerThreads::PerConnection,
+    }
+}
+
+fn private_workload(kind: Kind, asked: Option<&str>) -> Result<Workload, Failure> {
+    let prefix = dataset::KEY_PREFIX.to_owned();
+    let default = match protocol_of(kind) {
+        Protocol::Mysql | Protocol::Postgres => "point-select",
+        Protocol::Redis => "get",
+        Protocol::Echo => "ping",
+    };
+    match (asked.unwrap_or(default), protocol_of(kind)) {
+        ("point-select", Protocol::Mysql | Protocol::Postgres) => Ok(Workload::PointSelect {
+            table: dataset::TABLE.to_owned(),
+        }),
+        ("get", Protocol::Redis) => Ok(Workload::Get { prefix }),
+        ("set", Protocol::Redis) => Ok(Workload::Set {
+            prefix,
+            value_bytes: SET_BYTES,
+        }),
+        ("ping", _) => Ok(Workload::Ping),
+        (asked, protocol) => Err(no_workload(asked, protocol)),
+    }
+}
+
+fn no_workload(asked: &str, protocol: Protocol) -> Failure {
+    Failure::usage(
+        format!("`{asked}` is no workload for {}", protocol.name()),
+        "MySQL, MariaDB and PostgreSQL: point-select, ping; Redis and Valkey: get, set, ping; echo: ping",
+    )
+}

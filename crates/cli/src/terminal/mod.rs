@@ -1,0 +1,99 @@
+//! What reaches the user: data to stdout, words and progress to stderr. The only place that prints.
+
+pub(crate) mod progress;
+
+use std::io::{self, IsTerminal, Write};
+
+use looptax_report::terminal::Style;
+
+use crate::args::{ColorWhen, GlobalArgs};
+use crate::failure::Failure;
+
+/// How to print, decided once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    /// Whether words beside the result are wanted.
+    pub(crate) is_quiet: bool,
+    is_colored: bool,
+}
+
+impl Terminal {
+    /// From the options and what stdout is.
+    pub(crate) fn new(global: &GlobalArgs) -> Self {
+        let wanted = io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let is_colored = match global.color {
+            ColorWhen::Auto => wanted,
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+        };
+        Self {
+            is_quiet: global.quiet,
+            is_colored,
+        }
+    }
+
+    /// For the report.
+    pub(crate) fn style(self) -> Style {
+        let width = console_width().unwrap_or(120);
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        let is_plain = locale.is_some_and(|locale| locale == "C" || locale == "POSIX");
+        Style {
+            width,
+            color: self.is_colored,
+            unicode: !is_plain,
+        }
+    }
+
+    /// Data: to stdout. A reader that has gone is not an error.
+    pub(crate) fn data(self, text: &str) -> io::Result<()> {
+        match io::stdout().lock().write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Words: to stderr, unless quiet.
+    pub(crate) fn words(self, text: &str) {
+        if !self.is_quiet {
+            let _ = writeln!(io::stderr().lock(), "{text}");
+        }
+    }
+}
+
+/// Prints an error, its causes and the next step.
+pub(crate) fn failure(failure: &Failure) {
+    let mut stderr = io::stderr().lock();
+    let mut chain = failure.error.chain();
+    let first = chain.next().map(ToString::to_string).unwrap_or_default();
+    let _ = writeln!(stderr, "error: {first}");
+    for cause in chain {
+        let _ = writeln!(stderr, "caused by: {cause}");
+    }
+    if let Some(hint) = &failure.hint {
+        let _ = writeln!(stderr, "hint: {hint}");
+    }
+}
+
+fn console_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// Asks a yes-or-no question on the terminal; no without one.
+pub(crate) fn agrees(question: &str) -> bool {
+    if !io::stdin().is_terminal() {
+        return false;
+    }
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "{question} [y/N] ");
+    let _ = stderr.flush();
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
