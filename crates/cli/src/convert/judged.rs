@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use looptax_record as record;
 use looptax_record::{Arm, Raw, Stall, Tax};
-use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, totals_disagree};
+use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, Warning, totals_disagree};
 
 use super::figures::{self, Pace, plain};
 use super::numbers::of_pair;
@@ -101,7 +101,10 @@ pub(crate) fn judge(question: &Question) -> Judged {
     });
     let pace = Pace::of(raw, *pair);
     let names = arms.each_ref().map(|arm| arm.name.as_str());
+    // A wide interval is nobody's concern once it has answered the question.
+    let is_open = judgement.verdict == looptax_stats::Verdict::Inconclusive;
     let told = judgement.warnings.iter();
+    let told = told.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
     let told = told.filter_map(|warning| words::warning(warning, names));
     Judged {
         tax: tax(&judgement, question, pace),

@@ -28,8 +28,12 @@ impl Sink {
         }
     }
 
-    /// Takes the latencies of one side of an epoch. `None` beyond the cap.
+    /// Takes the latencies of one side of an epoch. `None` beyond the cap, and when there are none:
+    /// an empty block would share its place with the next one.
     pub(crate) fn append(&mut self, latencies_ns: Vec<u32>) -> Result<Option<SamplesAt>, Failure> {
+        if latencies_ns.is_empty() {
+            return Ok(None);
+        }
         let at = match &mut self.saver {
             Some(saver) => saver.append(&latencies_ns)?,
             // Nothing is written: the place is a number of ours, forgotten after judging.

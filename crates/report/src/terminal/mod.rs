@@ -3,6 +3,7 @@
 //! Order: per server and workload a heading, per client model a table, then the words about it; then
 //! what holds for the whole run. Called by the command line, which prints it.
 
+mod counts;
 mod group;
 mod lines;
 mod look;

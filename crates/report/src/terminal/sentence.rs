@@ -4,6 +4,7 @@
 
 use looptax_record::{Comparison, Direction, Placement, Reason, Tax, Verdict};
 
+use super::counts;
 use super::group::Group;
 use super::row::verdict_words;
 use crate::client;
@@ -27,18 +28,7 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
         counted(u64::from(comparison.connections), "connection"),
         comparison.placement.asked
     );
-    let counts = comparison.arms.iter().filter_map(|arm| {
-        let calls = arm.syscalls_per_query?;
-        let switches = arm.context_switches_per_query.known();
-        let switches = switches.map_or_else(String::new, |switches| {
-            format!(", {} context switches", text.per_request(switches))
-        });
-        let name = text.clean(&arm.name);
-        Some(format!(
-            "{place}, {name}: per request {:.2} send, {:.2} receive, {:.2} wait calls counted{switches}",
-            calls.send, calls.receive, calls.wait
-        ))
-    });
+    let counts = counts::of(comparison, &place, text);
     let stalls = comparison.arms.iter().filter_map(|arm| {
         let stalls = || {
             comparison
@@ -58,6 +48,7 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let warnings = comparison.warnings.iter();
     let warnings = warnings.map(|warning| format!("warning: {place}: {}", text.clean(warning)));
     counts
+        .into_iter()
         .chain(stalls)
         .chain(findings)
         .chain(warnings)

@@ -212,11 +212,32 @@ fn counts_modes_and_totals_stand_beside_the_verdict() {
     check(
         it,
         &[
-            "unix: per request 1.00 send, 1.90 receive, 0.90 wait calls counted, 1.00 [0.98, 1.02]",
+            "and context switches: unix 1.00, 1.90, 0.90, 1.00 [0.98, 1.02]",
             "the rate of unix jumps between 50.0K/s and 105K/s",
             "with all stalls counted the tax of tcp is another: 15.9 % [13.9, 17.9]",
         ],
     );
+}
+
+#[test]
+fn a_blocked_client_that_is_woken_in_vain_is_explained() {
+    let calls = Syscalls {
+        send: 1.0,
+        receive: 1.0,
+        wait: 0.0,
+    };
+    let mut it = one();
+    it.client = Client::Block;
+    it.arms[0].proof.family = "AF_UNIX".to_owned();
+    it.arms[0].syscalls_per_query = Some(calls);
+    it.arms[0].context_switches_per_query = Figure::new(1.65, 1.6, 1.7, 20);
+    check(
+        it.clone(),
+        &["on unix a client that blocks in receive is woken twice"],
+    );
+    it.arms[0].context_switches_per_query = Figure::new(1.0, 0.9, 1.1, 20);
+    let text = compare(&record(vec![it], Vec::new()), None, WIDE);
+    assert!(!text.contains("woken"), "{text}");
 }
 
 #[test]

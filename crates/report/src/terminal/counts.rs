@@ -1,0 +1,65 @@
+//! What each request cost in system calls and context switches, and what that explains.
+//!
+//! Counts, not times: the same on a noisy machine as on a quiet one.
+
+use looptax_record::{Arm, Client, Comparison};
+
+use crate::format::Text;
+
+/// Switches per request from which a blocked client is woken more than once. Waiting for an answer
+/// takes one switch; anything well above it is somebody else's wake-up.
+const WOKEN_AGAIN: f64 = 1.2;
+
+/// One line with the counts of every arm, and one more where they explain the difference.
+pub(super) fn of(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
+    let counts: Vec<String> = comparison
+        .arms
+        .iter()
+        .filter_map(|arm| counts(arm, text))
+        .collect();
+    if counts.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!(
+        "{place}: client's system calls per request (send, receive, wait) and context switches: {}",
+        counts.join("; ")
+    )];
+    lines.extend(woken_again(comparison, place, text));
+    lines
+}
+
+fn counts(arm: &Arm, text: Text) -> Option<String> {
+    let calls = arm.syscalls_per_query?;
+    let switches = arm.context_switches_per_query.known();
+    let switches = switches.map_or_else(String::new, |switches| {
+        format!(", {}", text.per_request(switches))
+    });
+    Some(format!(
+        "{} {:.2}, {:.2}, {:.2}{switches}",
+        text.clean(&arm.name),
+        calls.send,
+        calls.receive,
+        calls.wait
+    ))
+}
+
+/// Linux wakes everybody who sleeps on a Unix socket when its peer has read a message and room to
+/// write comes free, a reader that sleeps in `recv` as well; `poll` sorts such wake-ups out.
+///
+/// # Source
+/// net/unix/af_unix.c `unix_write_space`; call stacks of `sched_waking` in METHOD.md.
+fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<String> {
+    if comparison.client != Client::Block {
+        return None;
+    }
+    let arm = comparison.arms.iter().find(|arm| {
+        let switches = arm.context_switches_per_query.known();
+        arm.proof.family == "AF_UNIX"
+            && switches.is_some_and(|switches| switches.value > WOKEN_AGAIN)
+    })?;
+    Some(format!(
+        "{place}: on {} a client that blocks in receive is woken twice, once in vain when the server has read its \
+         request: this hides part of the tax; a client that polls is woken once (--client poll)",
+        text.clean(&arm.name)
+    ))
+}
