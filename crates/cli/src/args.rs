@@ -72,9 +72,13 @@ pub(crate) enum ColorWhen {
 
 /// Options of `compare`.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
 pub(crate) struct CompareArgs {
     /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, echo,
-    /// or a running one by its URL (mysql://user@127.0.0.1:3306/db, postgres://…, redis://…).
+    /// or a running one by its URL (<mysql://user@127.0.0.1:3306/db>, postgres://…, redis://…).
     /// Default: a private server of every kind that is installed, and echo.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,

@@ -8,6 +8,10 @@ use looptax_path::{Arm, Conversation, Limits, LinkFacts, PathError, Proof, prove
 use looptax_stats::Side;
 
 use crate::target::Target;
+use crate::target::care::others_running;
+
+/// So many running queries may be chance: only more than twice this counts as doubled.
+const LEAST_DOUBLED: u64 = 4;
 
 /// What was proved about an arm, from its first connection of the last epoch.
 #[derive(Debug, Clone)]
@@ -22,6 +26,8 @@ pub(crate) struct TargetConnector<'a> {
     /// By contrast: baseline and other.
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
+    /// Queries of others on a running server when we came.
+    others_at_first: Option<u64>,
     /// By contrast, by side.
     pub(crate) proofs: Vec<[Option<ArmProof>; 2]>,
 }
@@ -34,6 +40,7 @@ impl<'a> TargetConnector<'a> {
             target,
             pairs,
             limits: Limits::default(),
+            others_at_first: None,
             proofs,
         }
     }
@@ -89,6 +96,7 @@ impl Connector for TargetConnector<'_> {
         n: usize,
     ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
         let pair = self.pairs[contrast_idx];
+        let mut others_at_first = self.others_at_first;
         let (mut baseline, other) = match first {
             Side::Baseline => {
                 let baseline = self.open(pair[0], n)?;
@@ -105,7 +113,11 @@ impl Connector for TargetConnector<'_> {
             .map(Conversation::connection_id)
             .collect();
         let observer = baseline.first_mut().ok_or("no connection was asked for")?;
+        if self.target.is_cared_for {
+            others_at_first = others_at_first.or(watch(observer, others_at_first)?);
+        }
         let census = observer.census(&ids)?;
+        self.others_at_first = others_at_first;
         // Preparing happens in the drawn order too: no side is always first at anything.
         Ok(match first {
             Side::Baseline => {
@@ -124,6 +136,25 @@ impl Connector for TargetConnector<'_> {
             }
         })
     }
+}
+
+/// Queries of others that run now; an error when they have doubled since we came.
+fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, CrowdedError> {
+    let now = others_running(observer);
+    match (at_first, now) {
+        (Some(then), Some(now)) if now > 2 * then.max(LEAST_DOUBLED) => {
+            Err(CrowdedError { then, now })
+        }
+        _ => Ok(now),
+    }
+}
+
+/// Others' queries on a running server have doubled while we measured.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped: other clients' running queries went from {then} to {now} while measuring")]
+pub(crate) struct CrowdedError {
+    then: u64,
+    now: u64,
 }
 
 /// The thread that serves a connection, when it is one of the server process that we know: a number

@@ -28,10 +28,6 @@ fn main() {
         terminal::failure(&failure);
         failure.exit
     });
-    #[expect(
-        clippy::exit,
-        reason = "the one place where the process ends with a code"
-    )]
     std::process::exit(exit.code());
 }
 
@@ -42,6 +38,6 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
         Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),
         Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
-        Some(Command::Internal(internal)) => commands::internal::run(&internal, terminal),
+        Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }
 }

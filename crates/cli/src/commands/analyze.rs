@@ -9,7 +9,7 @@ use looptax_store::{Existing, SamplesReader, load, save};
 use crate::args::AnalyzeArgs;
 use crate::failure::{Exit, Failure};
 use crate::measure::judging;
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 
 /// Runs `analyze`.
 pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -55,13 +55,13 @@ fn open_samples(record: &Record, path: &Path) -> Result<Option<SamplesReader>, F
 fn show(args: &AnalyzeArgs, record: &Record, terminal: Terminal) -> Result<(), Failure> {
     match &args.json {
         Some(path) if path.as_os_str() == "-" => {
-            terminal.data(&format!("{}\n", serde_json::to_string_pretty(record)?))?;
+            terminal::data(&format!("{}\n", serde_json::to_string_pretty(record)?))?;
             return Ok(());
         }
         Some(path) => save(record, path, Existing::Replace)?,
         None => {}
     }
-    terminal.data(&report::compare(
+    terminal::data(&report::compare(
         record,
         args.record.to_str(),
         terminal.style(),

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let settings = Compare::new(args)?;
     let plan = plan::of(&settings)?;
     if args.dry_run {
-        terminal.data(&plan.text)?;
+        terminal::data(&plan.text)?;
         return Ok(Exit::Done);
     }
     terminal.words(&plan.text);
@@ -157,7 +157,7 @@ fn show(args: &CompareArgs, sink: &Sink, terminal: Terminal) -> Result<(), Failu
     if let Some(path) = &args.json {
         let json = serde_json::to_string_pretty(&sink.record)?;
         if path.as_os_str() == "-" {
-            terminal.data(&format!("{json}\n"))?;
+            terminal::data(&format!("{json}\n"))?;
             return Ok(());
         }
         looptax_store::save(&sink.record, path, Existing::Replace)?;
@@ -165,7 +165,7 @@ fn show(args: &CompareArgs, sink: &Sink, terminal: Terminal) -> Result<(), Failu
     if sink.record.comparisons.is_empty() && sink.record.looks.is_empty() {
         return Ok(());
     }
-    terminal.data(&report::compare(
+    terminal::data(&report::compare(
         &sink.record,
         sink.path().as_deref(),
         terminal.style(),

@@ -1,7 +1,8 @@
 //! What looptax starts or asks of itself: the reaper, the echo server, its own documentation.
 
+use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
+use std::io::Write as _;
 use std::path::Path;
 
 use clap::CommandFactory;
@@ -10,10 +11,10 @@ use looptax_servers::{echo, reaper};
 
 use crate::args::{Cli, EXIT_CODES, InternalCommand};
 use crate::failure::{Exit, Failure};
-use crate::terminal::Terminal;
+use crate::terminal;
 
 /// Runs an internal command.
-pub(crate) fn run(command: &InternalCommand, terminal: Terminal) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
     match command {
         InternalCommand::Reaper => Ok(if reaper::child_main() == 0 {
             Exit::Done
@@ -30,7 +31,7 @@ pub(crate) fn run(command: &InternalCommand, terminal: Terminal) -> Result<Exit,
         InternalCommand::CliDocs { folder } => write_docs(folder).map(|()| Exit::Done),
         InternalCommand::Schema => {
             let schema = serde_json::to_string_pretty(&looptax_record::schema())?;
-            terminal.data(&format!("{schema}\n"))?;
+            terminal::data(&format!("{schema}\n"))?;
             Ok(Exit::Done)
         }
     }
@@ -71,11 +72,12 @@ fn reference(command: &clap::Command) -> String {
             .render_long_help()
             .to_string();
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        page.push_str(&format!(
+        let _ = write!(
+            page,
             "\n## `{name}`\n\n```text\n{}\n```\n",
             help.join("\n").trim_end()
-        ));
+        );
     }
-    page.push_str(&format!("\n{EXIT_CODES}\n"));
+    let _ = writeln!(page, "\n{EXIT_CODES}");
     page
 }

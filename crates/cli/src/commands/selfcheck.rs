@@ -29,8 +29,8 @@ use crate::settings::target::{TargetSpec, parse};
 use crate::settings::{Compare, Effort, seed};
 use crate::signals::stop_flag;
 use crate::target::{Host, Target};
-use crate::terminal::Terminal;
 use crate::terminal::progress::Line;
+use crate::terminal::{self, Terminal};
 
 /// Rows of the server: enough that keys differ, quick to fill.
 const ROWS: u32 = 10_000;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         "target": name, "version": version, "seed": format!("{:016x}", settings.seed),
         "epochs_per_run": args.fixed, "client": args.client, "checks": results,
     });
-    show(&report, args.json.as_deref(), terminal)?;
+    show(&report, args.json.as_deref())?;
     if stop.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
     }
@@ -139,15 +139,15 @@ fn all(check: &mut Bench<'_>, args: &SelfcheckArgs) -> Result<Vec<Value>, Failur
     Ok(results)
 }
 
-fn show(report: &Value, json: Option<&Path>, terminal: Terminal) -> Result<(), Failure> {
+fn show(report: &Value, json: Option<&Path>) -> Result<(), Failure> {
     let pretty = format!("{}\n", serde_json::to_string_pretty(report)?);
     match json {
-        Some(path) if path.as_os_str() == "-" => terminal.data(&pretty)?,
+        Some(path) if path.as_os_str() == "-" => terminal::data(&pretty)?,
         Some(path) => {
             looptax_store::save_value(report, path)?;
-            terminal.data(&text::of(report))?;
+            terminal::data(&text::of(report))?;
         }
-        None => terminal.data(&text::of(report))?,
+        None => terminal::data(&text::of(report))?,
     }
     Ok(())
 }

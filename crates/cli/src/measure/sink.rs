@@ -34,18 +34,17 @@ impl Sink {
         if latencies_ns.is_empty() {
             return Ok(None);
         }
-        let at = match &mut self.saver {
-            Some(saver) => saver.append(&latencies_ns)?,
+        let at = if let Some(saver) = &mut self.saver {
+            saver.append(&latencies_ns)?
+        } else {
             // Nothing is written: the place is a number of ours, forgotten after judging.
-            None => {
-                self.n_unsaved += 1;
-                let count = latencies_ns.len() as u64;
-                Some(SamplesAt {
-                    offset_bytes: self.n_unsaved,
-                    count,
-                    checksum: Hex64(0),
-                })
-            }
+            self.n_unsaved += 1;
+            let count = latencies_ns.len() as u64;
+            Some(SamplesAt {
+                offset_bytes: self.n_unsaved,
+                count,
+                checksum: Hex64(0),
+            })
         };
         if let Some(at) = &at {
             self.pending.insert(at.offset_bytes, latencies_ns);

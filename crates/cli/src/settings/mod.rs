@@ -105,18 +105,17 @@ fn installed() -> Vec<Kind> {
 
 /// `--seed`, or a new one.
 pub(crate) fn seed(typed: Option<&str>) -> Result<u64, Failure> {
-    match typed {
-        Some(hex) => u64::from_str_radix(hex.trim_start_matches("0x"), 16).map_err(|_| {
+    if let Some(hex) = typed {
+        u64::from_str_radix(hex.trim_start_matches("0x"), 16).map_err(|_| {
             Failure::usage(
                 format!("`--seed {hex}` is not a hexadecimal number"),
                 "take it from a record",
             )
-        }),
-        None => {
-            let mut bytes = [0; 8];
-            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-            Ok(u64::from_ne_bytes(bytes))
-        }
+        })
+    } else {
+        let mut bytes = [0; 8];
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        Ok(u64::from_ne_bytes(bytes))
     }
 }
 

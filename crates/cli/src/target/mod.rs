@@ -1,5 +1,6 @@
 //! A target made ready: a private server started and filled, or a running one looked at.
 
+pub(crate) mod care;
 mod running;
 mod scratch;
 
@@ -57,6 +58,8 @@ pub(crate) struct Target {
     /// The server's process, where known.
     pub(crate) pid: Option<u32>,
     pub(crate) settings: Vec<(String, String)>,
+    /// Others use it: watch them, and stop when they suffer.
+    pub(crate) is_cared_for: bool,
     socket: PathBuf,
     tcp: std::net::SocketAddr,
     private: Option<PrivateServer>,
@@ -102,6 +105,7 @@ impl Target {
             threads: threads_of(protocol_of(kind)),
             pid: Some(server.pid),
             settings: server.settings.clone(),
+            is_cared_for: false,
             socket: server.socket.clone(),
             tcp: server.tcp,
             private: Some(server),
@@ -119,10 +123,10 @@ impl Target {
         match self.protocol {
             Protocol::Mysql => dataset::populate_mysql(|sql| conversation.execute(sql), n_rows)?,
             Protocol::Postgres => {
-                dataset::populate_postgres(|sql| conversation.execute(sql), n_rows)?
+                dataset::populate_postgres(|sql| conversation.execute(sql), n_rows)?;
             }
             Protocol::Redis => {
-                dataset::populate_redis(|commands| conversation.pipeline(commands), n_rows)?
+                dataset::populate_redis(|commands| conversation.pipeline(commands), n_rows)?;
             }
             Protocol::Echo => {}
         }

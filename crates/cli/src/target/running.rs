@@ -1,12 +1,14 @@
 //! A running server that somebody cares for: what it is, what we may ask of it, and what forbids it.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use looptax_path::{Conversation, Endpoint, Limits, Protocol, Workload};
-use looptax_wire::redis::Value;
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Protocol, Workload};
+use looptax_wire::{Login, Secret, WireError};
 
+use super::care::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
 use super::scratch::Scratch;
-use super::{SET_BYTES, Target, no_workload, threads_of};
+use super::{SET_BYTES, Target, connections, no_workload, threads_of};
 use crate::failure::{Exit, Failure};
 use crate::settings::Compare;
 use crate::settings::target::Running;
@@ -16,10 +18,12 @@ const SYSBENCH_TABLE: &str = "sbtest1";
 
 /// Logs in over TCP, asks for the socket, and decides what can be asked without harm.
 pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure> {
-    let endpoint = Endpoint::Tcp(spec.tcp);
-    let mut conversation =
-        Conversation::open(spec.protocol, &endpoint, &spec.login, Limits::default())?;
+    let (mut conversation, login) = log_in(spec)?;
     refuse_if_logged(&mut conversation)?;
+    if !settings.is_own_server {
+        let most = connections(settings, false).into_iter().max().unwrap_or(1);
+        refuse_if_crowded(&mut conversation, 2 * u64::from(most))?;
+    }
     let socket = match &settings.socket {
         Some(path) => path.clone(),
         None => ask_socket(&mut conversation)?,
@@ -29,12 +33,13 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         version: conversation.server_version().to_owned(),
         name: spec.shown.clone(),
         protocol: spec.protocol,
-        login: spec.login.clone(),
+        login,
         workload: Workload::Ping,
         n_keys: 1,
         threads: threads_of(spec.protocol),
         pid: None,
         settings: Vec::new(),
+        is_cared_for: !settings.is_own_server,
         socket,
         tcp: spec.tcp,
         private: None,
@@ -44,6 +49,40 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
     target.pid = by_socket.facts().peer_pid;
     choose_workload(&mut target, conversation, settings)?;
     Ok(target)
+}
+
+/// Logs in; asks for a password when the server wants one, none was given, and somebody can answer.
+fn log_in(spec: &Running) -> Result<(Conversation, Login), Failure> {
+    let endpoint = Endpoint::Tcp(spec.tcp);
+    let open =
+        |login: &Login| Conversation::open(spec.protocol, &endpoint, login, Limits::default());
+    let mut login = spec.login.clone();
+    let refused = match open(&login) {
+        Ok(conversation) => return Ok((conversation, login)),
+        Err(refused) => refused,
+    };
+    if !login.password.is_empty() || !wants_password(&refused) || !std::io::stdin().is_terminal() {
+        return Err(refused.into());
+    }
+    login.password = Secret::new(rpassword::prompt_password(format!(
+        "password for {}: ",
+        spec.shown
+    ))?);
+    let conversation = open(&login)?;
+    Ok((conversation, login))
+}
+
+/// MySQL's and PostgreSQL's "access denied", Redis's "authentication required".
+fn wants_password(error: &PathError) -> bool {
+    match error {
+        PathError::Talk {
+            source: WireError::Server { code, .. },
+            ..
+        } => {
+            matches!(code.as_str(), "1045" | "28P01" | "28000" | "NOAUTH")
+        }
+        _ => false,
+    }
 }
 
 fn kind_of(conversation: &Conversation) -> &'static str {
@@ -149,111 +188,6 @@ fn ask_socket(conversation: &mut Conversation) -> Result<PathBuf, Failure> {
     path.filter(|path| path.starts_with('/'))
         .map(PathBuf::from)
         .ok_or_else(none)
-}
-
-/// One setting of a Redis server; `None` when the account may not ask.
-fn config(conversation: &mut Conversation, name: &str) -> Option<String> {
-    let command = vec![
-        b"CONFIG".to_vec(),
-        b"GET".to_vec(),
-        name.as_bytes().to_vec(),
-    ];
-    match conversation.pipeline(&[command]).ok()?.pop()? {
-        Value::Array(Some(pair)) => match pair.into_iter().nth(1)? {
-            Value::Bulk(Some(bytes)) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// One setting of a SQL server; `None` when there is none of that name.
-fn variable(conversation: &mut Conversation, name: &str) -> Option<String> {
-    let sql = match conversation.protocol() {
-        Protocol::Mysql => format!("SHOW GLOBAL VARIABLES LIKE '{name}'"),
-        _ => format!("SELECT 0, current_setting('{name}', true)"),
-    };
-    conversation
-        .query(&sql)
-        .ok()?
-        .into_iter()
-        .next()?
-        .into_iter()
-        .nth(1)?
-}
-
-/// Our queries must not fill somebody's log.
-fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Failure> {
-    let forbidden: &[(&str, &[&str])] = match conversation.protocol() {
-        Protocol::Mysql => &[
-            ("general_log", &["ON", "1"]),
-            ("server_audit_logging", &["ON", "1"]),
-        ],
-        Protocol::Postgres => &[
-            ("log_statement", &["all"]),
-            ("log_min_duration_statement", &["0"]),
-            ("pgaudit.log", &["all", "read"]),
-        ],
-        Protocol::Redis | Protocol::Echo => &[],
-    };
-    refuse(
-        conversation,
-        forbidden,
-        "every measured query would be written to the server's log",
-        variable,
-    )
-}
-
-/// What `--write` writes must not replicate, evict, or land in an append-only file.
-fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
-    let why = "what --write writes would go further than this server's memory";
-    match conversation.protocol() {
-        Protocol::Mysql => refuse(conversation, &[("log_bin", &["ON", "1"])], why, variable),
-        Protocol::Postgres => refuse(conversation, &[("wal_level", &["logical"])], why, variable),
-        Protocol::Redis | Protocol::Echo => {
-            if config(conversation, "maxmemory").is_some_and(|limit| limit != "0") {
-                let evicting = [
-                    "allkeys-lru",
-                    "allkeys-lfu",
-                    "allkeys-random",
-                    "volatile-lru",
-                    "volatile-lfu",
-                    "volatile-random",
-                    "volatile-ttl",
-                ];
-                refuse(
-                    conversation,
-                    &[("maxmemory-policy", &evicting)],
-                    why,
-                    config,
-                )?;
-            }
-            refuse(conversation, &[("appendonly", &["yes"])], why, config)
-        }
-    }
-}
-
-fn refuse(
-    conversation: &mut Conversation,
-    forbidden: &[(&str, &[&str])],
-    why: &str,
-    read: fn(&mut Conversation, &str) -> Option<String>,
-) -> Result<(), Failure> {
-    for (name, values) in forbidden {
-        let Some(value) = read(conversation, name) else {
-            continue;
-        };
-        if values.contains(&value.as_str()) {
-            return Err(Failure {
-                error: anyhow::anyhow!("the server runs with `{name} = {value}`: {why}"),
-                hint: Some(format!(
-                    "change `{name}` while measuring, or measure a private server"
-                )),
-                exit: Exit::Environment,
-            });
-        }
-    }
-    Ok(())
 }
 
 fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {

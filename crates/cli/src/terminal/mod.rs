@@ -48,19 +48,19 @@ impl Terminal {
         }
     }
 
-    /// Data: to stdout. A reader that has gone is not an error.
-    pub(crate) fn data(self, text: &str) -> io::Result<()> {
-        match io::stdout().lock().write_all(text.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other,
-        }
-    }
-
     /// Words: to stderr, unless quiet.
     pub(crate) fn words(self, text: &str) {
         if !self.is_quiet {
             let _ = writeln!(io::stderr().lock(), "{text}");
         }
+    }
+}
+
+/// Data: to stdout. A reader that has gone is not an error.
+pub(crate) fn data(text: &str) -> io::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
     }
 }
 

@@ -47,7 +47,7 @@ fn counts(arm: &Arm, text: Text) -> Option<String> {
 /// write comes free, a reader that sleeps in `recv` as well; `poll` sorts such wake-ups out.
 ///
 /// # Source
-/// net/unix/af_unix.c `unix_write_space`; call stacks of `sched_waking` in METHOD.md.
+/// `unix_write_space` in `net/unix/af_unix.c`; call stacks of `sched_waking` in METHOD.md.
 fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<String> {
     if comparison.client != Client::Block {
         return None;

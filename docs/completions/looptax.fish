@@ -1,0 +1,145 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_looptax_global_optspecs
+    string join \n arms= baseline= c/connections= workload= placement= client= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes color= q/quiet h/help V/version
+end
+
+function __fish_looptax_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_looptax_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_looptax_using_subcommand
+    set -l cmd (__fish_looptax_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to hold against each other' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
+complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l placement -d 'Where the two ends of a connection run: same core, split cores, free. Default: same decides, and a short look at the others' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write the record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
+complete -c looptax -n "__fish_looptax_needs_command" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
+complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the plan and do nothing'
+complete -c looptax -n "__fish_looptax_needs_command" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
+complete -c looptax -n "__fish_looptax_needs_command" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
+complete -c looptax -n "__fish_looptax_needs_command" -s y -l yes -d 'Agree to the plan for a running server without being asked'
+complete -c looptax -n "__fish_looptax_needs_command" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_needs_command" -s V -l version -d 'Print version'
+complete -c looptax -n "__fish_looptax_needs_command" -a "compare" -d 'Hold several transports of the same server against each other'
+complete -c looptax -n "__fish_looptax_needs_command" -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_needs_command" -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
+complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l placement -d 'Where the two ends of a connection run: same core, split cores, free. Default: same decides, and a short look at the others' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write the record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d 'Print the plan and do nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s y -l yes -d 'Agree to the plan for a running server without being asked'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l runs -d 'A/A runs on each arm' -r
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l fixed -d 'A fixed number of epochs per run, without early stopping' -r
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l only -d 'Which checks to run' -r -f -a "aa\t'The same arm on both sides must show no difference'
+inject\t'A known delay must come out'
+slices\t'50 ms and 500 ms slices must agree'"
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l client -d 'How the client waits' -r
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l seed -d 'Seed of the first run; the next run takes the next one' -r
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l json -d 'Write the results as JSON there; `-` prints them instead of the text' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Write the judged record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "echo-server" -d 'The built-in echo server'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "schema" -d 'Prints the record\'s JSON schema'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reaper" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reaper" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reaper" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l socket -d 'Socket to listen on' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l tcp -d 'Address to listen on' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from cli-docs" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from cli-docs" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from cli-docs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from schema" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from schema" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "echo-server" -d 'The built-in echo server'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Prints the record\'s JSON schema'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "internal" -d 'For looptax itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "echo-server" -d 'The built-in echo server'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "schema" -d 'Prints the record\'s JSON schema'
