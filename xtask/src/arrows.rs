@@ -38,7 +38,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-stats", &[]),
     ("looptax-record", &[]),
     ("looptax-testkit", &[]),
-    ("xtask", &[]),
+    (
+        "xtask",
+        &["looptax-path", "looptax-servers", "looptax-record"],
+    ),
 ];
 const DEEP: &[&str] = &[
     "looptax-path",

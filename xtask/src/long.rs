@@ -5,6 +5,7 @@
 
 use anyhow::Result;
 
+use crate::peers;
 use crate::steps::{self, Step};
 use crate::workspace::run_cargo;
 
@@ -25,6 +26,12 @@ const STEPS: &[Step] = &[
             let selfcheck = ["selfcheck", "private:redis", "--runs", "100", "--fixed"];
             run_cargo(&[args.as_slice(), &selfcheck].concat())
         },
+    },
+    // The last one: it pins this process to a core.
+    Step {
+        name: "peers",
+        repeat: "cargo xtask peers",
+        work: || peers::run(&peers::Options::default()),
     },
 ];
 

@@ -1,7 +1,7 @@
 //! The project's own chores, run as `cargo xtask …`.
 //!
 //! `check` is what `make test` and CI run; each of its own steps is a command too, so that a failure
-//! can be repeated alone. Nothing here is shipped, and nothing here knows how looptax measures.
+//! can be repeated alone. Nothing here is shipped; `peers` alone uses rooms of looptax.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -13,6 +13,7 @@ mod check;
 mod docs;
 mod licences;
 mod long;
+mod peers;
 mod places;
 mod schema;
 mod source;
@@ -53,7 +54,9 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// What takes too long for every commit: simulations and selfcheck series
+    /// looptax and sysbench on one private MariaDB, on one core: do they agree?
+    Peers(peers::Options),
+    /// What takes too long for every commit: simulations, selfcheck series, peers
     Long,
 }
 
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Chore::Licences => licences::run(),
         Chore::Docs { check } => docs::run(check),
         Chore::Schema { check } => schema::run(check),
+        Chore::Peers(options) => peers::run(&options),
         Chore::Long => long::run(),
     };
     match done {

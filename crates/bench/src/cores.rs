@@ -6,6 +6,7 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::connect::Worker;
+use crate::error::BenchError;
 use crate::keys::generator;
 use crate::plan::{Placement, ServerThreads};
 use crate::schedule::shuffled;
@@ -24,6 +25,24 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
         .collect())
 }
 
+/// The cores of an experiment with `placement`.
+///
+/// # Errors
+/// [`BenchError::Machine`] when the cores cannot be read, or one is all there is and two are needed.
+pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> {
+    let cores = allowed_cores().map_err(|source| BenchError::Machine {
+        action: "read the allowed cores",
+        source,
+    })?;
+    if placement == Placement::Split && cores.len() < 2 {
+        return Err(BenchError::Machine {
+            action: "keep the two ends of a connection on different cores",
+            source: io::Error::other("this process may use one core only"),
+        });
+    }
+    Ok(cores)
+}
+
 /// Core of the client and of the server thread, for each connection of an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoreMap {
@@ -34,7 +53,7 @@ pub struct CoreMap {
 }
 
 impl CoreMap {
-    /// Deals connections over `cores` anew; client thread of connection `i` is `i % n_clients`.
+    /// Deals connections over `cores` (those of [`cores_for`]) anew; client thread of connection `i` is `i % n_clients`.
     pub(crate) fn deal(
         placement: Placement,
         threads: ServerThreads,
@@ -60,7 +79,7 @@ impl CoreMap {
             Placement::Same | Placement::ClientPinned if single => at(0),
             Placement::Same | Placement::ClientPinned => at(client),
             // A single server thread keeps its core to itself; the clients share the others.
-            Placement::Split if single => order[1 + client % (order.len() - 1).max(1)],
+            Placement::Split if single => order[1 + client % (order.len() - 1)],
             Placement::Split | Placement::Free => at(client + 1),
         };
         let pins_client = placement != Placement::Free;

@@ -1,5 +1,6 @@
 //! One epoch: fresh connections, priming, then slices of one side after the other.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use crate::connect::{Connector, Wired};
 use crate::cores::{CoreMap, pin_worker};
 use crate::error::{BenchError, side_name};
 use crate::load::{
-    ClientThread, Command, Failure, Gate, Lane, LaneLimits, Load, SliceSpec, Store, Tally,
+    ClientThread, Command, Failure, Gate, Lane, LaneLimits, LeaveOnDrop, Load, SliceSpec, Store,
+    Tally,
 };
 use crate::machine::{CpuTicks, MachineDelta, Snapshot};
 use crate::plan::{ClientModel, Plan};
@@ -232,14 +234,19 @@ impl EpochRunner<'_> {
     ) -> Result<Result<T, Failure>, BenchError> {
         let gate = &Gate::new(threads.len());
         let cores = self.cores;
-        let (conducted, ended) = thread::scope(|scope| {
+        let driven = thread::scope(|scope| {
+            let leave = LeaveOnDrop(gate);
             let start = |thread: ClientThread| {
                 let core = map.client[thread.idx];
-                scope.spawn(move || thread.run(gate, load, core, cores))
+                thread::Builder::new()
+                    .spawn_scoped(scope, move || thread.run(gate, load, core, cores))
             };
-            let running: Vec<_> = threads.into_iter().map(start).collect();
+            let running = threads
+                .into_iter()
+                .map(start)
+                .collect::<io::Result<Vec<_>>>()?;
             let conducted = conduct(gate, self);
-            gate.leave();
+            drop(leave);
             let ended: Vec<_> = running
                 .into_iter()
                 .map(|handle| {
@@ -248,8 +255,12 @@ impl EpochRunner<'_> {
                         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 })
                 .collect();
-            (conducted, ended)
+            Ok((conducted, ended))
         });
+        let (conducted, ended) = driven.map_err(|source| BenchError::Machine {
+            action: "start a client thread",
+            source,
+        })?;
         for (store, pinned) in ended {
             pinned.map_err(|source| BenchError::Machine {
                 action: "pin a client thread",
@@ -260,9 +271,13 @@ impl EpochRunner<'_> {
         Ok(conducted)
     }
 
-    /// A thread per connection, or for the event client one per core (`free`, too).
+    /// A thread per connection, or for the event client one per core (`free`, too). Where only one
+    /// side is an event client, the other's need of threads decides: both sides have the same ones.
     fn n_threads(&self, contrast_idx: usize) -> usize {
-        let is_event = self.plan.contrasts[contrast_idx].sides[0].client == ClientModel::Event;
+        let is_event = self.plan.contrasts[contrast_idx]
+            .sides
+            .iter()
+            .all(|side| side.client == ClientModel::Event);
         if is_event {
             self.cores.len().min(self.plan.connections)
         } else {

@@ -49,6 +49,9 @@ pub enum LoadError {
         /// The limit.
         limit: Duration,
     },
+    /// The client thread panicked: a bug of ours.
+    #[error("the client thread panicked")]
+    Panicked,
     /// The answer is an error, or not an answer.
     #[error("the answer is not the one expected")]
     Answer {

@@ -7,7 +7,7 @@ use looptax_stats::Side;
 
 use crate::clock::now_ns;
 use crate::connect::Connector;
-use crate::cores::allowed_cores;
+use crate::cores::cores_for;
 use crate::epoch::{EpochOrder, EpochRunner};
 use crate::error::BenchError;
 use crate::plan::Plan;
@@ -38,10 +38,7 @@ pub fn look(
     length: Duration,
     stop: &AtomicBool,
 ) -> Result<Option<LookData>, BenchError> {
-    let cores = allowed_cores().map_err(|source| BenchError::Machine {
-        action: "read the allowed cores",
-        source,
-    })?;
+    let cores = cores_for(plan.placement)?;
     let start_ns = now_ns();
     let mut runner = EpochRunner {
         plan,

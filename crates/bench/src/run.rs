@@ -11,7 +11,7 @@ use looptax_stats::{Epoch, Quantile, Side};
 
 use crate::clock::now_ns;
 use crate::connect::Connector;
-use crate::cores::allowed_cores;
+use crate::cores::cores_for;
 use crate::epoch::{EpochData, EpochOrder, EpochRunner};
 use crate::error::BenchError;
 use crate::plan::Plan;
@@ -51,7 +51,7 @@ pub struct Outcome {
 /// Runs the experiment until every contrast has ended, `stop` is set, or a request fails.
 ///
 /// # Errors
-/// [`BenchError::Machine`] when the cores cannot be read; everything later is in
+/// [`BenchError::Machine`] when the cores cannot be read or do not suffice; everything later is in
 /// [`Outcome::failure`], beside the epochs that were measured before it.
 pub fn run(
     plan: &Plan,
@@ -59,10 +59,7 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome, BenchError> {
-    let cores = allowed_cores().map_err(|source| BenchError::Machine {
-        action: "read the allowed cores",
-        source,
-    })?;
+    let cores = cores_for(plan.placement)?;
     let runner = EpochRunner {
         plan,
         cores: &cores,
@@ -91,7 +88,7 @@ pub fn run(
         },
         numbers: plan.contrasts.iter().map(|_| Vec::new()).collect(),
         epoch_time: plan.shape.epoch(),
-        sample_bytes: 0,
+        sample_room_bytes: plan.max_sample_bytes,
     };
     if let Err(failure) = experiment.warm_up().and_then(|()| experiment.measure()) {
         experiment.outcome.failure = Some(failure);
@@ -110,7 +107,8 @@ struct Experiment<'a> {
     numbers: Vec<Vec<Epoch>>,
     /// How long the last epoch took.
     epoch_time: Duration,
-    sample_bytes: usize,
+    /// What is left of the cap on latencies.
+    sample_room_bytes: usize,
 }
 
 impl Experiment<'_> {
@@ -186,10 +184,12 @@ impl Experiment<'_> {
             .iter()
             .map(|samples| samples.len() * size_of::<u32>())
             .sum();
-        if self.sample_bytes + bytes > self.plan.max_sample_bytes {
-            data.samples = [Vec::new(), Vec::new()];
+        if bytes <= self.sample_room_bytes {
+            self.sample_room_bytes -= bytes;
         } else {
-            self.sample_bytes += bytes;
+            // Nor those of later epochs, which would fit only where they are few, that is slow.
+            self.sample_room_bytes = 0;
+            data.samples = [Vec::new(), Vec::new()];
         }
         let mut numbers = data.numbers();
         numbers.latencies_ns = [Vec::new(), Vec::new()]; // the looks decide on throughput alone
@@ -219,7 +219,10 @@ impl Experiment<'_> {
             invalid: Vec::new(),
             stopped_early: false,
         });
-        let theta = primary.theta?;
+        let Some(theta) = primary.theta else {
+            // No look follows the last: without an estimate, too, it ends the contrast.
+            return look.is_last.then_some(StopCause::Last);
+        };
         let verdict = if theta.has_interval() || look.is_last {
             primary.verdict
         } else {

@@ -1,3 +1,7 @@
 //! For tests only: fake servers, scratch folders, a runner for the command line.
 
+pub mod fake_redis;
+pub mod patience;
 pub mod replay;
+pub mod runner;
+pub mod scratch;

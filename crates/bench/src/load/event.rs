@@ -8,11 +8,14 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
+use super::gate::SliceSpec;
 use super::lane::Lane;
 use super::tally::Tally;
+use super::thread::busy_wait;
 use super::wait::{receive, timespec};
 use crate::clock::now_ns;
 use crate::error::LoadError;
+use crate::plan::SidePlan;
 
 /// Ready connections taken at once.
 const MOST_EVENTS: usize = 256;
@@ -24,7 +27,8 @@ const MOST_EVENTS: usize = 256;
 /// epoll itself is made before the first request and lasts one slice.
 pub(crate) fn closed_loop(
     lanes: &mut [Lane],
-    stop_at_ns: u64,
+    spec: SliceSpec,
+    plan: SidePlan,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
@@ -45,9 +49,7 @@ pub(crate) fn closed_loop(
     }
     let mut events = Vec::with_capacity(MOST_EVENTS);
     for lane in lanes.iter_mut() {
-        lane.prepare();
-        lane.sent_ns = now_ns();
-        lane.send(tally)?;
+        start(lane, now_ns(), plan.inject_ns, tally)?;
     }
     let mut n_in_flight = lanes.len();
     let timeout = timespec(limit);
@@ -62,37 +64,52 @@ pub(crate) fn closed_loop(
         }
         for event in &events {
             let lane = &mut lanes[event.data.u64() as usize];
-            if !turn(lane, stop_at_ns, tally, samples)? {
+            let Some(answered_ns) = finish(lane, tally, samples)? else {
+                continue;
+            };
+            if answered_ns >= spec.stop_at_ns {
                 n_in_flight -= 1;
+            } else {
+                start(lane, answered_ns, plan.inject_ns, tally)?;
             }
         }
     }
     Ok(())
 }
 
-/// One ready connection; false when it has nothing in flight any more.
+/// Receives on a ready connection; when its answer was in, if it now is.
 #[inline]
-fn turn(
+fn finish(
     lane: &mut Lane,
-    stop_at_ns: u64,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
-) -> Result<bool, LoadError> {
+) -> Result<Option<u64>, LoadError> {
     let Some(n) = receive(lane, tally, RecvFlags::DONTWAIT)? else {
-        return Ok(true);
+        return Ok(None);
     };
     if !lane.accept(n)? {
-        return Ok(true);
+        return Ok(None);
     }
     let answered_ns = now_ns();
     tally.record(lane.sent_ns, answered_ns, lane.is_first, samples);
     lane.is_first = false;
-    if answered_ns >= stop_at_ns {
-        return Ok(false);
-    }
+    Ok(Some(answered_ns))
+}
+
+/// Sends the connection's next request. The end of one exchange (`since_ns`) is the start of the
+/// next: writing a request takes some 20 ns.
+#[inline]
+fn start(
+    lane: &mut Lane,
+    since_ns: u64,
+    inject_ns: Option<u64>,
+    tally: &mut Tally,
+) -> Result<(), LoadError> {
     lane.prepare();
-    // The end of one exchange is the start of the next: writing a request takes some 20 ns.
-    lane.sent_ns = answered_ns;
-    lane.send(tally)?;
-    Ok(true)
+    lane.sent_ns = since_ns;
+    if let Some(inject_ns) = inject_ns {
+        tally.injected_ns += busy_wait(inject_ns);
+        lane.sent_ns = now_ns();
+    }
+    lane.send(tally)
 }

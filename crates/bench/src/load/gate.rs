@@ -42,6 +42,15 @@ struct State {
     failure: Option<Failure>,
 }
 
+/// Sends all threads home when dropped, so that none waits for a coordinator that gave up.
+pub(crate) struct LeaveOnDrop<'a>(pub(crate) &'a Gate);
+
+impl Drop for LeaveOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
 /// Where coordinator and client threads meet, once per slice: outside the measured windows.
 pub(crate) struct Gate {
     state: Mutex<State>,
@@ -88,8 +97,8 @@ impl Gate {
         state.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Coordinator: sends all threads home.
-    pub(crate) fn leave(&self) {
+    /// Coordinator: sends all threads home, once.
+    fn leave(&self) {
         let mut state = self.lock();
         state.command = Command::Leave;
         state.generation += 1;

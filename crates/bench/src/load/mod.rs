@@ -11,7 +11,7 @@ mod tally;
 mod thread;
 mod wait;
 
-pub(crate) use gate::{Command, Gate, SliceSpec};
+pub(crate) use gate::{Command, Gate, LeaveOnDrop, SliceSpec};
 pub(crate) use lane::{Lane, LaneLimits};
 pub(crate) use tally::Tally;
 pub(crate) use thread::{ClientThread, Failure, Load, Store};

@@ -1,6 +1,7 @@
 //! A client thread: waits at the gate, runs slices on its connections, keeps its own counts.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use looptax_stats::Side;
@@ -103,12 +104,15 @@ impl ClientThread {
         loop {
             match gate.next(&mut seen) {
                 Command::Prime { side, n_requests } => {
-                    gate.done(self.prime(side, n_requests, load));
+                    gate.done(caught(side, Stage::Priming, || {
+                        self.prime(side, n_requests, load)
+                    }));
                 }
                 Command::Slice(spec) => {
-                    let outcome = self.slice(spec, slice_idx, load);
+                    gate.done(caught(spec.side, Stage::Slice, || {
+                        self.slice(spec, slice_idx, load)
+                    }));
                     slice_idx += 1;
-                    gate.done(outcome);
                 }
                 Command::Leave => return (self.store, pinned),
             }
@@ -153,7 +157,7 @@ impl ClientThread {
             ClientModel::Poll => closed_loop::<Poll>(lanes, spec, plan, tally, samples),
             ClientModel::PollFirst => closed_loop::<PollFirst>(lanes, spec, plan, tally, samples),
             ClientModel::Block => closed_loop::<Block>(lanes, spec, plan, tally, samples),
-            ClientModel::Event => event::closed_loop(lanes, spec.stop_at_ns, tally, samples),
+            ClientModel::Event => event::closed_loop(lanes, spec, plan, tally, samples),
         };
         tally.cpu_ns = thread_cpu_ns() - cpu_ns;
         let after = thread_usage();
@@ -175,6 +179,20 @@ impl ClientThread {
             }
         })
     }
+}
+
+/// What `part` gives; a panic in it is a failure like others, for the coordinator waits for every
+/// thread.
+fn caught(
+    side: Side,
+    stage: Stage,
+    part: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(Failure {
+        side,
+        stage,
+        source: LoadError::Panicked,
+    }))
 }
 
 /// The measured loop of the thread-per-connection models.
@@ -209,7 +227,7 @@ fn closed_loop<W: Wait>(
 }
 
 /// Burns `wait_ns` nanoseconds and tells how many it really were.
-fn busy_wait(wait_ns: u64) -> u64 {
+pub(super) fn busy_wait(wait_ns: u64) -> u64 {
     let start_ns = now_ns();
     loop {
         let spent_ns = now_ns() - start_ns;
