@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
-#[command(name = "looptax", version, about, long_about = LONG_ABOUT, args_conflicts_with_subcommands = true)]
+#[command(name = "looptax", version, about = "What does a local database lose by TCP loopback instead of a Unix socket?", after_help = EXIT_CODES, long_about = LONG_ABOUT, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
     /// What to do; nothing means `compare`.
     #[command(subcommand)]
@@ -100,8 +100,9 @@ pub(crate) struct CompareArgs {
     /// on a running server without --write what can be asked without writing.
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Option<String>,
-    /// Where the two ends of a connection run: same core, split cores, free. Default: same decides,
-    /// and a short look at the others.
+    /// Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler
+    /// decides), client-pinned (only our own threads are pinned). Default: same decides, with a short
+    /// look at the others; client-pinned on a running server.
     #[arg(long, value_delimiter = ',', value_name = "PLACEMENT,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, or all in one interleaved schedule.
@@ -132,10 +133,12 @@ pub(crate) struct CompareArgs {
     /// Print the plan and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Write the record as JSON there; `-` prints it instead of the table.
+    /// Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of
+    /// the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Where the record goes. Default: looptax-DATE-TIME.json in this folder.
+    /// Where the record goes, with a companion `.samples` of single latencies beside it. Default:
+    /// looptax-DATE-TIME.json in this folder.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// On a running server: may write a scratch schema of its own, dropped afterwards.

@@ -55,7 +55,7 @@ pub(crate) fn heading(kind: &str, client: Client) -> String {
 /// The part of a sentence that says how the client waited.
 pub(crate) fn clause(kind: &str, client: Client) -> String {
     match who_waits_alike(kind, client) {
-        None => format!("client {client}: {}", pattern(client)),
+        None => format!("client {client} ({})", pattern(client)),
         Some(Alike { library, .. }) => format!("client waits as {library} does"),
     }
 }

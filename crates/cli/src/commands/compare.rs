@@ -162,7 +162,10 @@ fn show(args: &CompareArgs, sink: &Sink, terminal: Terminal) -> Result<(), Failu
         }
         looptax_store::save(&sink.record, path, Existing::Replace)?;
     }
-    if sink.record.comparisons.is_empty() && sink.record.looks.is_empty() {
+    if sink.is_empty() {
+        if sink.record.interrupted {
+            terminal.words("interrupted before anything was measured: nothing is saved");
+        }
         return Ok(());
     }
     terminal::data(&report::compare(

@@ -73,6 +73,11 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         .map_err(|error| Failure::usage(error, "poll is the default"))?;
     let settings = settings(kind, seed(args.seed.as_deref())?);
     let stop = stop_flag()?;
+    terminal.words(&format!(
+        "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two lengths of \
+         slices (--only chooses)",
+        args.fixed, args.runs
+    ));
     let host = Host::new()?;
     let target = Target::open(&TargetSpec::Private(kind), &settings, &host)?;
     let mut check = Bench {
@@ -94,10 +99,11 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         "target": name, "version": version, "seed": format!("{:016x}", settings.seed),
         "epochs_per_run": args.fixed, "client": args.client, "checks": results,
     });
-    show(&report, args.json.as_deref())?;
     if stop.load(Ordering::Relaxed) {
+        terminal.words("interrupted: no answer about this machine");
         return Ok(Exit::Interrupted);
     }
+    show(&report, args.json.as_deref())?;
     let has_passed = results.iter().all(|check| check["passed"] == true);
     Ok(if has_passed { Exit::Done } else { Exit::No })
 }

@@ -112,7 +112,7 @@ pub(super) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
              this widens the interval and does not move the tax"
         )),
         Warning::LittlesLaw { side, ratio } if *ratio < 1.0 => Some(format!(
-            "requests fill only {:.1} % of the connections' time on {}: the client itself is in the way",
+            "requests fill only {:.1} % of the connections' time on {}: the client, or other work on its core, is in the way",
             100.0 * ratio,
             name(*side)
         )),

@@ -12,7 +12,7 @@ use looptax_stats::{Looks, StopRule};
 use crate::failure::Failure;
 use crate::settings::target::TargetSpec;
 use crate::settings::{Compare, Effort};
-use crate::target::{Target, connections};
+use crate::target::{Target, connections, private_workload};
 
 /// Half the width of "no difference worth naming": 1 % of throughput.
 pub(crate) const DELTA: f64 = 0.01;
@@ -66,6 +66,9 @@ pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
 
 fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Case>, Failure> {
     let is_private = matches!(spec, TargetSpec::Private(_));
+    if let TargetSpec::Private(kind) = spec {
+        private_workload(*kind, settings.workload.as_deref())?;
+    }
     let numbers = connections(settings, is_private);
     let placements = settings.placements.clone().unwrap_or_else(|| {
         vec![if is_private {

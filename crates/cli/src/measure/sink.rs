@@ -64,6 +64,9 @@ impl Sink {
 
     /// Saves what is there: after each comparison, so that an interrupted run keeps it.
     pub(crate) fn save(&mut self) -> Result<(), Failure> {
+        if self.is_empty() {
+            return Ok(());
+        }
         if let Some(saver) = &mut self.saver {
             saver.save(&mut self.record)?;
         }
@@ -72,11 +75,13 @@ impl Sink {
 
     /// Notes the end of the run and saves, unless nothing was measured.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
-        if self.record.comparisons.is_empty() && self.record.looks.is_empty() {
-            return Ok(());
-        }
         self.record.finished_at = Some(jiff::Timestamp::now().to_string());
         self.save()
+    }
+
+    /// Whether nothing was measured: then nothing is saved either.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.record.comparisons.is_empty() && self.record.looks.is_empty()
     }
 
     /// Where the record is.

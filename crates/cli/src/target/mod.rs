@@ -195,7 +195,11 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
     }
 }
 
-fn private_workload(kind: Kind, asked: Option<&str>) -> Result<Workload, Failure> {
+/// What a private server of this kind is asked.
+///
+/// # Errors
+/// A usage failure when it cannot be asked that.
+pub(crate) fn private_workload(kind: Kind, asked: Option<&str>) -> Result<Workload, Failure> {
     let prefix = dataset::KEY_PREFIX.to_owned();
     let default = match protocol_of(kind) {
         Protocol::Mysql | Protocol::Postgres => "point-select",

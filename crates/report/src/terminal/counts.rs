@@ -21,7 +21,7 @@ pub(super) fn of(comparison: &Comparison, place: &str, text: Text) -> Vec<String
         return Vec::new();
     }
     let mut lines = vec![format!(
-        "{place}: client's system calls per request (send, receive, wait) and context switches: {}",
+        "{place}: the client's system calls and context switches per request: {}",
         counts.join("; ")
     )];
     lines.extend(woken_again(comparison, place, text));

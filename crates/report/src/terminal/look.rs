@@ -2,10 +2,10 @@
 //!
 //! It shows ranges that were seen, never an interval and never a verdict.
 
-use looptax_record::{Look, LookArm};
+use looptax_record::{Look, LookArm, Placement, RateRange};
 
 use super::table::{Row, Tail};
-use crate::format::{Text, rate, rate_range, times};
+use crate::format::{Text, rate_range, times};
 
 /// From this ratio of the fastest to the slowest 100 ms on, the scheduler is named as the reason.
 /// Ordinary noise of a quiet machine stays well below.
@@ -43,28 +43,25 @@ fn why_not_judged(look: &Look, text: Text) -> String {
     )
 }
 
+/// The widest range of the arms and, under `free`, who moves the rate.
 fn what_was_seen(look: &Look) -> String {
-    let ranges = || look.arms.iter().map(|arm| arm.rate_100ms_per_s);
-    if ranges().any(|range| range.min <= 0.0) {
+    let ratio = |range: RateRange| range.max / range.min;
+    if look.arms.iter().any(|arm| arm.rate_100ms_per_s.min <= 0.0) {
         return "at times nothing was answered for 100 ms".to_owned();
     }
-    let moved = ranges()
-        .map(|range| range.max / range.min)
+    let moved = look
+        .arms
+        .iter()
+        .map(|arm| ratio(arm.rate_100ms_per_s))
         .fold(1.0, f64::max);
-    match look.arms.iter().find_map(|arm| levels(&arm.modes_per_s)) {
-        _ if moved < MOVED_FROM => "these are rates that were seen".to_owned(),
-        Some(levels) => {
-            format!(
-                "the scheduler moves the rate by {}, between {levels}",
-                times(moved)
-            )
-        }
-        None => format!("the scheduler moves the rate by {}", times(moved)),
+    if moved < MOVED_FROM {
+        return "these are rates that were seen".to_owned();
     }
-}
-
-/// "50.0K/s and 105K/s".
-fn levels(modes_per_s: &[f64]) -> Option<String> {
-    let (low, high) = (modes_per_s.first()?, modes_per_s.get(1..)?.last()?);
-    Some(format!("{} and {}", rate(*low), rate(*high)))
+    match look.placement.asked {
+        // The ends are pinned: whatever moved the rate, it was not their placement.
+        Placement::Same | Placement::Split => format!("the rate moved by {}", times(moved)),
+        Placement::Free | Placement::ClientPinned => {
+            format!("the scheduler moves the rate by {}", times(moved))
+        }
+    }
 }

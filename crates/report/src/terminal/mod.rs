@@ -12,7 +12,7 @@ mod row;
 mod sentence;
 mod table;
 
-use looptax_record::Record;
+use looptax_record::{Comparison, Placement, Record};
 
 use crate::format::{Text, counted};
 use crate::heading;
@@ -94,11 +94,22 @@ fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
         1 => lines.wrapped(0, "1 verdict, with a chance of 5 % for a false alarm"),
         _ => {
             let verdicts = counted(n_verdicts as u64, "verdict");
+            let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_verdicts as f64));
             lines.wrapped(
                 0,
-                &format!("{verdicts}, each with its own chance of 5 % for a false alarm"),
+                &format!(
+                    "{verdicts}, each with its own chance of 5 % for a false alarm; of at least one: up to \
+                     {at_least_one:.0} %"
+                ),
             );
         }
+    }
+    if record.comparisons.iter().any(is_pinned_together) {
+        lines.wrapped(
+            0,
+            "`same` pins both ends of a connection to one core: the transport's own cost. What an untuned machine \
+             does is judged by --placement free, in minutes",
+        );
     }
     for problem in &record.problems {
         lines.item(0, &format!("problem: {}", text.clean(problem)));
@@ -109,4 +120,8 @@ fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
     if let Some(path) = record_path {
         lines.verbatim(&format!("record: {}", text.clean(path)));
     }
+}
+
+fn is_pinned_together(comparison: &Comparison) -> bool {
+    comparison.placement.asked == Placement::Same
 }

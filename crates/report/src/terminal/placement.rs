@@ -37,7 +37,7 @@ pub(super) fn line(group: &Group) -> Option<String> {
         let (fast_name, slow_name) = (fast.placement, slow.placement);
         let connections = counted(u64::from(fast.connections), "connection");
         let factor = times(factor);
-        format!("placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections}")
+        format!("placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections} (seen, not judged)")
     })
 }
 

@@ -171,6 +171,17 @@ fn why_open(comparison: &Comparison, tax: &Tax, text: Text) -> String {
             n_noisy,
             n_epochs,
             verdict,
+            ..
+        } if n_noisy == n_epochs => format!(
+            "it would be \"{}\", but other work on this machine disturbed all {n_epochs} epochs (others took over \
+             5 % of the CPU time, or the hypervisor over 1 %), so nothing undisturbed is left to check it with. A \
+             quieter machine would help",
+            without(verdict),
+        ),
+        Reason::NoisyEpochs {
+            n_noisy,
+            n_epochs,
+            verdict,
             verdict_without,
         } => format!(
             "{n_noisy} of {n_epochs} epochs were disturbed by other work on this machine; with them it \

@@ -212,7 +212,7 @@ fn counts_modes_and_totals_stand_beside_the_verdict() {
     check(
         it,
         &[
-            "and context switches: unix 1.00, 1.90, 0.90, 1.00 [0.98, 1.02]",
+            "unix 1.00 send, 1.90 receive, 0.90 wait, 1.00 [0.98, 1.02] switches",
             "the rate of unix jumps between 50.0K/s and 105K/s",
             "with all stalls counted the tax of tcp is another: 15.9 % [13.9, 17.9]",
         ],

@@ -1,0 +1,116 @@
+//! Every way to wait gets its answers, and its counts fit together.
+
+use looptax_bench::{ClientModel, EpochData, SliceData, allowed_cores};
+use looptax_stats::{Side, StopCause};
+
+use crate::peer::{Answer, Peers, Script};
+use crate::{outcome, plan};
+
+#[track_caller]
+fn check(client: ClientModel, connections: usize, answer: Answer) {
+    let mut peers = Peers::new([Script::always(answer); 2]);
+    let outcome = outcome(&plan(client, connections, 2), &mut peers);
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    assert_eq!(
+        (outcome.n_warm_up_epochs, outcome.is_interrupted),
+        (1, false)
+    );
+    let contrast = &outcome.contrasts[0];
+    assert_eq!(contrast.epochs.len(), 2);
+    let (_, cause) = contrast.stopped.unwrap();
+    assert_ne!(cause, StopCause::Invalid);
+    for epoch in &contrast.epochs {
+        check_epoch(epoch, client, connections);
+    }
+    check_totals(peers, &contrast.epochs);
+}
+
+#[track_caller]
+fn check_epoch(epoch: &EpochData, client: ClientModel, connections: usize) {
+    assert!(epoch.answers_agree);
+    let n_threads = if client == ClientModel::Event {
+        connections.min(allowed_cores().unwrap().len())
+    } else {
+        connections
+    };
+    assert_eq!(epoch.cores.client.len(), n_threads);
+    assert_eq!(epoch.cores.server.len(), connections);
+    for slice in &epoch.slices {
+        check_slice(slice, client, connections as u64);
+    }
+    for side in Side::BOTH {
+        let slices = epoch.slices.iter().filter(|slice| slice.side == side);
+        let counted: u64 = slices.map(|it| it.completions - it.n_unsampled).sum();
+        assert_eq!(epoch.samples[side.idx()].len() as u64, counted);
+    }
+}
+
+#[track_caller]
+fn check_slice(slice: &SliceData, client: ClientModel, connections: u64) {
+    assert!(
+        slice.requests >= slice.completions + slice.drained,
+        "{slice:?}"
+    );
+    assert!(slice.requests >= connections, "{slice:?}");
+    // Each connection ends a slice with the one answer that came after its end.
+    assert_eq!(slice.drained, connections);
+    assert_eq!(slice.drained_ns.len() as u64, connections);
+    assert!(slice.early <= slice.completions);
+    assert_eq!(slice.sends, slice.requests);
+    assert!(slice.receives >= slice.requests);
+    match client {
+        ClientModel::Block => assert_eq!(slice.waits, 0),
+        ClientModel::PollFirst => assert!(slice.waits >= slice.requests),
+        // One wait may be for several connections, but none for nothing.
+        ClientModel::Event => assert!((1..=slice.receives).contains(&slice.waits)),
+        ClientModel::Poll => {}
+    }
+    assert_eq!(slice.injected_ns, 0);
+}
+
+/// The peers saw what the slices counted, and the same priming on each connection.
+#[track_caller]
+fn check_totals(peers: Peers, epochs: &[EpochData]) {
+    for (seen, epoch) in peers.seen()[1..].iter().zip(epochs) {
+        for side in Side::BOTH {
+            let seen = &seen[side.idx()];
+            let slices = epoch.slices.iter().filter(|slice| slice.side == side);
+            let counted: u64 = slices.map(|slice| slice.requests).sum();
+            let n_primed = 20 * seen.len();
+            let n_seen: usize = seen.iter().map(Vec::len).sum();
+            assert_eq!(n_seen, n_primed + counted as usize);
+            assert!(seen.iter().all(|keys| keys.len() >= 20 + 4), "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn every_model_completes_with_one_and_with_several_connections() {
+    for client in ClientModel::ALL {
+        for connections in [1, 3] {
+            check(client, connections, Answer::Key);
+        }
+    }
+}
+
+#[test]
+fn answers_in_pieces_and_answers_longer_than_the_buffer_are_put_together() {
+    for client in ClientModel::ALL {
+        check(client, 1, Answer::Halves);
+        check(client, 1, Answer::Long);
+    }
+}
+
+#[test]
+fn every_connection_works_when_the_two_sides_wait_differently() {
+    let connections = 1 + allowed_cores().unwrap().len();
+    let mut plan = plan(ClientModel::Event, connections, 1);
+    plan.contrasts[0].sides[1].client = ClientModel::Poll;
+    let mut peers = Peers::right();
+    let outcome = outcome(&plan, &mut peers);
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    for slice in &outcome.contrasts[0].epochs[0].slices {
+        assert_eq!(slice.drained, connections as u64, "{slice:?}");
+    }
+    check_totals(peers, &outcome.contrasts[0].epochs);
+}

@@ -1,0 +1,221 @@
+//! The other end of every connection: a thread each over a socket pair, following a script.
+//!
+//! A request is a key of 8 bytes, a reply a length of 4 bytes and as many of data, all little-endian.
+
+use std::error::Error;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use looptax_bench::{Connector, Wired};
+use looptax_stats::Side;
+use looptax_wire::{Codec, Reply, WireError};
+
+/// Data of a right answer: the key.
+pub(crate) const DATA_BYTES: usize = 8;
+/// Data of a long answer: more than any buffer has room for at first.
+const LONG_BYTES: usize = 40_000;
+const MOST_BYTES: usize = 1 << 20;
+/// The length that makes the codec panic.
+const BOMB: u32 = u32::MAX;
+
+/// What the peer does about a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    /// The key.
+    Key,
+    /// The key, in two writes.
+    Halves,
+    /// The key, many times.
+    Long,
+    /// Half a key.
+    Short,
+    /// Another key.
+    OtherKey,
+    /// A length over the codec's limit.
+    Garbage,
+    /// A length that the codec panics at.
+    Bomb,
+    /// Nothing.
+    Silence,
+    /// Nothing any more.
+    Close,
+    /// Nothing for so long, then nothing any more.
+    CloseAfter(Duration),
+}
+
+/// Right answers at first, then others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Script {
+    /// So many right answers on each connection.
+    pub(crate) n_right: usize,
+    /// Then this.
+    pub(crate) then: Answer,
+}
+
+impl Script {
+    /// `answer` from the first request on.
+    pub(crate) const fn always(answer: Answer) -> Self {
+        Self {
+            n_right: 0,
+            then: answer,
+        }
+    }
+}
+
+/// The keys that one connection's peer was asked for, in order.
+pub(crate) type KeysSeen = Vec<u64>;
+
+/// Opens connections to peers by script, and remembers what these saw.
+pub(crate) struct Peers {
+    scripts: [Script; 2],
+    /// Limit of a blocking receive.
+    limit: Duration,
+    /// By connecting (warm-up first), side and connection.
+    running: Vec<[Vec<JoinHandle<KeysSeen>>; 2]>,
+}
+
+impl Peers {
+    /// Peers that follow `scripts`, `[baseline, other]`.
+    pub(crate) fn new(scripts: [Script; 2]) -> Self {
+        Self {
+            scripts,
+            limit: Duration::from_secs(20),
+            running: Vec::new(),
+        }
+    }
+
+    /// Peers that always answer right.
+    pub(crate) fn right() -> Self {
+        Self::new([Script::always(Answer::Key); 2])
+    }
+
+    /// The same with another limit for a blocking receive.
+    pub(crate) fn with_limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// What the peers saw, by connecting (warm-up first), side and connection.
+    pub(crate) fn seen(self) -> Vec<[Vec<KeysSeen>; 2]> {
+        let join = |peers: Vec<JoinHandle<KeysSeen>>| {
+            peers.into_iter().map(|peer| peer.join().unwrap()).collect()
+        };
+        self.running
+            .into_iter()
+            .map(|sides| sides.map(join))
+            .collect()
+    }
+
+    fn open(
+        &self,
+        side: Side,
+    ) -> Result<(Wired, JoinHandle<KeysSeen>), Box<dyn Error + Send + Sync>> {
+        let (near, far) = UnixStream::pair()?;
+        near.set_read_timeout(Some(self.limit))?;
+        let script = self.scripts[side.idx()];
+        let peer = thread::spawn(move || serve(far, script));
+        let wired = Wired {
+            fd: near.into(),
+            codec: Box::new(KeyCodec),
+            worker: None,
+            may_pin: false,
+        };
+        Ok((wired, peer))
+    }
+}
+
+impl Connector for Peers {
+    fn connect(
+        &mut self,
+        _: usize,
+        _: Side,
+        n: usize,
+    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
+        let mut wired = [Vec::new(), Vec::new()];
+        let mut running = [Vec::new(), Vec::new()];
+        for side in Side::BOTH {
+            for _ in 0..n {
+                let (near, peer) = self.open(side)?;
+                wired[side.idx()].push(near);
+                running[side.idx()].push(peer);
+            }
+        }
+        self.running.push(running);
+        Ok(wired)
+    }
+}
+
+/// Answers until the client leaves or the script says so.
+fn serve(mut stream: UnixStream, script: Script) -> KeysSeen {
+    let mut seen = Vec::new();
+    let mut request = [0; DATA_BYTES];
+    while stream.read_exact(&mut request).is_ok() {
+        let answer = if seen.len() < script.n_right {
+            Answer::Key
+        } else {
+            script.then
+        };
+        seen.push(u64::from_le_bytes(request));
+        if !give(&mut stream, answer, request) {
+            break;
+        }
+    }
+    seen
+}
+
+/// Gives one answer; false when it was the last.
+fn give(stream: &mut UnixStream, answer: Answer, key: [u8; DATA_BYTES]) -> bool {
+    let whole = |data: &[u8]| [&(data.len() as u32).to_le_bytes(), data].concat();
+    let bytes = match answer {
+        Answer::Key => whole(&key),
+        Answer::Halves => {
+            let bytes = whole(&key);
+            let (first, rest) = bytes.split_at(6);
+            return stream.write_all(first).is_ok() && stream.write_all(rest).is_ok();
+        }
+        Answer::Long => whole(&key.repeat(LONG_BYTES / DATA_BYTES)),
+        Answer::Short => whole(&key[..DATA_BYTES / 2]),
+        Answer::OtherKey => whole(&key.map(|byte| !byte)),
+        Answer::Garbage => (BOMB - 1).to_le_bytes().to_vec(),
+        Answer::Bomb => BOMB.to_le_bytes().to_vec(),
+        Answer::Silence => return true,
+        Answer::Close => return false,
+        Answer::CloseAfter(wait) => {
+            // The client waits for us, so nothing can come: the read lasts as long as its limit.
+            stream.set_read_timeout(Some(wait)).unwrap();
+            let _ = stream.read(&mut [0]);
+            return false;
+        }
+    };
+    stream.write_all(&bytes).is_ok()
+}
+
+struct KeyCodec;
+
+impl Codec for KeyCodec {
+    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&key.to_le_bytes());
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        let Some(length) = received.first_chunk() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(*length);
+        assert_ne!(length, BOMB, "a codec with a bug");
+        let length = length as usize;
+        if length > MOST_BYTES {
+            return Err(WireError::TooLong {
+                action: "read a reply",
+                stated: length as u64,
+                limit: MOST_BYTES as u64,
+            });
+        }
+        let bytes = 4 + length;
+        Ok((received.len() >= bytes).then_some(Reply {
+            bytes,
+            data: 4..bytes,
+        }))
+    }
+}

@@ -1,0 +1,161 @@
+//! Who runs when and asks for what: by the seed alone, whoever looks on.
+
+use looptax_bench::{ClientModel, CoreMap, EpochData, Observer, Outcome, Plan, Progress, Silent};
+use looptax_stats::Side;
+
+use crate::peer::Peers;
+use crate::{plan, watched};
+
+/// Untimed requests at the start of a connection.
+const N_PRIMING: usize = 20;
+
+/// A run over one connection per side, with the keys that its peers saw.
+struct Trace {
+    outcome: Outcome,
+    /// By epoch (without warming up), by slice.
+    keys: Vec<Vec<Vec<u64>>>,
+}
+
+fn trace(plan: &Plan, observer: &mut dyn Observer) -> Trace {
+    let mut peers = Peers::right();
+    let outcome = watched(plan, &mut peers, observer);
+    let seen = peers.seen();
+    let epochs = &outcome.contrasts[0].epochs;
+    let keys = seen[1..]
+        .iter()
+        .zip(epochs)
+        .map(|(seen, epoch)| by_slice([&seen[0][0], &seen[1][0]], epoch))
+        .collect();
+    Trace { outcome, keys }
+}
+
+/// Cuts what each side's connection was asked for into slices.
+fn by_slice(seen: [&Vec<u64>; 2], epoch: &EpochData) -> Vec<Vec<u64>> {
+    let mut rest = seen.map(|keys| &keys[N_PRIMING..]);
+    let slices = epoch.slices.iter().map(|slice| {
+        let rest = &mut rest[slice.side.idx()];
+        let (keys, later) = rest.split_at(slice.requests as usize);
+        *rest = later;
+        keys.to_vec()
+    });
+    let slices = slices.collect();
+    assert_eq!(rest, [&[0; 0]; 2], "the peer saw more than was counted");
+    slices
+}
+
+impl Trace {
+    fn epochs(&self) -> &[EpochData] {
+        &self.outcome.contrasts[0].epochs
+    }
+
+    /// By epoch: `b` and `o` in the order of its slices.
+    fn orders(&self) -> Vec<String> {
+        let letter = |side| if side == Side::Baseline { 'b' } else { 'o' };
+        let order = |epoch: &EpochData| epoch.slices.iter().map(|it| letter(it.side)).collect();
+        self.epochs().iter().map(order).collect()
+    }
+
+    fn cores(&self) -> Vec<&CoreMap> {
+        self.epochs().iter().map(|epoch| &epoch.cores).collect()
+    }
+
+    /// Each slice asks for the same keys in `other`, as far as both got.
+    #[track_caller]
+    fn check_same_keys(&self, other: &Self) {
+        assert_eq!(self.keys.len(), other.keys.len());
+        for (one, two) in self.keys.iter().flatten().zip(other.keys.iter().flatten()) {
+            check_common_prefix(one, two);
+        }
+    }
+}
+
+#[track_caller]
+fn check_common_prefix(one: &[u64], two: &[u64]) {
+    let n_common = one.len().min(two.len());
+    assert!(n_common > 0);
+    assert_eq!(one[..n_common], two[..n_common]);
+}
+
+#[test]
+fn an_epoch_is_thue_morse_or_its_complement_by_one_coin() {
+    let orders = trace(&plan(ClientModel::Poll, 1, 12), &mut Silent).orders();
+    assert_eq!(orders.len(), 12);
+    for word in ["boobobbo", "obboboob"] {
+        assert!(orders.iter().any(|order| order == word), "{orders:?}");
+    }
+    assert!(
+        orders
+            .iter()
+            .all(|order| ["boobobbo", "obboboob"].contains(&order.as_str())),
+        "{orders:?}"
+    );
+}
+
+#[test]
+fn both_sides_are_asked_for_the_same_keys_at_equal_rank() {
+    let trace = trace(&plan(ClientModel::Poll, 1, 2), &mut Silent);
+    for (epoch, keys) in trace.epochs().iter().zip(&trace.keys) {
+        let of = |side| {
+            let slices = epoch.slices.iter().zip(keys);
+            slices.filter_map(move |(slice, keys)| (slice.side == side).then_some(keys))
+        };
+        assert_eq!(of(Side::Baseline).count(), 4);
+        for (baseline, other) in of(Side::Baseline).zip(of(Side::Other)) {
+            check_common_prefix(baseline, other);
+        }
+        // Slices of one side ask for different keys, though.
+        let mut firsts: Vec<u64> = of(Side::Baseline).map(|keys| keys[0]).collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        assert_eq!(firsts.len(), 4);
+    }
+}
+
+#[test]
+fn the_seed_repeats_orders_cores_and_keys_and_another_gives_others() {
+    let plan = plan(ClientModel::Block, 1, 8);
+    let (one, two) = (trace(&plan, &mut Silent), trace(&plan, &mut Silent));
+    assert_eq!(one.orders(), two.orders());
+    assert_eq!(one.cores(), two.cores());
+    one.check_same_keys(&two);
+
+    let other = trace(&Plan { seed: 12, ..plan }, &mut Silent);
+    assert_ne!(one.orders(), other.orders());
+    assert_ne!(one.keys[0][0][0], other.keys[0][0][0]);
+}
+
+/// Draws something, as a progress display does.
+#[derive(Default)]
+struct Display(Vec<String>);
+
+impl Observer for Display {
+    fn epoch_ended(&mut self, progress: &Progress<'_>) {
+        self.0.push(format!("{progress:?}"));
+    }
+}
+
+#[test]
+fn the_operations_are_the_same_with_the_display_on_and_off() {
+    for client in [ClientModel::Poll, ClientModel::Event] {
+        let plan = plan(client, 1, 3);
+        let mut display = Display::default();
+        let (on, off) = (trace(&plan, &mut display), trace(&plan, &mut Silent));
+        assert_eq!(display.0.len(), 4, "{:?}", display.0);
+        assert_eq!(on.orders(), off.orders());
+        assert_eq!(on.cores(), off.cores());
+        on.check_same_keys(&off);
+    }
+}
+
+#[test]
+fn contrasts_take_turns_until_each_has_its_epochs() {
+    let mut plan = plan(ClientModel::Poll, 1, 2);
+    plan.contrasts.push(plan.contrasts[0].clone());
+    let mut display = Display::default();
+    let outcome = watched(&plan, &mut Peers::right(), &mut display);
+    for contrast in &outcome.contrasts {
+        assert_eq!(contrast.epochs.len(), 2);
+        assert!(contrast.stopped.is_some());
+    }
+    assert_eq!(display.0.len(), 2 + 4);
+}

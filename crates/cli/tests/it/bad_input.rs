@@ -1,0 +1,241 @@
+//! What cannot work: one clear error, a hint, an exit code, and nothing left behind.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+
+use looptax_servers::Kind;
+use looptax_testkit::fake_redis::{FakeRedis, Script};
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+
+use crate::fixture::{SHORT, Server, compare, exe};
+
+/// An account that owns nothing.
+const NOBODY: u32 = 65_534;
+
+#[track_caller]
+fn check(args: &[&str], code: i32, words: &[&str]) {
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args(args).args(SHORT).run();
+    run.expect_error(code, words);
+    scratch.check_nothing_left();
+}
+
+#[track_caller]
+fn wrong_password(kind: Kind, words: &[&str]) {
+    let Some(server) = Server::start(kind) else {
+        return;
+    };
+    let url = server.url_with("falsch");
+    check(&[&url, "--yes"], 2, &[&["cannot log in"], words].concat());
+}
+
+#[test]
+fn a_wrong_password_is_told_by_mariadb() {
+    wrong_password(Kind::Mariadb, &["Access denied", "1045", "check user and"]);
+}
+
+#[test]
+fn a_wrong_password_is_told_by_postgres() {
+    wrong_password(Kind::Postgres, &["28P01", "check user and password"]);
+}
+
+#[test]
+fn a_wrong_password_is_told_by_redis() {
+    wrong_password(Kind::Redis, &["WRONGPASS", "check user and password"]);
+}
+
+#[test]
+fn a_socket_that_is_not_there_is_named() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let args = [&server.url(), "--yes", "--socket", "/nonexistent/s.sock"];
+    check(
+        &args,
+        2,
+        &[
+            "cannot connect to the socket `/nonexistent/s.sock`",
+            "ss -xl",
+        ],
+    );
+}
+
+#[test]
+fn a_socket_path_that_is_too_long_is_counted() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let long = format!("/{}", "x".repeat(107));
+    check(
+        &[&server.url(), "--yes", "--socket", &long],
+        2,
+        &["has 108 bytes, the kernel takes 107", "shorter folder"],
+    );
+}
+
+#[test]
+fn a_socket_without_permission_is_told() {
+    let (scratch, others) = (Scratch::new(), Scratch::new());
+    let fake = FakeRedis::start(&others.work(), Script::default());
+    fs::set_permissions(&fake.socket, fs::Permissions::from_mode(0o000)).unwrap();
+    // The build folder may be closed to the other account.
+    let copy = scratch.file("looptax");
+    fs::copy(exe(), &copy).unwrap();
+    let url = format!("redis://{}", fake.tcp);
+    let socket = fake.socket.to_str().unwrap();
+    let mut looptax = Looptax::new(copy, &scratch)
+        .args(["compare", &url, "--socket", socket, "--yes"])
+        .args(SHORT);
+    if rustix::process::geteuid().is_root() {
+        looptax = looptax.uid(NOBODY);
+    }
+    let run = looptax.run();
+    run.expect_error(
+        2,
+        &[
+            "cannot connect to the socket",
+            "Permission denied",
+            "namei -l",
+        ],
+    );
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn a_closed_port_is_named() {
+    let port = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    let address = format!("127.0.0.1:{port}");
+    check(
+        &[&format!("redis://{address}"), "--yes"],
+        2,
+        &[&format!("cannot connect to {address}"), "ss -tln"],
+    );
+}
+
+#[test]
+fn two_servers_behind_the_arms_are_told_apart() {
+    let Some((one, two)) = Server::start(Kind::Redis).zip(Server::start(Kind::Redis)) else {
+        return;
+    };
+    // With one password for both, only what the servers say of themselves tells them apart.
+    two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
+    let url = two.url_with(one.password());
+    check(
+        &[&url, "--yes", "--socket", &one.socket()],
+        3,
+        &["the arms lead to different servers", "--socket"],
+    );
+}
+
+#[track_caller]
+fn other_kind(kind: Kind, scheme: &str, words: &[&str]) {
+    let Some(server) = Server::start(kind) else {
+        return;
+    };
+    let url = format!("{scheme}://somebody:secret@{}/x", server.it.tcp);
+    let words = [&["cannot log in", "of another kind"], words].concat();
+    check(&[&url, "--yes"], 2, &words);
+}
+
+#[test]
+fn redis_is_no_mysql() {
+    other_kind(Kind::Redis, "mysql", &["no answer within"]);
+}
+
+#[test]
+fn redis_is_no_postgres() {
+    other_kind(Kind::Redis, "postgres", &["no answer within"]);
+}
+
+#[test]
+fn mariadb_is_no_redis() {
+    other_kind(Kind::Mariadb, "redis", &["not a Redis answer"]);
+}
+
+#[test]
+fn mariadb_is_no_postgres() {
+    other_kind(Kind::Mariadb, "postgres", &["not a PostgreSQL answer"]);
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["compare", "echo", "--placement", "same", "-o", "/dev/full"])
+        .args(SHORT)
+        .run();
+    run.expect_error(
+        2,
+        &[
+            "cannot write `/dev/full`",
+            "No space left",
+            "free some space",
+        ],
+    );
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn no_connections_are_no_comparison() {
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args(["echo", "-c", "0"]).run();
+    run.expect_error(2, &["`-c 0` is not a number of connections"]);
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn a_running_server_is_left_alone_until_somebody_agrees() {
+    check(
+        &["redis://127.0.0.1:1"],
+        2,
+        &["only when the plan is agreed to", "--yes"],
+    );
+}
+
+/// With `--write`, so that what was written must go again although the server is full.
+#[track_caller]
+fn too_many(kind: Kind, words: &[&str]) {
+    let Some(server) = Server::start_for(kind, 0) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let args = [
+        &server.url(),
+        "--yes",
+        "--own-server",
+        "--write",
+        "-c",
+        "40",
+    ];
+    let run = compare(&scratch).args(args).args(&SHORT[2..]).run();
+    run.expect_error(2, &[&["cannot connect both sides"], words].concat());
+    scratch.check_nothing_left();
+    if kind == Kind::Redis {
+        assert_eq!(server.redis(&["DBSIZE"]), "0");
+    } else {
+        assert_eq!(server.scratch_places(), [""; 0]);
+    }
+}
+
+#[test]
+fn more_connections_than_mariadb_allows_are_told() {
+    too_many(Kind::Mariadb, &["1040", "lower -c or raise its limit"]);
+}
+
+#[test]
+fn more_connections_than_postgres_allows_are_told() {
+    too_many(Kind::Postgres, &["53300", "lower -c or raise its limit"]);
+}
+
+#[test]
+fn more_connections_than_redis_allows_are_told() {
+    too_many(
+        Kind::Redis,
+        &["max number of clients", "lower -c or raise its limit"],
+    );
+}

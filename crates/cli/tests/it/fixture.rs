@@ -1,0 +1,162 @@
+//! What the tests share: the program in a scratch folder, and running servers that are their own.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use looptax_path::{Conversation, Endpoint, Limits, Protocol};
+use looptax_servers::{Config, Kind, PrivateServer, Reaper, find_binary};
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use looptax_wire::redis::Value;
+
+/// Six epochs of ten-millisecond slices with one connection: the shortest run with an interval.
+pub(crate) const SHORT: [&str; 9] = [
+    "-c",
+    "1",
+    "--fixed",
+    "6",
+    "--slice-ms",
+    "10",
+    "--rows",
+    "100",
+    "-q",
+];
+
+pub(crate) fn exe() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_looptax"))
+}
+
+/// `looptax compare` in `scratch`, its record in `r.json`.
+pub(crate) fn compare(scratch: &Scratch) -> Looptax<'_> {
+    Looptax::new(exe(), scratch).args(["compare", "-o", "r.json"])
+}
+
+/// Whether a kind is there; if not, says so aloud.
+pub(crate) fn is_installed(kind: Kind) -> bool {
+    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+    let is_there = kind == Kind::Echo || find_binary(kind).is_some();
+    if !is_there {
+        let n_skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+        // Not a macro: the test harness would keep those words to itself.
+        let words = format!("skipped: {n_skipped} so far, {kind} is not installed\n");
+        io::stderr().write_all(words.as_bytes()).ok();
+    }
+    is_there
+}
+
+/// A server that runs beside the program under test, as if it were somebody's.
+pub(crate) struct Server {
+    // In the order of their end.
+    pub(crate) it: PrivateServer,
+    _reaper: Reaper,
+    _scratch: Scratch,
+}
+
+impl Server {
+    /// `None` when the kind is not installed.
+    pub(crate) fn start(kind: Kind) -> Option<Self> {
+        Self::start_for(kind, 20)
+    }
+
+    /// One that allows few connections: these and some spare ones.
+    pub(crate) fn start_for(kind: Kind, max_connections: u32) -> Option<Self> {
+        if !is_installed(kind) {
+            return None;
+        }
+        let scratch = Scratch::new();
+        let config = Config {
+            kind,
+            self_exe: exe().to_owned(),
+            scratch_root: scratch.tmp(),
+            max_connections,
+            rows: 100,
+        };
+        let reaper = Reaper::start(&config.self_exe).unwrap();
+        Some(Self {
+            it: PrivateServer::start(&config, &reaper).unwrap(),
+            _reaper: reaper,
+            _scratch: scratch,
+        })
+    }
+
+    pub(crate) fn password(&self) -> &str {
+        self.it.login.password.reveal()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.url_with(self.password())
+    }
+
+    /// Its URL with another password.
+    pub(crate) fn url_with(&self, password: &str) -> String {
+        let scheme = match self.protocol() {
+            Protocol::Mysql => "mysql",
+            Protocol::Postgres => "postgres",
+            Protocol::Redis | Protocol::Echo => "redis",
+        };
+        let login = &self.it.login;
+        let database = login.database.clone().unwrap_or_default();
+        format!(
+            "{scheme}://{}:{password}@{}/{database}",
+            login.user, self.it.tcp
+        )
+    }
+
+    pub(crate) fn socket(&self) -> String {
+        self.it.socket.to_str().unwrap().to_owned()
+    }
+
+    fn protocol(&self) -> Protocol {
+        match self.it.kind {
+            Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
+            Kind::Postgres => Protocol::Postgres,
+            Kind::Redis | Kind::Valkey => Protocol::Redis,
+            Kind::Echo => Protocol::Echo,
+        }
+    }
+
+    /// A short run against it.
+    pub(crate) fn compare<'a>(&self, scratch: &'a Scratch) -> Looptax<'a> {
+        compare(scratch)
+            .args([self.url(), "--yes".to_owned()])
+            .args(SHORT)
+    }
+
+    /// A connection of the test's own.
+    pub(crate) fn talk(&self) -> Conversation {
+        let endpoint = Endpoint::unix(&self.it.socket).unwrap();
+        Conversation::open(
+            self.protocol(),
+            &endpoint,
+            &self.it.login,
+            Limits::default(),
+        )
+        .unwrap()
+    }
+
+    /// The first column of a query's answer.
+    pub(crate) fn column(&self, sql: &str) -> Vec<String> {
+        let rows = self.talk().query(sql).unwrap();
+        rows.into_iter().filter_map(|row| row[0].clone()).collect()
+    }
+
+    /// Databases or schemas that looptax made.
+    pub(crate) fn scratch_places(&self) -> Vec<String> {
+        self.column(
+            "SELECT schema_name FROM information_schema.schemata \
+             WHERE schema_name LIKE 'looptax\\_scratch\\_%'",
+        )
+    }
+
+    /// The answer of a Redis server, as text.
+    pub(crate) fn redis(&self, words: &[&str]) -> String {
+        let command = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+        match self.talk().pipeline(&[command]).unwrap().remove(0) {
+            Value::Bulk(Some(bytes)) => String::from_utf8(bytes).unwrap(),
+            Value::Integer(number) => number.to_string(),
+            Value::Simple(text) => text,
+            other => panic!("{words:?} gave {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The server ends at each stage: nothing is concluded, the stage is named, nothing is left.
+//!
+//! A scripted server ends where it is told to; a real one is killed while it is measured.
+
+use std::time::Duration;
+
+use looptax_servers::Kind;
+use looptax_testkit::fake_redis::{FakeRedis, Script};
+use looptax_testkit::runner::send;
+use looptax_testkit::scratch::Scratch;
+use rustix::process::Signal;
+
+use crate::fixture::{SHORT, compare, is_installed};
+
+/// Priming takes this many requests.
+const PRIMING: u64 = 20;
+
+#[track_caller]
+fn check(script: Script, slice_ms: &str, code: i32, words: &[&str]) {
+    let (scratch, others) = (Scratch::new(), Scratch::new());
+    let fake = FakeRedis::start(&others.work(), script);
+    let url = format!("redis://{}", fake.tcp);
+    let socket = fake.socket.to_str().unwrap();
+    let args = [&url, "--socket", socket, "--yes", "-c", "1", "--fixed", "6"];
+    let run = compare(&scratch)
+        .args(args)
+        .args(["-q", "--slice-ms", slice_ms])
+        .run();
+    run.expect_error(code, words);
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn a_server_that_ends_before_connecting_is_told() {
+    // The two connections that ask the server about itself, and none for an epoch.
+    let script = Script {
+        n_connections: Some(2),
+        ..Script::default()
+    };
+    check(script, "10", 2, &["cannot connect both sides", "ss -"]);
+}
+
+#[test]
+fn a_server_that_ends_in_priming_is_told() {
+    let script = Script {
+        closes_at: Some(5),
+        ..Script::default()
+    };
+    check(
+        script,
+        "10",
+        3,
+        &["failed in priming", "closed the connection"],
+    );
+}
+
+#[test]
+fn a_server_that_ends_in_a_slice_is_told() {
+    let script = Script {
+        closes_at: Some(PRIMING + 10),
+        ..Script::default()
+    };
+    // Ten requests are over long before the slice is.
+    check(
+        script,
+        "5000",
+        3,
+        &["failed in a slice", "closed the connection"],
+    );
+}
+
+#[test]
+fn a_server_that_ends_in_the_drain_is_told() {
+    // The first request of the first slice gets no answer until the slice is long over.
+    let script = Script {
+        closes_at: Some(PRIMING + 1),
+        closes_after: Duration::from_millis(500),
+        ..Script::default()
+    };
+    check(
+        script,
+        "10",
+        3,
+        &["failed in the drain", "closed the connection"],
+    );
+}
+
+#[track_caller]
+fn killed(kind: Kind, program: &str) {
+    if !is_installed(kind) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let target = format!("private:{kind}");
+    let args = [&target, "--placement", "same", "--fixed", "60s"];
+    let mut run = compare(&scratch)
+        .args(args)
+        .args(["-c", "1", "--rows", "100"])
+        .on_terminal()
+        .spawn();
+    run.wait_for_stderr("warm-up, epoch");
+    // PostgreSQL's first process is the one that started the others.
+    let server = scratch.processes_of(program).into_iter().min().unwrap();
+    send(server, Signal::KILL);
+    let run = run.wait();
+    run.expect_error(
+        3,
+        &["a request failed", "ended (signal: 9", "the end of its log"],
+    );
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn a_killed_redis_is_told_with_its_log() {
+    killed(Kind::Redis, "redis-server");
+}
+
+#[test]
+fn a_killed_mariadb_is_told_with_its_log() {
+    killed(Kind::Mariadb, "mariadbd");
+}
+
+#[test]
+fn a_short_run_against_the_scripted_server_works() {
+    // Else the tests above would prove nothing.
+    let (scratch, others) = (Scratch::new(), Scratch::new());
+    let fake = FakeRedis::start(&others.work(), Script::default());
+    let url = format!("redis://{}", fake.tcp);
+    let args = [&url, "--yes", "--socket", fake.socket.to_str().unwrap()];
+    let run = compare(&scratch).args(args).args(SHORT).run();
+    run.expect_code(0);
+    scratch.check_nothing_left();
+}

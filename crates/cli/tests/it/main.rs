@@ -1,0 +1,13 @@
+//! The command line as people use it, on real private servers and on a scripted one.
+//!
+//! A server that is not installed is skipped, with a count on stderr. Nothing here depends on how
+//! fast anything is: runs are short by their number of epochs, and waiting ends with an event.
+
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod bad_input;
+mod fixture;
+mod killed;
+mod leftovers;
+mod record;
+mod running;

@@ -1,0 +1,159 @@
+//! Servers that people care for: read unless `--write` is given, cleared up behind, passwords hidden.
+
+use std::fs;
+
+use looptax_servers::Kind;
+use looptax_testkit::scratch::Scratch;
+use rustix::process::Signal;
+
+use crate::fixture::{Server, compare};
+
+/// What a Redis server holds, and whether anybody ever wrote to it.
+fn redis_contents(server: &Server) -> [String; 3] {
+    let commands = server.redis(&["INFO", "commandstats"]);
+    let writes = commands.lines().filter(|line| {
+        ["set", "del", "expire", "mset", "flushall"]
+            .iter()
+            .any(|name| line.starts_with(&format!("cmdstat_{name}:")))
+    });
+    [
+        server.redis(&["DBSIZE"]),
+        server.redis(&["INFO", "keyspace"]),
+        writes.collect::<Vec<_>>().join("\n"),
+    ]
+}
+
+#[test]
+fn nothing_is_written_to_redis_unasked() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    server.redis(&["SET", "somebody's", "value"]);
+    let before = redis_contents(&server);
+    let scratch = Scratch::new();
+    server.compare(&scratch).run().expect_code(0);
+    scratch.check_nothing_left();
+    assert_eq!(redis_contents(&server), before);
+    let statistics = server.redis(&["INFO", "commandstats"]);
+    assert!(statistics.contains("cmdstat_get:"), "it was measured");
+}
+
+#[test]
+fn what_write_writes_to_redis_is_gone_afterwards() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    server.redis(&["SET", "somebody's", "value"]);
+    let scratch = Scratch::new();
+    server
+        .compare(&scratch)
+        .args(["--write"])
+        .run()
+        .expect_code(0);
+    let statistics = server.redis(&["INFO", "commandstats"]);
+    assert!(
+        statistics.contains("cmdstat_del:calls=100,"),
+        "{statistics}"
+    );
+    assert_eq!(server.redis(&["DBSIZE"]), "1");
+}
+
+/// How often anybody changed anything.
+fn mariadb_changes(server: &Server) -> Vec<String> {
+    server.column(
+        "SELECT CONCAT(VARIABLE_NAME, '=', VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS \
+         WHERE VARIABLE_NAME REGEXP '^COM_(CREATE|DROP|ALTER|INSERT|UPDATE|DELETE|REPLACE|GRANT|SET_)' \
+         ORDER BY 1",
+    )
+}
+
+#[test]
+fn nothing_is_written_to_mariadb_unasked() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let before = mariadb_changes(&server);
+    assert!(before.len() > 10, "{before:?}");
+    let scratch = Scratch::new();
+    server.compare(&scratch).run().expect_code(0);
+    scratch.check_nothing_left();
+    assert_eq!(mariadb_changes(&server), before);
+    assert_eq!(server.scratch_places(), [""; 0]);
+}
+
+/// With `--write` there is a scratch place while it runs, and none after its end.
+#[track_caller]
+fn scratch_place(kind: Kind, signal: Option<Signal>) {
+    let Some(server) = Server::start(kind) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    // Goes on until it is interrupted, or else long enough to be looked at.
+    let n_epochs = if signal.is_some() { "10000" } else { "20" };
+    let mut run = compare(&scratch)
+        .args([&server.url(), "--yes", "--write", "-c", "1", "-q"])
+        .args(["--fixed", n_epochs, "--slice-ms", "10", "--rows", "100"])
+        .spawn();
+    let place = run.wait_for("the scratch place", || server.scratch_places().pop());
+    assert!(place.ends_with(&run.pid().to_string()), "{place}");
+    if let Some(signal) = signal {
+        run.signal(signal);
+    }
+    let code = if signal.is_some() { 130 } else { 0 };
+    run.wait().expect_code(code);
+    assert_eq!(server.scratch_places(), [""; 0]);
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn a_scratch_place_on_mariadb_is_gone_afterwards() {
+    scratch_place(Kind::Mariadb, None);
+}
+
+#[test]
+fn a_scratch_place_on_mariadb_is_gone_after_ctrl_c() {
+    scratch_place(Kind::Mariadb, Some(Signal::INT));
+}
+
+#[test]
+fn a_scratch_place_on_postgres_is_gone_afterwards() {
+    scratch_place(Kind::Postgres, None);
+}
+
+#[test]
+fn a_scratch_place_on_postgres_is_gone_after_ctrl_c() {
+    scratch_place(Kind::Postgres, Some(Signal::INT));
+}
+
+#[test]
+fn the_password_shows_nowhere() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let mut run = compare(&scratch)
+        .args([&server.url(), "--yes", "-c", "1", "--fixed", "10000"])
+        .args(["--slice-ms", "10"])
+        .spawn();
+    run.wait_for_stderr("plan");
+    let command_line = fs::read(format!("/proc/{}/cmdline", run.pid())).unwrap();
+    // A connection beside the test's own: the run has begun.
+    run.wait_for("the first connection", || {
+        let clients = server.redis(&["CLIENT", "LIST"]);
+        (clients.lines().count() > 1).then_some(())
+    });
+    run.signal(Signal::INT);
+    let run = run.wait();
+    run.expect_code(130);
+    let record = fs::read(scratch.file("r.json")).unwrap_or_default();
+    let said = [
+        String::from_utf8_lossy(&command_line).into_owned(),
+        String::from_utf8_lossy(&record).into_owned(),
+        run.stderr,
+        run.stdout,
+    ];
+    assert!(said[0].contains("redis://") && said[2].contains("redis://"));
+    for text in said {
+        assert!(!text.contains(server.password()), "{text}");
+    }
+}

@@ -1,0 +1,168 @@
+//! A scratch folder for one test: a working folder and a TMPDIR of its own, and who still uses them.
+//!
+//! Reads `/proc`; touches nothing outside its folder. Tests and the runner call it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::patience;
+
+/// A folder that goes away with this.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// Makes the folder, reachable by every account: private servers run under their own.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("lt-")
+            .tempdir()
+            .expect("the folder for temporary files can be written");
+        let scratch = Self { folder };
+        for part in [scratch.folder.path(), &scratch.work(), &scratch.tmp()] {
+            fs::create_dir_all(part).expect("our own folder can be written");
+            fs::set_permissions(part, fs::Permissions::from_mode(0o755))
+                .expect("our own folder can be changed");
+        }
+        scratch
+    }
+
+    /// The folder in which the program under test runs.
+    pub fn work(&self) -> PathBuf {
+        self.folder.path().join("w")
+    }
+
+    /// What it has as TMPDIR.
+    pub fn tmp(&self) -> PathBuf {
+        self.folder.path().join("t")
+    }
+
+    /// A file in the working folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.work().join(name)
+    }
+
+    /// Gives both folders to another account.
+    ///
+    /// # Panics
+    /// When we are not root.
+    pub fn give_to(&self, uid: u32) {
+        for part in [self.work(), self.tmp()] {
+            chown(&part, Some(uid), Some(uid)).expect("root may give folders away");
+        }
+    }
+
+    /// Everything in the folder, a line each.
+    pub fn tree(&self) -> String {
+        let mut text = String::new();
+        list(self.folder.path(), 1, &mut text);
+        text
+    }
+
+    /// Processes that work in the folder, or have it in their command line or environment.
+    pub fn processes(&self) -> Vec<u32> {
+        let Ok(entries) = fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|pid| *pid != std::process::id() && self.is_used_by(*pid))
+            .collect()
+    }
+
+    fn is_used_by(&self, pid: u32) -> bool {
+        let here = self.folder.path();
+        let proc = PathBuf::from(format!("/proc/{pid}"));
+        let mentions = |name: &str| {
+            let text = fs::read(proc.join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&text).contains(&here.display().to_string())
+        };
+        let works_here = fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd.starts_with(here));
+        works_here || mentions("cmdline") || mentions("environ")
+    }
+
+    /// Of [`Self::processes`] those whose program has this name.
+    pub fn processes_of(&self, program: &str) -> Vec<u32> {
+        let is_it = |pid: &u32| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == program)
+        };
+        self.processes().into_iter().filter(is_it).collect()
+    }
+
+    /// Fails when a process still uses the folder, or TMPDIR holds anything.
+    ///
+    /// # Panics
+    /// Then.
+    #[track_caller]
+    pub fn check_nothing_left(&self) {
+        self.check_nothing_left_after(Duration::ZERO);
+    }
+
+    /// The same, after waiting for it: for a program that could not clean up itself.
+    ///
+    /// # Panics
+    /// When something is left after `at_most`.
+    #[track_caller]
+    pub fn check_nothing_left_after(&self, at_most: Duration) {
+        let is_gone = patience::wait(at_most, || {
+            let is_empty = fs::read_dir(self.tmp()).is_ok_and(|mut it| it.next().is_none());
+            (is_empty && self.processes().is_empty()).then_some(())
+        });
+        assert!(
+            is_gone.is_some(),
+            "left behind: processes {:?}\n{}",
+            self.processes(),
+            self.tree()
+        );
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn list(folder: &Path, depth: usize, text: &mut String) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        writeln!(text, "{:depth$}{}", "", name.display()).expect("writing to a String");
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list(&entry.path(), depth + 2, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sees_who_works_in_it_and_what_it_holds() {
+        let scratch = Scratch::new();
+        scratch.check_nothing_left();
+        let mut cat = std::process::Command::new("cat")
+            .current_dir(scratch.work())
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert_eq!(scratch.processes(), [cat.id()]);
+        drop(cat.stdin.take());
+        cat.wait().unwrap();
+        fs::create_dir(scratch.tmp().join("left")).unwrap();
+        assert!(scratch.tree().contains("left"));
+        assert!(std::panic::catch_unwind(|| scratch.check_nothing_left()).is_err());
+    }
+}
