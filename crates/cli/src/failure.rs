@@ -7,6 +7,7 @@ use looptax_bench::BenchError;
 use looptax_path::PathError;
 use looptax_servers::ServerError;
 use looptax_store::StoreError;
+use looptax_wire::WireError;
 
 /// How a command ended, for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +66,10 @@ where
     /// Finds the hint of the innermost cause that has one.
     fn from(error: E) -> Self {
         let error = error.into();
-        let hint = error.chain().filter_map(hint_of).last();
+        let hint = error
+            .chain()
+            .find_map(crowded_hint)
+            .or_else(|| error.chain().filter_map(hint_of).last());
         let exit = if error.chain().any(is_invalid) {
             Exit::Invalid
         } else {
@@ -93,6 +97,28 @@ fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {
         Some(BenchError::Machine { .. }) => Some("--placement free needs no pinning".to_owned()),
         _ => None,
     }
+}
+
+/// Logging in worked when the run began, so a login that is cut off later has another cause.
+///
+/// Redis tells it in words, which get lost when it closes the connection before it has read.
+fn crowded_hint(cause: &(dyn Error + 'static)) -> Option<String> {
+    let Some(BenchError::Connect { source, .. }) = cause.downcast_ref() else {
+        return None;
+    };
+    let Some(PathError::Talk { source, .. }) = source.downcast_ref() else {
+        return None;
+    };
+    let is_crowded = match source {
+        WireError::Closed { .. } => true,
+        WireError::Server { message, .. } => message.contains("max number of clients"),
+        _ => false,
+    };
+    is_crowded.then(|| {
+        "the server may allow no more connections (lower -c or raise its limit), or it is ending; \
+         its log says which"
+            .to_owned()
+    })
 }
 
 fn is_invalid(cause: &(dyn Error + 'static)) -> bool {

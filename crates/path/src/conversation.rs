@@ -181,7 +181,10 @@ impl Conversation {
             Talk::Redis(_) | Talk::Echo(_) => return Err(no_sql()),
         };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(rows.into_iter().map(|row| row.into_iter().map(|cell| cell.map(text)).collect()).collect())
+        Ok(rows
+            .into_iter()
+            .map(|row| row.into_iter().map(|cell| cell.map(text)).collect())
+            .collect())
     }
 
     /// Sends some Redis commands at once and reads their replies.
@@ -190,7 +193,9 @@ impl Conversation {
     /// The first refusal; [`WireError::Unsupported`] where there is no Redis.
     pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<redis::Value>, WireError> {
         let Talk::Redis(it) = &mut self.talk else {
-            return Err(WireError::Unsupported { what: "a Redis command".to_owned() });
+            return Err(WireError::Unsupported {
+                what: "a Redis command".to_owned(),
+            });
         };
         let replies = it.pipeline(commands)?;
         match replies.iter().find_map(|reply| match reply {
@@ -224,7 +229,9 @@ impl Conversation {
 }
 
 fn no_sql() -> WireError {
-    WireError::Unsupported { what: "SQL".to_owned() }
+    WireError::Unsupported {
+        what: "SQL".to_owned(),
+    }
 }
 
 fn echo_hello() -> echo::Hello {

@@ -157,7 +157,10 @@ fn wire_hint(source: &WireError) -> Option<String> {
 /// Hints for the codes that people meet: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
 fn server_hint(code: &str) -> Option<String> {
     let hint = match code {
-        "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" | "NOAUTH" => {
+        "NOAUTH" => {
+            "the server wants a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt"
+        }
+        "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" => {
             "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
              differ between socket and TCP"
         }

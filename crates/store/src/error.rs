@@ -103,6 +103,15 @@ impl StoreError {
             Self::Broken { source, .. } if source.is_eof() => {
                 "the file ends too early: it was cut off while it was copied or written"
             }
+            Self::Broken { field, .. } if field == "." => {
+                "is this a record saved by looptax compare?"
+            }
+            Self::ReadFile { path, source }
+                if source.kind() == io::ErrorKind::NotFound
+                    && path.extension().is_some_and(|it| it == "samples") =>
+            {
+                "the file of samples belongs beside its record: copy both"
+            }
             Self::SamplesMismatch { .. } => {
                 "the file of samples beside the record must be the one of the same run, unchanged"
             }

@@ -5,20 +5,28 @@ use looptax_bench::{ClientModel, EpochData, Plan};
 use crate::peer::Peers;
 use crate::{outcome, plan};
 
-/// Busy-waits that leave a slice of 5 ms at most five answers, an epoch 40.
-const INJECT_NS: u64 = 1_000_000;
+/// Busy-waits of two contrasts, so that epochs of few answers follow epochs of many: they leave a
+/// slice of 5 ms at most five and two answers.
+const INJECT_NS: [u64; 2] = [1_000_000, 3_000_000];
 
-fn epochs(n_epochs: usize, max_sample_bytes: usize) -> Vec<EpochData> {
+/// Six epochs of each contrast, in the order of time.
+fn epochs(max_sample_bytes: usize) -> Vec<EpochData> {
     let mut plan = Plan {
         max_sample_bytes,
-        ..plan(ClientModel::Poll, 1, n_epochs)
+        ..plan(ClientModel::Poll, 1, 6)
     };
-    for side in &mut plan.contrasts[0].sides {
-        side.inject_ns = Some(INJECT_NS);
+    plan.contrasts.push(plan.contrasts[0].clone());
+    for (contrast, inject_ns) in plan.contrasts.iter_mut().zip(INJECT_NS) {
+        for side in &mut contrast.sides {
+            side.inject_ns = Some(inject_ns);
+        }
     }
-    let mut outcome = outcome(&plan, &mut Peers::right());
+    let outcome = outcome(&plan, &mut Peers::right());
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
-    outcome.contrasts.swap_remove(0).epochs
+    let contrasts = outcome.contrasts.into_iter();
+    let mut epochs: Vec<_> = contrasts.flat_map(|it| it.epochs).collect();
+    epochs.sort_by_key(|epoch| epoch.slices[0].start_ns);
+    epochs
 }
 
 fn n_samples(epoch: &EpochData) -> usize {
@@ -33,7 +41,7 @@ fn n_completions(epoch: &EpochData) -> usize {
 /// does: one that would fit holds few, so it is a slow one.
 #[track_caller]
 fn check(cap_samples: usize) {
-    let epochs = epochs(12, cap_samples * size_of::<u32>());
+    let epochs = epochs(cap_samples * size_of::<u32>());
     assert_eq!(epochs.len(), 12);
     let mut room = cap_samples;
     for epoch in &epochs {
@@ -51,6 +59,8 @@ fn check(cap_samples: usize) {
 #[test]
 fn epochs_beyond_the_cap_keep_their_counts_only() {
     check(0);
-    check(100); // two epochs and a half
-    check(12 * 40);
+    // Somewhat more than one and two epochs of each contrast take.
+    check(70);
+    check(125);
+    check(6 * 8 * (5 + 2));
 }

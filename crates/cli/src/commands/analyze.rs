@@ -27,6 +27,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
     for comparison in &mut record.comparisons {
         judging::judge_again(comparison, &mut read);
     }
+    judging::compare_slice_lengths(&mut record.comparisons);
     if let Some(error) = problem {
         return Err(error.into());
     }

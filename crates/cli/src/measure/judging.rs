@@ -8,7 +8,7 @@ use std::error::Error;
 use looptax_bench::{BenchError, ClientModel, ContrastRun, Placement, Plan, Shape};
 use looptax_path::{Arm, Endpoint, Family};
 use looptax_record as record;
-use looptax_stats::StopCause;
+use looptax_stats::{Estimate, StopCause, selfcheck};
 use record::{Comparison, Hex64, SamplesAt};
 
 use super::plan::{Case, DELTA, looks};
@@ -211,6 +211,52 @@ pub(crate) fn judge(
         judged_arms.push((pair, judged.arms));
     }
     comparison.arms = judged::arms(judged_arms);
+}
+
+/// Holds comparisons that differ in nothing but the length of their slices against each other.
+pub(crate) fn compare_slice_lengths(comparisons: &mut [Comparison]) {
+    for later in 1..comparisons.len() {
+        let (before, rest) = comparisons.split_at_mut(later);
+        let second = &mut rest[0];
+        let Some(first) = before
+            .iter()
+            .find(|first| differ_in_slices_alone(first, second))
+        else {
+            continue;
+        };
+        for (one, two) in first.tax.iter().zip(&mut second.tax) {
+            let (Some(a), Some(b)) = (estimate(&one.theta), estimate(&two.theta)) else {
+                continue;
+            };
+            let found = selfcheck::slice_length(&a, &b, one.alpha).difference;
+            let points = |theta: f64| 100.0 * theta;
+            two.diagnostics.slice_invariance_pct = Some(record::Figure::new(
+                points(found.value),
+                points(found.lo),
+                points(found.hi),
+                found.n as u64,
+            ));
+        }
+    }
+}
+
+fn differ_in_slices_alone(one: &Comparison, two: &Comparison) -> bool {
+    one.target == two.target
+        && one.workload == two.workload
+        && one.connections == two.connections
+        && one.placement == two.placement
+        && one.client == two.client
+        && one.schedule.slice_ms < two.schedule.slice_ms
+}
+
+fn estimate(figure: &record::Figure) -> Option<Estimate> {
+    let known = figure.known()?;
+    Some(Estimate {
+        value: known.value,
+        lo: known.lo?,
+        hi: known.hi?,
+        n: known.n as usize,
+    })
 }
 
 /// The placement asked for, with what it means.

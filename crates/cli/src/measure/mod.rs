@@ -118,6 +118,7 @@ fn judge(
         }
         judge_live(&mut comparison, &arms, &endings, sink);
         sink.record.comparisons.push(comparison);
+        judging::compare_slice_lengths(&mut sink.record.comparisons);
     }
     failure.map_or(Ok(()), |failure| Err(failure.into()))
 }

@@ -20,11 +20,15 @@ pub(crate) const DELTA: f64 = 0.01;
 const FREE_LOOK: Duration = Duration::from_secs(10);
 /// How long it looks at split cores: enough for a factor, not for a verdict.
 const SPLIT_LOOK: Duration = Duration::from_secs(4);
+/// `--precise` measures again with slices ten times as long.
+const LONG_SLICE: Duration = Duration::from_millis(500);
+/// Epochs of that: some 80 s, in which an interval comes down to a point or two.
+const LONG_SLICE_EPOCHS: usize = 20;
 /// Cap of the latencies kept in memory and beside the record.
 const SAMPLE_BYTES: usize = looptax_store::SAMPLES_CAP_BYTES as usize;
 /// How long one answer may take.
 const IO_LIMIT: Duration = Duration::from_secs(10);
-/// Most connections and time on a running server that is not declared our own.
+/// Most connections per arm on a running server that is not declared our own.
 const MOST_ON_RUNNING: u32 = 8;
 
 /// What is done in one go.
@@ -43,6 +47,8 @@ pub(crate) struct Case {
     pub(crate) placement: Placement,
     pub(crate) clients: Vec<ClientModel>,
     pub(crate) doing: Doing,
+    /// Slices of another length than usual: the second half of a check that it does not matter.
+    pub(crate) slice: Option<Duration>,
 }
 
 /// The whole run.
@@ -86,11 +92,23 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
         placement,
         clients: settings.clients_for(connections),
         doing: Doing::Judge,
+        slice: None,
     };
     let mut cases: Vec<Case> = numbers
         .iter()
         .flat_map(|n| placements.iter().map(|placement| judge(*n, *placement)))
         .collect();
+    if settings.effort == Effort::Precise && settings.slice.is_none() {
+        let again = |case: &Case| Case {
+            slice: Some(LONG_SLICE),
+            ..case.clone()
+        };
+        let pinned = cases
+            .iter()
+            .filter(|case| case.placement != Placement::Free);
+        let long: Vec<Case> = pinned.map(again).collect();
+        cases.extend(long);
+    }
     let most = numbers.iter().copied().max().unwrap_or(1);
     if settings.placements.is_none() && is_private && most > 1 && n_cores > 1 {
         for (placement, length) in [(Placement::Free, FREE_LOOK), (Placement::Split, SPLIT_LOOK)] {
@@ -100,6 +118,7 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
                 placement,
                 clients,
                 doing: Doing::Look(length),
+                slice: None,
             });
         }
     }
@@ -165,6 +184,9 @@ pub(crate) fn looks(settings: &Compare, case: &Case) -> Looks {
         .targets
         .iter()
         .any(|it| matches!(it, TargetSpec::Running(_)));
+    if case.slice.is_some() {
+        return Looks::fixed(LONG_SLICE_EPOCHS);
+    }
     match (settings.effort, case.placement) {
         (Effort::Epochs(n), _) => Looks::fixed(n),
         (Effort::Time(time), _) => {
@@ -204,7 +226,7 @@ pub(crate) fn bench(settings: &Compare, target: &Target, case: &Case, seed: u64)
         placement: case.placement,
         server_threads: target.threads,
         shape: shape(settings, case),
-        may_adapt_shape: settings.slice.is_none(),
+        may_adapt_shape: case.slice.or(settings.slice).is_none(),
         warm_up: if target.is_cared_for {
             short_warm_up()
         } else {
@@ -295,8 +317,11 @@ fn case_line(settings: &Compare, case: &Case, time: Duration) -> String {
         Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
         Doing::Look(_) => "looked at, not judged".to_owned(),
     };
+    let slices = case.slice.map_or_else(String::new, |slice| {
+        format!(", slices of {} ms", slice.as_millis())
+    });
     format!(
-        "{} connection{} per arm, {}, client {}, {}: {what}, {} at most",
+        "{} connection{} per arm, {}, client {}, {}{slices}: {what}, {} at most",
         case.connections,
         if case.connections == 1 { "" } else { "s" },
         case.placement,

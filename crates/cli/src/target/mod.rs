@@ -63,7 +63,8 @@ pub(crate) struct Target {
     socket: PathBuf,
     tcp: std::net::SocketAddr,
     private: Option<PrivateServer>,
-    scratch: Option<Scratch>,
+    /// With the connection that made it: a full server takes no new one to clear up by.
+    scratch: Option<(Scratch, Conversation)>,
 }
 
 impl Target {
@@ -163,7 +164,10 @@ impl Target {
 
     /// Drops what we wrote, stops what we started.
     pub(crate) fn close(mut self) -> Result<(), Failure> {
-        if let Some(scratch) = self.scratch.take() {
+        if let Some((scratch, mut keeper)) = self.scratch.take()
+            && scratch.drop_from(&mut keeper).is_err()
+        {
+            // The server may have closed a connection that said nothing for so long.
             scratch.drop_from(&mut self.converse(Arm::Unix)?)?;
         }
         if let Some(server) = self.private.take() {

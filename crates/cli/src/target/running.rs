@@ -45,10 +45,34 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         private: None,
         scratch: None,
     };
-    let by_socket = target.converse(looptax_path::Arm::Unix)?;
+    let mut by_socket = target.converse(looptax_path::Arm::Unix)?;
     target.pid = by_socket.facts().peer_pid;
+    refuse_if_different(&mut conversation, &mut by_socket)?;
+    drop(by_socket);
     choose_workload(&mut target, conversation, settings)?;
     Ok(target)
+}
+
+/// Both ways must lead to one server, before anything is written to either.
+fn refuse_if_different(
+    by_tcp: &mut Conversation,
+    by_socket: &mut Conversation,
+) -> Result<(), PathError> {
+    let identity = |talk: &mut Conversation| {
+        let id = talk.connection_id();
+        Ok(talk.census(&[id])?.identity)
+    };
+    let [tcp, unix] = [identity(by_tcp)?, identity(by_socket)?];
+    if tcp == unix {
+        return Ok(());
+    }
+    Err(PathError::DifferentServers {
+        detail: format!(
+            "over {} it says `{tcp}`, over {} `{unix}`",
+            by_tcp.endpoint(),
+            by_socket.endpoint()
+        ),
+    })
 }
 
 /// Logs in; asks for a password when the server wants one, none was given, and somebody can answer.
@@ -118,7 +142,7 @@ fn choose_workload(
             (_, workload) => workload,
         };
         target.n_keys = u64::from(settings.rows);
-        target.scratch = Some(scratch);
+        target.scratch = Some((scratch, conversation));
         return Ok(());
     }
     let rows = sysbench_rows(&mut conversation);

@@ -101,8 +101,8 @@ impl Scratch {
     }
 
     /// Takes it away.
-    pub(super) fn drop_from(self, conversation: &mut Conversation) -> Result<(), WireError> {
-        match &self {
+    pub(super) fn drop_from(&self, conversation: &mut Conversation) -> Result<(), WireError> {
+        match self {
             Self::Database(name) => conversation
                 .execute(&format!("DROP DATABASE {name}"))
                 .map(drop),

@@ -15,7 +15,7 @@ use crate::fixture::{SHORT, compare, exe, is_installed};
 const REAPING: Duration = Duration::from_secs(10);
 
 /// A run on a private server that goes on until it is ended, with progress on a terminal.
-fn endless<'a>(scratch: &'a Scratch, kind: Kind) -> Running<'a> {
+fn endless(scratch: &Scratch, kind: Kind) -> Running<'_> {
     compare(scratch)
         .args([&format!("private:{kind}"), "--placement", "same", "-c", "1"])
         .args(["--fixed", "10000", "--slice-ms", "10", "--rows", "100"])

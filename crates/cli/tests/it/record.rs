@@ -102,7 +102,7 @@ fn schedule(seed: &str) -> Vec<[Value; 3]> {
         .run()
         .expect_code(0);
     let record = saved(&scratch);
-    assert_eq!(record["seed"], format!("{:0>16}", seed), "as it was given");
+    assert_eq!(record["seed"], format!("{seed:0>16}"), "as it was given");
     let epochs = record["comparisons"][0]["raw"]["epochs"]
         .as_array()
         .unwrap();

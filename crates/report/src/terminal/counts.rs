@@ -32,10 +32,10 @@ fn counts(arm: &Arm, text: Text) -> Option<String> {
     let calls = arm.syscalls_per_query?;
     let switches = arm.context_switches_per_query.known();
     let switches = switches.map_or_else(String::new, |switches| {
-        format!(", {}", text.per_request(switches))
+        format!(", {} switches", text.per_request(switches))
     });
     Some(format!(
-        "{} {:.2}, {:.2}, {:.2}{switches}",
+        "{} {:.2} send, {:.2} receive, {:.2} wait{switches}",
         text.clean(&arm.name),
         calls.send,
         calls.receive,

@@ -12,7 +12,7 @@ mod row;
 mod sentence;
 mod table;
 
-use looptax_record::{Comparison, Placement, Record};
+use looptax_record::{Placement, Record};
 
 use crate::format::{Text, counted};
 use crate::heading;
@@ -104,7 +104,13 @@ fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
             );
         }
     }
-    if record.comparisons.iter().any(is_pinned_together) {
+    let has_judged = |placement| {
+        record
+            .comparisons
+            .iter()
+            .any(|it| it.placement.asked == placement)
+    };
+    if has_judged(Placement::Same) && !has_judged(Placement::Free) {
         lines.wrapped(
             0,
             "`same` pins both ends of a connection to one core: the transport's own cost. What an untuned machine \
@@ -120,8 +126,4 @@ fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
     if let Some(path) = record_path {
         lines.verbatim(&format!("record: {}", text.clean(path)));
     }
-}
-
-fn is_pinned_together(comparison: &Comparison) -> bool {
-    comparison.placement.asked == Placement::Same
 }

@@ -16,6 +16,7 @@ struct Rate {
     connections: u32,
     placement: Placement,
     per_s: f64,
+    is_judged: bool,
 }
 
 /// The line, if placement matters more here.
@@ -37,7 +38,8 @@ pub(super) fn line(group: &Group) -> Option<String> {
         let (fast_name, slow_name) = (fast.placement, slow.placement);
         let connections = counted(u64::from(fast.connections), "connection");
         let factor = times(factor);
-        format!("placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections} (seen, not judged)")
+        let seen = if fast.is_judged && slow.is_judged { "" } else { " (seen, not judged)" };
+        format!("placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections}{seen}")
     })
 }
 
@@ -54,6 +56,7 @@ fn rates(group: &Group) -> Vec<Rate> {
                 connections: it.connections,
                 placement: it.placement.asked,
                 per_s,
+                is_judged: true,
             })
         });
     let mut taxes = group.comparisons.iter().flat_map(|it| &it.tax);
@@ -66,6 +69,7 @@ fn rates(group: &Group) -> Vec<Rate> {
             connections: it.connections,
             placement: it.placement.asked,
             per_s,
+            is_judged: false,
         })
     });
     judged.chain(seen).filter(|rate| rate.per_s > 0.0).collect()

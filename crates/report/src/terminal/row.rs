@@ -2,11 +2,14 @@
 //!
 //! Words of the verdict live here; the sentence that explains it does not.
 
-use looptax_record::{Arm, Comparison, Direction, Figure, Tax, Verdict};
+use looptax_record::{Arm, Comparison, Direction, Figure, Placement, Tax, Verdict};
 
 use super::lines::Paint;
 use super::table::{Row, Tail};
 use crate::format::{Text, chosen_percent, rate};
+
+/// Slices of pinned placements are shorter than this unless asked for.
+const CHOSEN_SLICE_MS: f64 = 200.0;
 
 /// One row per verdict; one without, if it was broken off before there was any.
 pub(super) fn of(
@@ -27,7 +30,7 @@ pub(super) fn of(
     let to_row = |(idx, tail)| match idx {
         0 => Row {
             connections: comparison.connections.to_string(),
-            placement: comparison.placement.asked.name().to_owned(),
+            placement: placement(comparison),
             arms: arms
                 .iter()
                 .map(|name| arm_cell(comparison, name, text))
@@ -62,6 +65,16 @@ pub(super) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
         }
         (Verdict::Inconclusive, _) => "inconclusive".to_owned(),
         (Verdict::Invalid, _) => "invalid".to_owned(),
+    }
+}
+
+/// With the length of the slices where somebody chose it.
+fn placement(comparison: &Comparison) -> String {
+    let (name, slice_ms) = (comparison.placement.asked, comparison.schedule.slice_ms);
+    if name != Placement::Free && slice_ms >= CHOSEN_SLICE_MS {
+        format!("{name}, {slice_ms:.0} ms")
+    } else {
+        name.to_string()
     }
 }
 

@@ -10,6 +10,10 @@ use super::row::verdict_words;
 use crate::client;
 use crate::format::{Text, chosen_percent, counted, rate};
 
+/// Slices of two lengths are shown to agree when the interval of their difference lies within so
+/// many points to each side.
+const SLICE_POINTS: f64 = 2.0;
+
 /// One sentence per verdict of the group.
 pub(super) fn of(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
@@ -74,7 +78,19 @@ fn findings(tax: &Tax, text: Text) -> Vec<String> {
         let (arm, pct) = (text.clean(&tax.arm), text.percent(pct));
         format!("with all stalls counted the tax of {arm} is another: {pct}")
     });
-    modes.chain(totals).collect()
+    let slices = found
+        .slice_invariance_pct
+        .as_ref()
+        .and_then(|figure| figure.known());
+    let slices = slices.map(|points| {
+        let is_within = points.lo.is_some_and(|lo| lo >= -SLICE_POINTS) && points.hi.is_some_and(|hi| hi <= SLICE_POINTS);
+        let word = if is_within { "shown" } else { "not shown" };
+        format!(
+            "with shorter slices the tax is another by {} points: {word} to be within {SLICE_POINTS:.0}",
+            text.per_request(points)
+        )
+    });
+    modes.chain(totals).chain(slices).collect()
 }
 
 fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {

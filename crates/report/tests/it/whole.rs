@@ -55,7 +55,9 @@ fn on_a_wide_terminal() {
       16 connections, same, tcp: 1 stall, the longest 31.5 ms
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
-    3 verdicts, each with its own chance of 5 % for a false alarm
+    3 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 14 %
+    `same` pins both ends of a connection to one core: the transport's own cost. What an untuned machine does is judged by --placement
+    free, in minutes
     record: looptax-1.json
     ");
 }
@@ -113,6 +115,9 @@ fn on_a_narrow_terminal_in_ascii() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false
-    alarm
+    alarm; of at least one: up to 14 %
+    `same` pins both ends of a connection to one core: the
+    transport's own cost. What an untuned machine does is judged
+    by --placement free, in minutes
     ");
 }
