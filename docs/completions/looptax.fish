@@ -28,15 +28,15 @@ complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to 
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get; on a running server without --write what can be asked without writing' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l placement -d 'Where the two ends of a connection run: same core, split cores, free. Default: same decides, and a short look at the others' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write the record as JSON there; `-` prints it instead of the table' -r -F
-complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -58,15 +58,15 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Tra
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get; on a running server without --write what can be asked without writing' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l placement -d 'Where the two ends of a connection run: same core, split cores, free. Default: same decides, and a short look at the others' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write the record as JSON there; `-` prints it instead of the table' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

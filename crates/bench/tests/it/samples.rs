@@ -6,8 +6,8 @@ use crate::peer::Peers;
 use crate::{outcome, plan};
 
 /// Busy-waits of two contrasts, so that epochs of few answers follow epochs of many: they leave a
-/// slice of 5 ms at most five and two answers.
-const INJECT_NS: [u64; 2] = [1_000_000, 3_000_000];
+/// slice of 5 ms at most five and three answers.
+const INJECT_NS: [u64; 2] = [1_000_000, 2_000_000];
 
 /// Six epochs of each contrast, in the order of time.
 fn epochs(max_sample_bytes: usize) -> Vec<EpochData> {
@@ -61,6 +61,6 @@ fn epochs_beyond_the_cap_keep_their_counts_only() {
     check(0);
     // Somewhat more than one and two epochs of each contrast take.
     check(70);
-    check(125);
-    check(6 * 8 * (5 + 2));
+    check(110);
+    check(6 * 8 * (5 + 3));
 }

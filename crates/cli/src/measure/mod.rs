@@ -6,6 +6,8 @@ mod sink;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use looptax_bench::{Outcome, look, run};
 use looptax_path::Arm;
@@ -23,6 +25,11 @@ use crate::terminal::progress::Line;
 use judging::Ending;
 use plan::{Case, Doing};
 pub(crate) use sink::Sink;
+
+/// How often, and how far apart, a server is looked at after a failure: a fifth of a second in all.
+const LOOKS_AFTER_FAILURE: usize = 20;
+/// See [`LOOKS_AFTER_FAILURE`].
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Measures all cases of a target; the record is saved after each.
 pub(crate) fn target(
@@ -57,7 +64,14 @@ pub(crate) fn target(
 
 /// A server that has ended says more about a failure than the failure itself.
 fn with_log(failure: Failure, target: &mut Target) -> Failure {
-    match target.has_exited() {
+    // A killed process closes its connections a moment before its end can be seen.
+    let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {
+        if look_idx > 0 {
+            thread::sleep(LOOK_PAUSE);
+        }
+        target.has_exited()
+    });
+    match ended {
         Some(how) => Failure {
             error: failure.error.context(format!("the server {how}")),
             hint: Some(

@@ -19,6 +19,7 @@ fn check(args: &[&str], code: i32, words: &[&str]) {
     let scratch = Scratch::new();
     let run = compare(&scratch).args(args).args(SHORT).run();
     run.expect_error(code, words);
+    assert!(!scratch.file("r.json").exists(), "a record of nothing");
     scratch.check_nothing_left();
 }
 

@@ -27,6 +27,7 @@ fn check(script: Script, slice_ms: &str, code: i32, words: &[&str]) {
         .args(["-q", "--slice-ms", slice_ms])
         .run();
     run.expect_error(code, words);
+    assert!(!scratch.file("r.json").exists(), "a record of nothing");
     scratch.check_nothing_left();
 }
 
