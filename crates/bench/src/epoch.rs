@@ -1,11 +1,15 @@
 //! One epoch: fresh connections, priming, then slices of one side after the other.
+//!
+//! The coordinator's part: it opens, pins, primes and conducts, and sleeps while a slice runs.
+
+mod data;
+mod gather;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
-use looptax_stats::{Epoch, Noise, Side, Slice};
+use looptax_stats::Side;
 
 use crate::clock::now_ns;
 use crate::connect::{Connector, Wired};
@@ -13,14 +17,15 @@ use crate::cores::{CoreMap, pin_worker};
 use crate::error::{BenchError, side_name};
 use crate::load::{
     ClientThread, Command, Failure, Gate, Lane, LaneLimits, LeaveOnDrop, Load, SliceSpec, Store,
-    Tally,
 };
-use crate::machine::{CpuTicks, MachineDelta, Snapshot};
-use crate::plan::{ClientModel, Plan};
+use crate::machine::Snapshot;
+use crate::plan::{ClientModel, Placement, Plan, ServerThreads};
 use crate::schedule::{EpochDraw, opposite};
-use crate::server_cpu::{ServerMeter, ServerReading};
+use crate::server_cpu::ServerMeter;
 use crate::shape::Shape;
 use crate::sys::process_cpu_ns;
+pub use data::{EpochData, SliceData};
+use gather::{Conducted, ConductedSlice};
 
 /// Untimed requests on each new connection; fewer where there are very many.
 const PRIMING: u64 = 20;
@@ -29,126 +34,6 @@ const MANY_CONNECTIONS: usize = 256;
 const PRIMING_MANY: u64 = 5;
 /// Latencies per second that all client threads together may have: sizes their buffers.
 const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
-/// A tick of `/proc/stat`.
-const TICK_NS: f64 = 10_000_000.0;
-
-/// One slice as it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SliceData {
-    /// Whose connections ran.
-    pub side: Side,
-    /// Start of the guard, in nanoseconds since the run began.
-    pub start_ns: u64,
-    /// Length of the guard.
-    pub guard_ns: u64,
-    /// Length of the counted window.
-    pub active_ns: u64,
-    /// From its end to the last answer.
-    pub drain_ns: u64,
-    /// Answers in the window; of them in its first 10 ms.
-    pub completions: u64,
-    /// See `completions`.
-    pub early: u64,
-    /// Answers after the window, and their latencies in nanoseconds.
-    pub drained: u64,
-    /// See `drained`.
-    pub drained_ns: Vec<u32>,
-    /// All answers, guard and drain included: what the CPU was spent on.
-    pub requests: u64,
-    /// Sum of the counted latencies in nanoseconds.
-    pub latency_sum_ns: u64,
-    /// System calls of the client: send, receive, wait.
-    pub sends: u64,
-    /// See `sends`.
-    pub receives: u64,
-    /// See `sends`.
-    pub waits: u64,
-    /// CPU of the client threads, and of it in user mode, in nanoseconds.
-    pub client_cpu_ns: u64,
-    /// See `client_cpu_ns`.
-    pub client_user_ns: u64,
-    /// Context switches of the client threads.
-    pub client_voluntary: u64,
-    /// See `client_voluntary`.
-    pub client_involuntary: u64,
-    /// CPU of the server's processes in nanoseconds, where known.
-    pub server_cpu_ns: Option<u64>,
-    /// Context switches of its threads, where known.
-    pub server_switches: Option<u64>,
-    /// Time burnt by an injected delay, in nanoseconds.
-    pub injected_ns: u64,
-    /// Answers by bucket of the window; empty for short slices.
-    pub buckets: Vec<u32>,
-    /// Digest of the connections' first answers.
-    pub checksum: u64,
-    /// Latencies that found no room.
-    pub n_unsampled: u64,
-}
-
-/// One epoch as it was.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EpochData {
-    /// Time to open and prove all connections, in nanoseconds.
-    pub reconnect_ns: u64,
-    /// Time to prime them.
-    pub prime_ns: u64,
-    /// Where the ends ran.
-    pub cores: CoreMap,
-    /// In the order of time.
-    pub slices: Vec<SliceData>,
-    /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty beyond the cap.
-    pub samples: [Vec<u32>; 2],
-    /// What else the machine did.
-    pub machine: MachineDelta,
-    /// CPU of this process during the slices, in nanoseconds.
-    pub own_cpu_ns: Option<u64>,
-    /// Whether both sides gave the same answers to the same keys.
-    pub answers_agree: bool,
-}
-
-impl EpochData {
-    /// The part that verdicts are made of.
-    pub fn numbers(&self) -> Epoch {
-        let server_cpu_ns: Option<u64> = self.slices.iter().map(|slice| slice.server_cpu_ns).sum();
-        let noise = self
-            .machine
-            .ticks
-            .map(|ticks| noise(ticks, self.own_cpu_ns, server_cpu_ns));
-        Epoch {
-            slices: self.slices.iter().map(numbers_of_slice).collect(),
-            latencies_ns: self.samples.clone(),
-            noise,
-        }
-    }
-}
-
-fn numbers_of_slice(slice: &SliceData) -> Slice {
-    Slice {
-        side: slice.side,
-        completions: slice.completions,
-        early: slice.early,
-        active_ns: slice.active_ns,
-        drained: slice.drained,
-        drain_ns: slice.drain_ns,
-        requests: slice.requests,
-        client_cpu_ns: Some(slice.client_cpu_ns),
-        server_cpu_ns: slice.server_cpu_ns,
-        client_switches: slice.client_voluntary + slice.client_involuntary,
-    }
-}
-
-fn noise(ticks: CpuTicks, own_cpu_ns: Option<u64>, server_cpu_ns: Option<u64>) -> Noise {
-    let sum = ticks.user + ticks.nice + ticks.system;
-    let total = sum + ticks.idle + ticks.iowait + ticks.irq + ticks.softirq + ticks.steal;
-    Noise {
-        total_ticks: total as f64,
-        steal_ticks: ticks.steal as f64,
-        softirq_ticks: ticks.softirq as f64,
-        busy_ticks: sum as f64,
-        own_ticks: own_cpu_ns.unwrap_or(0) as f64 / TICK_NS,
-        server_ticks: server_cpu_ns.unwrap_or(0) as f64 / TICK_NS,
-    }
-}
 
 /// What one epoch needs to know; lives as long as the run.
 pub(crate) struct EpochRunner<'a> {
@@ -278,10 +163,13 @@ impl EpochRunner<'_> {
             .sides
             .iter()
             .all(|side| side.client == ClientModel::Event);
-        if is_event {
-            self.cores.len().min(self.plan.connections)
-        } else {
-            self.plan.connections
+        // A single server thread and its clients share one core under `same`: one loop has it all.
+        let is_one_core = self.plan.placement == Placement::Same
+            && self.plan.server_threads == ServerThreads::Single;
+        match (is_event, is_one_core) {
+            (true, true) => 1,
+            (true, false) => self.cores.len().min(self.plan.connections),
+            (false, _) => self.plan.connections,
         }
     }
 
@@ -400,109 +288,4 @@ fn pin_workers(wired: &[Wired], map: &CoreMap, cores: &[usize]) -> Result<(), Be
         }
     }
     Ok(())
-}
-
-/// What the coordinator saw of an epoch, before the client threads' counts are added.
-struct Conducted {
-    prime_ns: u64,
-    slices: Vec<ConductedSlice>,
-    machine: MachineDelta,
-    own_cpu_ns: Option<u64>,
-    guard: Duration,
-}
-
-struct ConductedSlice {
-    spec: SliceSpec,
-    start_ns: u64,
-    spent: ServerReading,
-}
-
-impl Conducted {
-    fn finish(self, stores: &[Store], cores: CoreMap, reconnect_ns: u64) -> EpochData {
-        let guard_ns = self.guard.as_nanos() as u64;
-        let slices = self
-            .slices
-            .iter()
-            .enumerate()
-            .map(|(idx, slice)| slice_data(slice, idx, stores, guard_ns))
-            .collect();
-        EpochData {
-            reconnect_ns,
-            prime_ns: self.prime_ns,
-            cores,
-            slices,
-            samples: [0, 1].map(|side| {
-                stores
-                    .iter()
-                    .flat_map(|store| &store.samples[side])
-                    .copied()
-                    .collect()
-            }),
-            machine: self.machine,
-            own_cpu_ns: self.own_cpu_ns,
-            answers_agree: answers_agree(&self.slices, stores),
-        }
-    }
-}
-
-fn slice_data(slice: &ConductedSlice, idx: usize, stores: &[Store], guard_ns: u64) -> SliceData {
-    let mut total = Tally::default();
-    let mut checksum = 0_u64;
-    for store in stores {
-        total.merge(&store.tallies[idx]);
-        for digests in &store.digests[idx] {
-            checksum = checksum.rotate_left(7) ^ digests.last();
-        }
-    }
-    let spec = slice.spec;
-    SliceData {
-        side: spec.side,
-        start_ns: slice.start_ns,
-        guard_ns,
-        active_ns: spec.stop_at_ns - spec.count_from_ns,
-        drain_ns: total.last_answer_ns.saturating_sub(spec.stop_at_ns),
-        completions: total.completions,
-        early: total.early,
-        drained: total.drained,
-        drained_ns: total.drained_ns,
-        requests: total.requests,
-        latency_sum_ns: total.latency_sum_ns,
-        sends: total.sends,
-        receives: total.receives,
-        waits: total.waits,
-        client_cpu_ns: total.cpu_ns,
-        client_user_ns: total.user_ns,
-        client_voluntary: total.voluntary,
-        client_involuntary: total.involuntary,
-        server_cpu_ns: slice.spent.cpu_ns,
-        server_switches: slice.spent.switches,
-        injected_ns: total.injected_ns,
-        buckets: total.buckets,
-        checksum,
-        n_unsampled: total.n_unsampled,
-    }
-}
-
-/// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.
-fn answers_agree(slices: &[ConductedSlice], stores: &[Store]) -> bool {
-    let idx_of = |side: Side, rank: u64| {
-        slices
-            .iter()
-            .position(|slice| slice.spec.side == side && slice.spec.rank == rank)
-    };
-    slices
-        .iter()
-        .filter(|slice| slice.spec.side == Side::Baseline)
-        .all(|slice| {
-            let rank = slice.spec.rank;
-            match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-                (Some(one), Some(two)) => stores.iter().all(|store| {
-                    store.digests[one]
-                        .iter()
-                        .zip(&store.digests[two])
-                        .all(|(one, two)| one.agrees_with(two))
-                }),
-                _ => true,
-            }
-        })
 }

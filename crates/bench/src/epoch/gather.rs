@@ -1,0 +1,118 @@
+//! Puts together what the coordinator and the client threads each saw of an epoch.
+
+use std::time::Duration;
+
+use looptax_stats::Side;
+
+use super::{EpochData, SliceData};
+use crate::cores::CoreMap;
+use crate::load::{SliceSpec, Store, Tally};
+use crate::machine::MachineDelta;
+use crate::server_cpu::ServerReading;
+
+/// What the coordinator saw of an epoch, before the client threads' counts are added.
+pub(super) struct Conducted {
+    pub(super) prime_ns: u64,
+    pub(super) slices: Vec<ConductedSlice>,
+    pub(super) machine: MachineDelta,
+    pub(super) own_cpu_ns: Option<u64>,
+    pub(super) guard: Duration,
+}
+
+/// One slice as the coordinator saw it.
+pub(super) struct ConductedSlice {
+    pub(super) spec: SliceSpec,
+    pub(super) start_ns: u64,
+    pub(super) spent: ServerReading,
+}
+
+impl Conducted {
+    /// Adds the client threads' counts.
+    pub(super) fn finish(self, stores: &[Store], cores: CoreMap, reconnect_ns: u64) -> EpochData {
+        let guard_ns = self.guard.as_nanos() as u64;
+        let slices = self
+            .slices
+            .iter()
+            .enumerate()
+            .map(|(idx, slice)| slice_data(slice, idx, stores, guard_ns))
+            .collect();
+        EpochData {
+            reconnect_ns,
+            prime_ns: self.prime_ns,
+            cores,
+            slices,
+            samples: [0, 1].map(|side| {
+                stores
+                    .iter()
+                    .flat_map(|store| &store.samples[side])
+                    .copied()
+                    .collect()
+            }),
+            machine: self.machine,
+            own_cpu_ns: self.own_cpu_ns,
+            answers_agree: answers_agree(&self.slices, stores),
+        }
+    }
+}
+
+fn slice_data(slice: &ConductedSlice, idx: usize, stores: &[Store], guard_ns: u64) -> SliceData {
+    let mut total = Tally::default();
+    let mut checksum = 0_u64;
+    for store in stores {
+        total.merge(&store.tallies[idx]);
+        for digests in &store.digests[idx] {
+            checksum = checksum.rotate_left(7) ^ digests.last();
+        }
+    }
+    let spec = slice.spec;
+    SliceData {
+        side: spec.side,
+        start_ns: slice.start_ns,
+        guard_ns,
+        active_ns: spec.stop_at_ns - spec.count_from_ns,
+        drain_ns: total.last_answer_ns.saturating_sub(spec.stop_at_ns),
+        completions: total.completions,
+        early: total.early,
+        drained: total.drained,
+        drained_ns: total.drained_ns,
+        requests: total.requests,
+        latency_sum_ns: total.latency_sum_ns,
+        sends: total.sends,
+        receives: total.receives,
+        waits: total.waits,
+        client_cpu_ns: total.cpu_ns,
+        client_user_ns: total.user_ns,
+        client_voluntary: total.voluntary,
+        client_involuntary: total.involuntary,
+        server_cpu_ns: slice.spent.cpu_ns,
+        server_switches: slice.spent.switches,
+        injected_ns: total.injected_ns,
+        buckets: total.buckets,
+        checksum,
+        n_unsampled: total.n_unsampled,
+    }
+}
+
+/// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.
+fn answers_agree(slices: &[ConductedSlice], stores: &[Store]) -> bool {
+    let idx_of = |side: Side, rank: u64| {
+        slices
+            .iter()
+            .position(|slice| slice.spec.side == side && slice.spec.rank == rank)
+    };
+    slices
+        .iter()
+        .filter(|slice| slice.spec.side == Side::Baseline)
+        .all(|slice| {
+            let rank = slice.spec.rank;
+            match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
+                (Some(one), Some(two)) => stores.iter().all(|store| {
+                    store.digests[one]
+                        .iter()
+                        .zip(&store.digests[two])
+                        .all(|(one, two)| one.agrees_with(two))
+                }),
+                _ => true,
+            }
+        })
+}
