@@ -1,6 +1,6 @@
 //! The experiment: which connections run when, the loop that drives them, and the raw numbers.
 //!
-//! [`run`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
+//! [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
 //! command line) and gives raw counts per slice. It alone reads the measuring clock. Verdicts are
 //! the statistics room's; the only question asked of them here is when to stop.
 
