@@ -117,7 +117,8 @@ impl EpochRunner<'_> {
         load: &Load,
         conduct: impl FnOnce(&Gate, &Self) -> Result<T, Failure>,
     ) -> Result<Result<T, Failure>, BenchError> {
-        let gate = &Gate::new(threads.len());
+        let connections = threads.iter().flat_map(ClientThread::connections).collect();
+        let gate = &Gate::new(threads.len(), connections, self.plan.io_limit);
         let cores = self.cores;
         let driven = thread::scope(|scope| {
             let leave = LeaveOnDrop(gate);

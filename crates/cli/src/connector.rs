@@ -78,7 +78,7 @@ impl<'a> TargetConnector<'a> {
                 proof,
             });
             wired.push(Wired {
-                fd: talk.into_link().into_fd(),
+                fd: talk.into_link().into_unlimited_fd()?,
                 codec,
                 worker,
                 may_pin: self.target.is_private(),

@@ -107,9 +107,21 @@ impl Link {
         &self.endpoint
     }
 
-    /// The socket alone, for the load engine.
-    pub fn into_fd(self) -> OwnedFd {
-        self.fd
+    /// The socket alone, for the load engine: without time limits, which would set a kernel timer
+    /// for each wait.
+    ///
+    /// # Errors
+    /// [`PathError::Option`] when the kernel refuses to lift them.
+    pub fn into_unlimited_fd(self) -> Result<OwnedFd, PathError> {
+        for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
+            sockopt::set_socket_timeout(&self.fd, timeout, None).map_err(|source| {
+                PathError::Option {
+                    action: "lift a time limit",
+                    source: source.into(),
+                }
+            })?;
+        }
+        Ok(self.fd)
     }
 }
 

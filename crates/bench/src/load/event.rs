@@ -12,7 +12,7 @@ use super::gate::SliceSpec;
 use super::lane::Lane;
 use super::tally::Tally;
 use super::thread::busy_wait;
-use super::wait::{receive, timespec};
+use super::wait::receive;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use crate::plan::SidePlan;
@@ -32,9 +32,6 @@ pub(crate) fn closed_loop(
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
-    let Some(limit) = lanes.first().map(Lane::io_limit) else {
-        return Ok(());
-    };
     let io = |action| {
         move |errno: Errno| LoadError::Io {
             action,
@@ -52,12 +49,10 @@ pub(crate) fn closed_loop(
         start(lane, now_ns(), plan.inject_ns, tally)?;
     }
     let mut n_in_flight = lanes.len();
-    let timeout = timespec(limit);
     while n_in_flight > 0 {
         events.clear();
         tally.waits += 1;
-        match epoll::wait(&poller, spare_capacity(&mut events), Some(&timeout)) {
-            Ok(0) => return Err(LoadError::Timeout { limit }),
+        match epoll::wait(&poller, spare_capacity(&mut events), None) {
             Ok(_) => {}
             Err(Errno::INTR) => continue,
             Err(errno) => return Err(io("wait")(errno)),

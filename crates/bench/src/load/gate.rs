@@ -1,10 +1,19 @@
 //! Starts all client threads on a slice together and tells the coordinator when the last is done.
+//!
+//! It also is the watchdog: client threads wait for answers without a time limit, as real clients do
+//! by default (a limit costs a kernel timer per wait), so the coordinator ends connections that owe
+//! an answer for too long.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use looptax_stats::Side;
+use rustix::net::{Shutdown, shutdown};
 
 use super::thread::Failure;
+use crate::clock::now_ns;
+use crate::error::LoadError;
 
 /// One slice, in points of the measuring clock.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +49,8 @@ struct State {
     command: Command,
     n_busy: usize,
     failure: Option<Failure>,
+    /// The watchdog has ended the connections.
+    is_cut: bool,
 }
 
 /// Sends all threads home when dropped, so that none waits for a coordinator that gave up.
@@ -57,22 +68,32 @@ pub(crate) struct Gate {
     started: Condvar,
     finished: Condvar,
     n_threads: usize,
+    connections: Vec<Arc<OwnedFd>>,
+    answer_limit: Duration,
 }
 
 impl Gate {
-    /// A gate for `n_threads` client threads.
-    pub(crate) fn new(n_threads: usize) -> Self {
+    /// A gate for `n_threads` client threads that drive `connections`, each of which may owe an
+    /// answer for `answer_limit` at most.
+    pub(crate) fn new(
+        n_threads: usize,
+        connections: Vec<Arc<OwnedFd>>,
+        answer_limit: Duration,
+    ) -> Self {
         let state = State {
             generation: 0,
             command: Command::Leave,
             n_busy: 0,
             failure: None,
+            is_cut: false,
         };
         Self {
             state: Mutex::new(state),
             started: Condvar::new(),
             finished: Condvar::new(),
             n_threads,
+            connections,
+            answer_limit,
         }
     }
 
@@ -90,11 +111,35 @@ impl Gate {
         state.generation += 1;
         state.n_busy = self.n_threads;
         self.started.notify_all();
-        let mut state = self
+        let (mut state, waited) = self
             .finished
-            .wait_while(state, |state| state.n_busy > 0)
+            .wait_timeout_while(state, self.longest(command), |state| state.n_busy > 0)
             .unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            state = self.cut(state);
+        }
         state.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// How long a command may take: a slice until its end, and then an answer's limit.
+    fn longest(&self, command: Command) -> Duration {
+        let slice = match command {
+            Command::Slice(spec) => Duration::from_nanos(spec.stop_at_ns.saturating_sub(now_ns())),
+            Command::Prime { .. } | Command::Leave => Duration::ZERO,
+        };
+        slice + self.answer_limit
+    }
+
+    /// Ends all connections, which wakes every thread that waits for an answer.
+    fn cut<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.is_cut = true;
+        for connection in &self.connections {
+            // A connection that is gone already needs no ending.
+            let _ = shutdown(connection, Shutdown::Both);
+        }
+        self.finished
+            .wait_while(state, |state| state.n_busy > 0)
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Coordinator: sends all threads home, once.
@@ -119,7 +164,12 @@ impl Gate {
     /// Client thread: has done its part.
     pub(crate) fn done(&self, outcome: Result<(), Failure>) {
         let mut state = self.lock();
-        if let Err(failure) = outcome {
+        if let Err(mut failure) = outcome {
+            if state.is_cut && matches!(failure.source, LoadError::Closed) {
+                failure.source = LoadError::Timeout {
+                    limit: self.answer_limit,
+                };
+            }
             state.failure.get_or_insert(failure);
         }
         state.n_busy = state.n_busy.saturating_sub(1);

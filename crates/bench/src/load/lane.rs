@@ -1,6 +1,7 @@
 //! One connection under load: its socket, its request, the bytes received so far.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use looptax_wire::Codec;
@@ -26,7 +27,7 @@ pub(crate) struct LaneLimits {
 
 /// A connection with its buffers.
 pub(crate) struct Lane {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     codec: Box<dyn Codec>,
     outgoing: Vec<u8>,
     received: Vec<u8>,
@@ -47,7 +48,7 @@ impl Lane {
     /// A lane over a proved connection.
     pub(crate) fn new(wired: Wired, limits: LaneLimits) -> Self {
         Self {
-            fd: wired.fd,
+            fd: Arc::new(wired.fd),
             codec: wired.codec,
             outgoing: Vec::with_capacity(1024),
             received: vec![0; RECEIVE_BYTES],
@@ -64,6 +65,11 @@ impl Lane {
     /// The socket.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+
+    /// The socket, for the watchdog.
+    pub(crate) fn shared_fd(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.fd)
     }
 
     /// Longest wait for an answer.

@@ -1,7 +1,9 @@
 //! A client thread: waits at the gate, runs slices on its connections, keeps its own counts.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use looptax_stats::Side;
@@ -90,6 +92,11 @@ pub(crate) struct ClientThread {
 }
 
 impl ClientThread {
+    /// Its sockets, for the watchdog.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = Arc<OwnedFd>> {
+        self.lanes.iter().flatten().map(Lane::shared_fd)
+    }
+
     /// Runs until told to leave, then gives its memory back.
     pub(crate) fn run(
         mut self,

@@ -2,9 +2,7 @@
 //!
 //! Each does the system calls of a real client, in its order: see METHOD.md for which.
 
-use std::time::Duration;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
@@ -29,7 +27,7 @@ impl Wait for Block {
     #[inline]
     fn answer(lane: &mut Lane, tally: &mut Tally) -> Result<(), LoadError> {
         loop {
-            // The socket's SO_RCVTIMEO ends a wait that is too long.
+            // Nothing comes of a blocking receive only when the socket has a limit of its own.
             let limit = lane.io_limit();
             let n =
                 receive(lane, tally, RecvFlags::empty())?.ok_or(LoadError::Timeout { limit })?;
@@ -94,17 +92,16 @@ pub(crate) fn receive(
     }
 }
 
+/// Waits without a limit, as real clients do unless told otherwise: a limit would set a kernel timer
+/// for each answer. The gate's watchdog ends a connection that owes one for too long.
 #[inline]
 fn wait_readable(lane: &Lane, tally: &mut Tally) -> Result<(), LoadError> {
-    let limit = lane.io_limit();
-    let timeout = timespec(limit);
     loop {
         tally.waits += 1;
         match poll(
             &mut [PollFd::from_borrowed_fd(lane.fd(), PollFlags::IN)],
-            Some(&timeout),
+            None,
         ) {
-            Ok(0) => return Err(LoadError::Timeout { limit }),
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
             Err(errno) => {
@@ -115,9 +112,4 @@ fn wait_readable(lane: &Lane, tally: &mut Tally) -> Result<(), LoadError> {
             }
         }
     }
-}
-
-/// A time limit as the kernel takes it.
-pub(crate) fn timespec(limit: Duration) -> Timespec {
-    Timespec::try_from(limit).expect("limits are seconds, not centuries")
 }

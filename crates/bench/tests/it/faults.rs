@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    BenchError, ClientModel, Connector, LoadError, Outcome, Plan, Silent, Stage, Wired, run,
+    BenchError, ClientModel, Connector, LoadError, Outcome, Plan, Shape, Silent, Stage, Wired, run,
 };
 use looptax_stats::{Side, StopCause};
 
@@ -108,6 +108,7 @@ fn a_silent_peer_is_waited_for_as_long_as_the_limit_says() {
     for client in ClientModel::ALL {
         let plan = Plan {
             io_limit: limit,
+            shape: Shape::short(), // the limit counts from the slice's end
             ..endless(client, 1)
         };
         let script = script(INTO_A_SLICE, Answer::Silence);
