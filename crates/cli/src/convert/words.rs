@@ -92,10 +92,6 @@ pub(super) fn field(metric: Metric) -> &'static str {
 pub(super) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {
-        Warning::StoppedEarly { n_epochs } => Some(format!(
-            "stopped early, after {n_epochs} epochs: the estimate leans to the large side; --fixed \
-             gives one that does not"
-        )),
         Warning::IncompleteEpochs { n_epochs } => Some(format!(
             "{n_epochs} epochs were cut short and do not count for the tax"
         )),
@@ -125,8 +121,11 @@ pub(super) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             "the interval is {factor:.1} times as wide as counting requests makes it: a quieter machine \
              helps more than time"
         )),
-        // `stalls`, `diagnostics.modes` and `diagnostics.totals_disagree`: the report words them.
-        Warning::Stalls { .. } | Warning::TwoModes { .. } | Warning::TotalsDisagree { .. } => None,
+        // `stopped_early`, `stalls`, `diagnostics.modes` and `diagnostics.totals_disagree`: the report words them.
+        Warning::StoppedEarly { .. }
+        | Warning::Stalls { .. }
+        | Warning::TwoModes { .. }
+        | Warning::TotalsDisagree { .. } => None,
     }
 }
 
@@ -162,8 +161,8 @@ mod tests {
             Some("p = 1.2e-4"),
         );
         check(
-            &Warning::StoppedEarly { n_epochs: 10 },
-            Some("after 10 epochs"),
+            &Warning::IncompleteEpochs { n_epochs: 10 },
+            Some("10 epochs were cut short"),
         );
     }
 

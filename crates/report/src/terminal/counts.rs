@@ -4,6 +4,7 @@
 
 use looptax_record::{Arm, Client, Comparison};
 
+use super::sentence;
 use crate::format::Text;
 
 /// Switches per request from which a blocked client is woken more than once. Waiting for an answer
@@ -11,7 +12,8 @@ use crate::format::Text;
 const WOKEN_AGAIN: f64 = 1.2;
 
 /// One line with the counts of every arm, and one more where they explain the difference.
-pub(super) fn of(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
+pub(super) fn of(comparison: &Comparison, text: Text) -> Vec<String> {
+    let place = sentence::place(comparison);
     let counts: Vec<String> = comparison
         .arms
         .iter()
@@ -24,7 +26,7 @@ pub(super) fn of(comparison: &Comparison, place: &str, text: Text) -> Vec<String
         "{place}: the client's system calls and context switches per request: {}",
         counts.join("; ")
     )];
-    lines.extend(woken_again(comparison, place, text));
+    lines.extend(woken_again(comparison, &place, text));
     lines
 }
 

@@ -12,7 +12,7 @@ mod row;
 mod sentence;
 mod table;
 
-use looptax_record::{Placement, Record};
+use looptax_record::{Client, Placement, Record, Tax};
 
 use crate::format::{Text, counted};
 use crate::heading;
@@ -57,14 +57,18 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
             lines.heading(0, &heading::of(group.target, group.workload, style.text()));
             lines.blank();
         }
-        write_group(group, &mut lines);
+        let shows_counts = groups
+            .iter()
+            .any(|it| it.has_heading_of(group) && it.client != group.client);
+        write_group(group, shows_counts, &mut lines);
         lines.blank();
     }
     write_run(record, record_path, &mut lines);
     lines.finish()
 }
 
-fn write_group(group: &Group, lines: &mut Lines) {
+/// `shows_counts`: what each client does per request matters where several are compared.
+fn write_group(group: &Group, shows_counts: bool, lines: &mut Lines) {
     lines.heading(2, &group.client_heading());
     table::write(&group.table(lines.style), lines);
     if let Some(line) = placement::line(group) {
@@ -74,8 +78,14 @@ fn write_group(group: &Group, lines: &mut Lines) {
     for line in sentence::of(group, lines.style.text()) {
         lines.item(2, &line);
     }
+    let text = lines.style.text();
     for comparison in &group.comparisons {
-        for note in sentence::notes(comparison, lines.style.text()) {
+        if shows_counts || comparison.client == Client::Block {
+            for line in counts::of(comparison, text) {
+                lines.item(2, &line);
+            }
+        }
+        for note in sentence::notes(comparison, text) {
             lines.item(2, &note);
         }
     }
@@ -84,11 +94,7 @@ fn write_group(group: &Group, lines: &mut Lines) {
 /// What holds for the whole run.
 fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
     let text = lines.style.text();
-    let n_verdicts: usize = record
-        .comparisons
-        .iter()
-        .map(|comparison| comparison.tax.len())
-        .sum();
+    let n_verdicts = taxes(record).count();
     match n_verdicts {
         0 => lines.wrapped(0, "no verdict in this run"),
         1 => lines.wrapped(0, "1 verdict, with a chance of 5 % for a false alarm"),
@@ -103,6 +109,14 @@ fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
                 ),
             );
         }
+    }
+    let n_early = taxes(record).filter(|tax| tax.stopped_early).count();
+    if n_early > 0 {
+        let verdicts = counted(n_early as u64, "verdict");
+        lines.wrapped(
+            0,
+            &format!("{verdicts} came early, which makes an estimate lean to the large side; --fixed does not"),
+        );
     }
     let has_judged = |placement| {
         record
@@ -126,4 +140,11 @@ fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
     if let Some(path) = record_path {
         lines.verbatim(&format!("record: {}", text.clean(path)));
     }
+}
+
+fn taxes(record: &Record) -> impl Iterator<Item = &Tax> {
+    record
+        .comparisons
+        .iter()
+        .flat_map(|comparison| &comparison.tax)
 }

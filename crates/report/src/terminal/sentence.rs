@@ -4,7 +4,6 @@
 
 use looptax_record::{Comparison, Direction, Placement, Reason, Tax, Verdict};
 
-use super::counts;
 use super::group::Group;
 use super::row::verdict_words;
 use crate::client;
@@ -25,14 +24,9 @@ pub(super) fn of(group: &Group, text: Text) -> Vec<String> {
     per_comparison.collect()
 }
 
-/// Warnings, stalls and counts of one comparison.
+/// Warnings, stalls and findings of one comparison.
 pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
-    let place = format!(
-        "{}, {}",
-        counted(u64::from(comparison.connections), "connection"),
-        comparison.placement.asked
-    );
-    let counts = counts::of(comparison, &place, text);
+    let place = place(comparison);
     let stalls = comparison.arms.iter().filter_map(|arm| {
         let stalls = || {
             comparison
@@ -51,12 +45,13 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let findings = findings.map(|finding| format!("{place}: {finding}"));
     let warnings = comparison.warnings.iter();
     let warnings = warnings.map(|warning| format!("warning: {place}: {}", text.clean(warning)));
-    counts
-        .into_iter()
-        .chain(stalls)
-        .chain(findings)
-        .chain(warnings)
-        .collect()
+    stalls.chain(findings).chain(warnings).collect()
+}
+
+/// "16 connections, same".
+pub(super) fn place(comparison: &Comparison) -> String {
+    let connections = counted(u64::from(comparison.connections), "connection");
+    format!("{connections}, {}", comparison.placement.asked)
 }
 
 /// What the data say about themselves and a reader should know.

@@ -202,6 +202,7 @@ fn counts_modes_and_totals_stand_beside_the_verdict() {
         receive: 1.9,
         wait: 0.9,
     });
+    it.client = Client::Block; // one client alone shows its counts only where they explain something
     let found = &mut it.tax[0].diagnostics;
     found.modes.push(RateModes {
         arm: "unix".to_owned(),

@@ -56,6 +56,7 @@ fn on_a_wide_terminal() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 14 %
+    3 verdicts came early, which makes an estimate lean to the large side; --fixed does not
     `same` pins both ends of a connection to one core: the transport's own cost. What an untuned machine does is judged by --placement
     free, in minutes
     record: looptax-1.json
@@ -116,6 +117,8 @@ fn on_a_narrow_terminal_in_ascii() {
 
     3 verdicts, each with its own chance of 5 % for a false
     alarm; of at least one: up to 14 %
+    3 verdicts came early, which makes an estimate lean to the
+    large side; --fixed does not
     `same` pins both ends of a connection to one core: the
     transport's own cost. What an untuned machine does is judged
     by --placement free, in minutes
