@@ -138,6 +138,9 @@ fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
 
 fn wire_hint(source: &WireError) -> Option<String> {
     match source {
+        WireError::Server { message, .. } if message.contains("max number of clients") => {
+            server_hint("1040")
+        }
         WireError::Server { code, .. } => server_hint(code),
         WireError::Malformed { .. } => Some(
             "is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`"
@@ -164,7 +167,7 @@ fn server_hint(code: &str) -> Option<String> {
             "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
              differ between socket and TCP"
         }
-        "1040" | "1203" | "53300" | "ERR max number of clients reached" => {
+        "1040" | "1203" | "53300" => {
             "the server allows no more connections: lower -c or raise its limit"
         }
         "1049" | "3D000" => "the database in the URL does not exist",

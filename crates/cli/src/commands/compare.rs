@@ -33,11 +33,13 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     sys::raise_open_files();
     let mut sink = sink(args, &settings)?;
     let measured = measure_all(&settings, &plan, &mut sink, terminal, &stop);
-    sink.finish()?;
+    // What was measured is shown even when it cannot be saved.
+    let saved = sink.finish();
     show(args, &sink, terminal)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
     match measured {
         Err(failure) => Err(failure),
+        Ok(()) if saved.is_err() => saved.map(|()| Exit::Done),
         Ok(()) if is_interrupted => Ok(Exit::Interrupted),
         Ok(()) if has_invalid(&sink.record) => Ok(Exit::Invalid),
         Ok(()) => Ok(Exit::Done),

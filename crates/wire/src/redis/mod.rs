@@ -117,7 +117,9 @@ impl<S: Stream> Connection<S> {
         n_commands: usize,
         values: &mut Vec<Value>,
     ) -> Result<(), WireError> {
-        self.replies.send(request)?;
+        if let Err(error) = self.replies.send(request) {
+            return Err(self.last_words(error));
+        }
         let mut refusal = None;
         for _ in 0..n_commands {
             match self.replies.next_value()? {
@@ -129,6 +131,19 @@ impl<S: Stream> Connection<S> {
         }
         self.replies.check_nothing_left()?;
         refusal.map_or(Ok(()), Err)
+    }
+}
+
+impl<S: Stream> Connection<S> {
+    /// A server that turns us away (too many clients) says why, closes, and is not listening when we
+    /// send: its words are still there to be read.
+    fn last_words(&mut self, error: WireError) -> WireError {
+        match (&error, self.replies.next_value()) {
+            (WireError::Closed { .. }, Ok(Value::Error { code, message })) => {
+                WireError::Server { code, message }
+            }
+            _ => error,
+        }
     }
 }
 
