@@ -20,6 +20,7 @@ mod schedule;
 mod server_cpu;
 mod shape;
 mod sys;
+mod turns;
 
 pub use connect::{Connector, Wired, Worker};
 pub use cores::{CoreMap, allowed_cores};
@@ -31,3 +32,4 @@ pub use plan::{ClientModel, Contrast, Placement, Plan, ServerThreads, SidePlan, 
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{ContrastRun, Outcome, run};
 pub use shape::Shape;
+pub use turns::InTurns;

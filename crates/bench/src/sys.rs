@@ -1,7 +1,9 @@
-//! System calls that no safe library offers: another process's CPU clock, a thread's own usage.
+//! System calls that no safe library offers: another process's CPU clock, a thread's own usage, how a
+//! thread is scheduled.
 //!
 //! The only file of this room with unsafe code.
 
+use std::io;
 use std::mem::MaybeUninit;
 
 /// Context switches and user time of the calling thread.
@@ -52,6 +54,19 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
         let time = time.assume_init();
         Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
+}
+
+/// Sets how thread `tid` (0: the calling one) is scheduled (`sched_setscheduler(2)`).
+pub(crate) fn schedule(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
+    let tid = libc::pid_t::try_from(tid).map_err(io::Error::other)?;
+    let param = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the pointer is to a whole `sched_param` that lives through the call.
+    if unsafe { libc::sched_setscheduler(tid, policy, &raw const param) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

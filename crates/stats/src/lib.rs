@@ -35,6 +35,7 @@ pub use judge::{
     CpuTax, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge,
     primary,
 };
+pub use moments::median;
 pub use quantile::{
     Comparison, Quantile, QuantileTax, blocks, compare, nearest_rank, order_statistic_ranks,
     pooled_us,

@@ -28,8 +28,9 @@ pub(crate) fn covariance(left: &[f64], right: &[f64]) -> Option<f64> {
     Some(sum / (left.len() - 1) as f64)
 }
 
-/// The median (mean of the two central values when n is even), sorting in place; `None` for none.
-pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+/// The median (mean of the two central values when n is even), in their unit; `None` for none.
+/// Sorts in place.
+pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     median_of_sorted(values)
 }

@@ -1,11 +1,17 @@
 //! The positive control: a busy wait of known length before each send must come out as a tax.
+//!
+//! It does so where nothing else depends on it, that is with both ends scheduled in turns: this is
+//! judged. Under normal scheduling the wait also changes how often the server takes the core from
+//! the client, and costs more or less than itself: this is shown beside it.
 
-use looptax_bench::{EpochData, Shape};
+use std::io::ErrorKind;
+
+use looptax_bench::{EpochData, InTurns, Shape, SliceData};
 use looptax_path::Arm;
-use looptax_stats::{Estimate, Side, selfcheck as rules};
+use looptax_stats::{Side, median, selfcheck as rules};
 use serde_json::{Value, json};
 
-use super::{Bench, pct};
+use super::{Bench, OneRun, pct};
 use crate::failure::Failure;
 
 /// Delays as parts of the time that a request takes.
@@ -13,101 +19,170 @@ const PARTS: [f64; 3] = [0.01, 0.03, 0.10];
 /// Intervals per delay, when many runs were asked for.
 const MOST_RUNS: u32 = rules::COVERAGE_RUNS as u32;
 
-/// All three delays on one arm against itself.
-pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<Value>, Failure> {
-    let zero = [Some(0), Some(0)];
-    let Some(plain) = check.one([arm, arm], zero, Shape::short(), check.n_epochs, 1 << 21)? else {
-        return Ok(Vec::new());
-    };
-    let Some(request_ns) =
-        totals(&plain.contrast.epochs, Side::Baseline).map(|total| total.period_ns)
-    else {
-        return Ok(Vec::new());
-    };
-    PARTS
-        .iter()
-        .enumerate()
-        .map(|(idx, part)| one(check, arm, *part, request_ns * part, idx as u64))
-        .collect()
-}
-
-fn one(
-    check: &mut Bench<'_>,
+/// One delay on one arm.
+struct Delay {
     arm: Arm,
     part: f64,
-    delay_ns: f64,
-    part_idx: u64,
-) -> Result<Value, Failure> {
+    ns: f64,
+    /// Number of its first run, for the seed.
+    first: u64,
+}
+
+/// All three delays on one arm against itself.
+pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<Value>, Failure> {
+    let Some(request_ns) = request_ns(check, arm)? else {
+        return Ok(Vec::new());
+    };
+    let mut results = Vec::new();
+    for (idx, part) in PARTS.into_iter().enumerate() {
+        let delay = Delay {
+            arm,
+            part,
+            ns: (request_ns * part).round(),
+            first: (1 << 22) + ((idx as u64) << 16),
+        };
+        let Some(mut result) = in_turns(check, &delay)? else {
+            return Ok(vec![not_judged(arm)]);
+        };
+        result["normal_scheduling"] = scheduled_normally(check, &delay)?;
+        results.push(result);
+    }
+    Ok(results)
+}
+
+fn not_judged(arm: Arm) -> Value {
+    json!({
+        "check": "inject", "arm": arm.name(), "passed": null,
+        "why": "needs real-time priority, so that both ends of a connection take turns: run it as root, or give the \
+                program CAP_SYS_NICE",
+    })
+}
+
+/// The time of a request without a delay, in nanoseconds; `None` when interrupted.
+fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
+    check
+        .line
+        .say(&format!("{arm}, how long a request takes by itself"));
+    let run = check.one(
+        [arm, arm],
+        [Some(0), Some(0)],
+        Shape::short(),
+        check.n_epochs,
+        1 << 21,
+    )?;
+    Ok(run.and_then(|run| period_ns(&run.contrast.epochs, Side::Baseline)))
+}
+
+/// As many runs as asked for, with both ends scheduled in turns; `None` when that is not allowed.
+fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<Value>, Failure> {
+    let _turns = match InTurns::start(check.server_pid()?) {
+        Ok(turns) => turns,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     // A single interval misses by chance once in twenty: it gets a second try.
     let n_asked = check.n_runs.min(MOST_RUNS);
     let n_runs = n_asked.max(2);
-    let inject = [Some(0), Some(delay_ns.round() as u64)];
     let mut covered = 0;
     let mut rows = Vec::new();
     for idx in 0..n_runs {
         if n_asked == 1 && covered == 1 {
             break;
         }
-        check.line.say(&format!(
-            "{arm} with {:.0} % of delay, run {} of {n_runs}",
-            100.0 * part,
-            idx + 1
-        ));
-        let number = (1 << 22) + (part_idx << 16) + u64::from(idx);
-        let Some(run) = check.one([arm, arm], inject, Shape::short(), check.n_epochs, number)?
-        else {
+        let Some(run) = one(check, delay, idx, &format!("run {} of {n_runs}", idx + 1))? else {
             break;
         };
         let Some(truth) = truth(&run.contrast.epochs) else {
             continue;
         };
-        covered += usize::from(covers(&run.theta, truth));
-        rows.push(
-            json!({ "truth_pct": 100.0 * (1.0 - (-truth).exp()), "tax_pct": pct(&run.theta) }),
-        );
+        covered += usize::from(run.theta.covers(truth));
+        rows.push(row(&run, truth));
     }
-    let least = (n_asked as usize * rules::LEAST_COVERED / rules::COVERAGE_RUNS).max(1);
-    Ok(json!({
-        "check": "inject", "arm": arm.name(), "part_pct": 100.0 * part, "delay_ns": delay_ns.round(),
+    let least = rules::least_covered(n_asked as usize);
+    Ok(Some(json!({
+        "check": "inject", "arm": delay.arm.name(), "part_pct": 100.0 * delay.part, "delay_ns": delay.ns,
         "runs": rows.len(), "covered": covered, "least": least,
         "passed": !rows.is_empty() && covered >= least, "intervals": rows,
+    })))
+}
+
+/// One run as programs are scheduled; null when interrupted.
+fn scheduled_normally(check: &mut Bench<'_>, delay: &Delay) -> Result<Value, Failure> {
+    let run = one(check, delay, MOST_RUNS, "under normal scheduling")?;
+    Ok(run.map_or(Value::Null, |run| {
+        truth(&run.contrast.epochs).map_or(Value::Null, |truth| row(&run, truth))
     }))
 }
 
-fn covers(theta: &Estimate, truth: f64) -> bool {
-    theta.covers(truth)
+fn one(
+    check: &mut Bench<'_>,
+    delay: &Delay,
+    idx: u32,
+    what: &str,
+) -> Result<Option<OneRun>, Failure> {
+    let (arm, percent) = (delay.arm, 100.0 * delay.part);
+    check
+        .line
+        .say(&format!("{arm} with {percent:.0} % of delay, {what}"));
+    check.one(
+        [arm, arm],
+        [Some(0), Some(delay.ns as u64)],
+        Shape::short(),
+        check.n_epochs,
+        delay.first + u64::from(idx),
+    )
+}
+
+fn row(run: &OneRun, truth: f64) -> Value {
+    let preempted = [Side::Baseline, Side::Other].map(|side| preempted(&run.contrast.epochs, side));
+    json!({
+        "truth_pct": 100.0 * (1.0 - (-truth).exp()), "tax_pct": pct(&run.theta),
+        "client_preempted_per_request": preempted,
+    })
 }
 
 /// ln of the time per request with the delay over that without: θ as it must come out.
 ///
 /// The delay is what the busy wait really took, less what the same code took for a wait of zero.
 fn truth(epochs: &[EpochData]) -> Option<f64> {
-    let plain = totals(epochs, Side::Baseline)?;
-    let delayed = totals(epochs, Side::Other)?;
-    let delay_ns = delayed.injected_ns - plain.injected_ns;
-    Some((1.0 + delay_ns / plain.period_ns).ln())
+    let delay_ns = injected_ns(epochs, Side::Other)? - injected_ns(epochs, Side::Baseline)?;
+    Some((1.0 + delay_ns / period_ns(epochs, Side::Baseline)?).ln())
 }
 
-struct Totals {
-    /// Time per request in nanoseconds.
-    period_ns: f64,
-    /// Busy wait per request in nanoseconds.
-    injected_ns: f64,
-}
-
-fn totals(epochs: &[EpochData], side: Side) -> Option<Totals> {
-    let slices = || {
-        epochs
-            .iter()
-            .flat_map(|epoch| &epoch.slices)
-            .filter(|slice| slice.side == side)
-    };
-    let completions: u64 = slices().map(|slice| slice.completions).sum();
-    let requests: u64 = slices().map(|slice| slice.requests).sum();
-    let active_ns: u64 = slices().map(|slice| slice.active_ns).sum();
-    let injected_ns: u64 = slices().map(|slice| slice.injected_ns).sum();
-    (completions > 0 && requests > 0).then(|| Totals {
-        period_ns: active_ns as f64 / completions as f64,
-        injected_ns: injected_ns as f64 / requests as f64,
+/// Time per request in nanoseconds: the median slice, as a slice may have met other work.
+fn period_ns(epochs: &[EpochData], side: Side) -> Option<f64> {
+    median_slice(epochs, side, |slice| {
+        slice.active_ns as f64 / slice.completions as f64
     })
+}
+
+/// Busy wait per request in nanoseconds.
+fn injected_ns(epochs: &[EpochData], side: Side) -> Option<f64> {
+    median_slice(epochs, side, |slice| {
+        slice.injected_ns as f64 / slice.requests as f64
+    })
+}
+
+fn median_slice(
+    epochs: &[EpochData],
+    side: Side,
+    per_request: impl Fn(&SliceData) -> f64,
+) -> Option<f64> {
+    let with_answers = slices(epochs, side).filter(|slice| slice.completions > 0);
+    median(&mut with_answers.map(per_request).collect::<Vec<_>>())
+}
+
+/// How many times per request the client lost the core: in a closed loop on one core, to the server
+/// that it had just woken.
+fn preempted(epochs: &[EpochData], side: Side) -> Option<f64> {
+    let requests: u64 = slices(epochs, side).map(|slice| slice.requests).sum();
+    let losses = slices(epochs, side).map(|slice| slice.client_involuntary);
+    (requests > 0).then(|| losses.sum::<u64>() as f64 / requests as f64)
+}
+
+fn slices(epochs: &[EpochData], side: Side) -> impl Iterator<Item = &SliceData> {
+    epochs
+        .iter()
+        .flat_map(|epoch| &epoch.slices)
+        .filter(move |slice| slice.side == side)
 }

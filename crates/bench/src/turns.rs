@@ -1,0 +1,99 @@
+//! Scheduling in turns: a core goes to the other end of a connection only when one end gives it up.
+//!
+//! Under normal scheduling a process that has used less of the core takes it from the other as soon
+//! as it is woken. So whatever changes the balance of the two ends also changes how often that
+//! happens, and costs more or less than itself. With real-time priority (`SCHED_FIFO`, the same for
+//! both) it never happens. For positive controls only: programs are not run that way.
+
+use std::{fs, io};
+
+use crate::sys;
+
+/// `SCHED_FIFO` priority of both ends: the lowest, for being equal is all that is wanted.
+const PRIORITY: i32 = 1;
+
+/// Both ends take turns until this is dropped.
+#[derive(Debug)]
+pub struct InTurns {
+    server_pid: u32,
+}
+
+impl InTurns {
+    /// Gives real-time priority to the calling thread and to all threads of the server; what either
+    /// starts later inherits it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::PermissionDenied`] without root, `CAP_SYS_NICE` or a limit that allows it;
+    /// normal scheduling is then back.
+    pub fn start(server_pid: u32) -> io::Result<Self> {
+        let turns = Self { server_pid };
+        sys::schedule(0, libc::SCHED_FIFO, PRIORITY)?;
+        for tid in threads_of(server_pid)? {
+            ignoring_ended(sys::schedule(tid, libc::SCHED_FIFO, PRIORITY))?;
+        }
+        Ok(turns)
+    }
+}
+
+impl Drop for InTurns {
+    fn drop(&mut self) {
+        let server = threads_of(self.server_pid).unwrap_or_default();
+        for tid in std::iter::once(0).chain(server) {
+            // Lowering is always allowed; a thread that has ended needs none.
+            let _ = sys::schedule(tid, libc::SCHED_OTHER, 0);
+        }
+    }
+}
+
+fn threads_of(pid: u32) -> io::Result<Vec<u32>> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))?;
+    Ok(tasks
+        .flatten()
+        .filter_map(|task| task.file_name().to_str()?.parse().ok())
+        .collect())
+}
+
+fn ignoring_ended(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Policy of a thread: field 41 of proc(5)'s `stat`.
+    fn policy(tid: u32) -> i32 {
+        let stat = fs::read_to_string(format!("/proc/{tid}/stat")).unwrap();
+        let after_name = stat.rsplit_once(')').unwrap().1;
+        after_name
+            .split_whitespace()
+            .nth(38)
+            .unwrap()
+            .parse()
+            .unwrap()
+    }
+
+    #[test]
+    fn both_ends_take_turns_until_it_is_dropped() {
+        let mut server = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        match InTurns::start(server.id()) {
+            Ok(turns) => {
+                assert_eq!(policy(server.id()), libc::SCHED_FIFO);
+                drop(turns);
+            }
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
+        }
+        assert_eq!(policy(server.id()), libc::SCHED_OTHER);
+        let own = fs::read_link("/proc/thread-self").unwrap();
+        let tid = own.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        assert_eq!(policy(tid), libc::SCHED_OTHER);
+        drop(server.stdin.take());
+        server.wait().unwrap();
+    }
+}
