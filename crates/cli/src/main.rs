@@ -3,6 +3,7 @@
 //! The way through: arguments (typed) → settings (meant) → command → record → report → exit code.
 //! `process::exit` stands only here.
 
+mod alone;
 mod args;
 mod commands;
 mod connector;

@@ -8,6 +8,7 @@ use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
 
+use crate::alone::Claim;
 use crate::args::CompareArgs;
 use crate::failure::{Exit, Failure};
 use crate::host;
@@ -27,8 +28,9 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         terminal::data(&plan.text)?;
         return Ok(Exit::Done);
     }
-    terminal.words(&plan.text);
+    terminal.words(&format!("{}\n", plan.text));
     agree(&settings)?;
+    let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
     let mut sink = sink(args, &settings)?;

@@ -1,0 +1,53 @@
+//! Whether another looptax measures on this machine right now.
+//!
+//! A name in the abstract namespace of sockets: the kernel forgets it with us, however we end, and
+//! nothing lies about on a disk. Seen only within one network namespace.
+
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use crate::terminal::Terminal;
+
+const NAME: &str = "looptax is measuring";
+
+/// The name, ours as long as this lives; nobody's when another run has it.
+pub(crate) struct Claim {
+    _held: Option<UnixListener>,
+}
+
+impl Claim {
+    /// Takes the name, and warns when another run has it: two runs disturb each other.
+    pub(crate) fn take(terminal: Terminal) -> Self {
+        let held = hold(NAME);
+        if held
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+        {
+            terminal.words(
+                "warning: another looptax is measuring on this machine, and the two disturb each other: wait for it, \
+                 or expect wide intervals",
+            );
+        }
+        Self { _held: held.ok() }
+    }
+}
+
+fn hold(name: &str) -> io::Result<UnixListener> {
+    UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_held_once_and_free_again_afterwards() {
+        let name = format!("looptax test {}", std::process::id());
+        let held = hold(&name).unwrap();
+        let second = hold(&name).unwrap_err();
+        assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
+        drop(held);
+        hold(&name).unwrap();
+    }
+}
