@@ -17,8 +17,8 @@ const GATE_LEVEL: f64 = 0.01;
 const LEAST_COVERED: usize = 17;
 /// Runs of the coverage check for one injected effect.
 pub const COVERAGE_RUNS: usize = 20;
-/// Two slice lengths agree when the interval of their difference lies within this, in θ: two points.
-pub const SLICE_LENGTH_TOLERANCE: f64 = 0.02;
+/// Two slice lengths agree when the interval of their difference lies within this, in points of tax.
+const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
 
 /// The largest number of false alarms to accept in `n_runs` A/A runs at the 5 % level.
 ///
@@ -78,20 +78,21 @@ pub fn least_covered(n_runs: usize) -> usize {
 /// Whether the effect depends on the slice length, as far as two runs can show.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SliceLength {
-    /// θ of the first run − θ of the second, with an interval of the runs' level.
+    /// Tax of the first run − tax of the second in points, with an interval of the runs' level.
     pub difference: Estimate,
     /// Whether the interval lies within ±2 points; `None` when it neither lies within them nor
     /// excludes them: nothing is shown.
     pub agrees: Option<bool>,
 }
 
-/// Compares the θ of two runs with different slice lengths, both estimated at level `alpha`.
+/// Compares the taxes, in percent, of two runs with different slice lengths, both estimated at level
+/// `alpha`.
 ///
-/// Estimand: θ₁ − θ₂ of two independent runs. se = half-width/z(1 − α/2) for each, the interval is
+/// Estimand: tax₁ − tax₂ of two independent runs, in points. se = half-width/z(1 − α/2) for each, the interval is
 /// the difference ± z·√(se₁² + se₂²) with the same z. Takes the intervals as about normal. A run
 /// without an interval gives none, and nothing is shown.
 ///
-/// Example: 0.05 ± 0.003 and 0.04 ± 0.004: 0.01 ± 0.005, shown.
+/// Example: 5 ± 0.3 % and 4 ± 0.4 %: 1 ± 0.5 points, shown.
 pub fn slice_length(first: &Estimate, second: &Estimate, alpha: f64) -> SliceLength {
     let z = normal_critical(alpha);
     let se = |run: &Estimate| run.half_width() / z;
@@ -164,17 +165,14 @@ mod tests {
 
     #[test]
     fn slice_lengths_agree_only_when_shown() {
-        let found = slice_length(&interval(0.05, 0.003), &interval(0.04, 0.004), 0.05);
-        close(found.difference.half_width(), 0.005, 1e-12);
+        let found = slice_length(&interval(5.0, 0.3), &interval(4.0, 0.4), 0.05);
+        close(found.difference.half_width(), 0.5, 1e-12);
         assert_eq!(found.agrees, Some(true));
-        let wide = slice_length(&interval(0.05, 0.02), &interval(0.05, 0.01), 0.05);
+        let wide = slice_length(&interval(5.0, 2.0), &interval(5.0, 1.0), 0.05);
         assert_eq!(wide.agrees, None);
-        let apart = slice_length(&interval(0.09, 0.003), &interval(0.04, 0.004), 0.05);
+        let apart = slice_length(&interval(9.0, 0.3), &interval(4.0, 0.4), 0.05);
         assert_eq!(apart.agrees, Some(false));
-        let none = Estimate::without_interval(0.05, 3);
-        assert_eq!(
-            slice_length(&interval(0.05, 0.001), &none, 0.05).agrees,
-            None
-        );
+        let none = Estimate::without_interval(5.0, 3);
+        assert_eq!(slice_length(&interval(5.0, 0.1), &none, 0.05).agrees, None);
     }
 }

@@ -15,12 +15,14 @@ use looptax_bench::{
     run as bench,
 };
 use looptax_path::Arm;
+use looptax_report::terminal::fitted;
 use looptax_servers::Kind;
 use looptax_stats::{
     Estimate, Input, Looks, StopRule, Verdict, primary, selfcheck as rules, signed_rank, tax_pct,
 };
 use serde_json::{Value, json};
 
+use crate::alone::Claim;
 use crate::args::{Check, SelfcheckArgs};
 use crate::connector::TargetConnector;
 use crate::failure::{Exit, Failure};
@@ -78,6 +80,7 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
          slices (--only chooses)",
         args.fixed, args.runs
     ));
+    let _alone = Claim::take(terminal);
     let host = Host::new()?;
     let target = Target::open(&TargetSpec::Private(kind), &settings, &host)?;
     let mut check = Bench {
@@ -103,7 +106,7 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         terminal.words("interrupted: no answer about this machine");
         return Ok(Exit::Interrupted);
     }
-    show(&report, args.json.as_deref())?;
+    show(&report, args.json.as_deref(), terminal)?;
     let has_passed = results.iter().all(|check| check["passed"] != false);
     Ok(if has_passed { Exit::Done } else { Exit::No })
 }
@@ -145,15 +148,16 @@ fn all(check: &mut Bench<'_>, args: &SelfcheckArgs) -> Result<Vec<Value>, Failur
     Ok(results)
 }
 
-fn show(report: &Value, json: Option<&Path>) -> Result<(), Failure> {
+fn show(report: &Value, json: Option<&Path>, terminal: Terminal) -> Result<(), Failure> {
+    let text = || fitted(&text::of(report), terminal.style().width);
     let pretty = format!("{}\n", serde_json::to_string_pretty(report)?);
     match json {
         Some(path) if path.as_os_str() == "-" => terminal::data(&pretty)?,
         Some(path) => {
             looptax_store::save_value(report, path)?;
-            terminal::data(&text::of(report))?;
+            terminal::data(&text())?;
         }
-        None => terminal::data(&text::of(report))?,
+        None => terminal::data(&text())?,
     }
     Ok(())
 }
@@ -232,15 +236,16 @@ fn slices(check: &mut Bench<'_>) -> Result<Value, Failure> {
     let short = check.one(arms, [None, None], Shape::short(), check.n_epochs, 0)?;
     check.line.say("slices of 500 ms");
     let long_shape = Shape::short().with_slice(Duration::from_millis(500));
-    let long = check.one(arms, [None, None], long_shape, check.n_epochs.min(20), 1)?;
+    let long = check.one(arms, [None, None], long_shape, check.n_epochs, 1)?;
     let (Some(short), Some(long)) = (short, long) else {
         return Ok(json!({ "check": "slices", "passed": false, "why": "interrupted" }));
     };
-    let found = rules::slice_length(&short.theta, &long.theta, 0.05);
+    let tax = |run: &OneRun| run.theta.map_monotone(tax_pct);
+    let found = rules::slice_length(&tax(&short), &tax(&long), 0.05);
     Ok(json!({
         "check": "slices",
         "tax_50ms_pct": pct(&short.theta), "tax_500ms_pct": pct(&long.theta),
-        "difference_points": [found.difference.value * 100.0, found.difference.lo * 100.0, found.difference.hi * 100.0],
+        "difference_points": [found.difference.value, found.difference.lo, found.difference.hi],
         "passed": found.agrees,
     }))
 }

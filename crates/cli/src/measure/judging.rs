@@ -225,15 +225,15 @@ pub(crate) fn compare_slice_lengths(comparisons: &mut [Comparison]) {
             continue;
         };
         for (one, two) in first.tax.iter().zip(&mut second.tax) {
-            let (Some(a), Some(b)) = (estimate(&one.theta), estimate(&two.theta)) else {
+            let (Some(a), Some(b)) = (estimate(&one.throughput_pct), estimate(&two.throughput_pct))
+            else {
                 continue;
             };
             let found = selfcheck::slice_length(&a, &b, one.alpha).difference;
-            let points = |theta: f64| 100.0 * theta;
             two.diagnostics.slice_invariance_pct = Some(record::Figure::new(
-                points(found.value),
-                points(found.lo),
-                points(found.hi),
+                found.value,
+                found.lo,
+                found.hi,
                 found.n as u64,
             ));
         }
