@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use looptax_wire::WireError;
 
-use crate::Kind;
+use crate::{Kind, find_binary};
 
 /// A private server could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -163,6 +163,9 @@ impl ServerError {
     /// What the person can do next, where that is known.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::BinaryMissing { kind: Kind::Mysql, .. } if find_binary(Kind::Mariadb).is_some() => {
+                Some("the server installed here is MariaDB: `private:mariadb`".to_owned())
+            }
             Self::BinaryMissing { kind, .. } => kind
                 .package()
                 .map(|package| format!("install the package `{package}`, or put the binary's folder into PATH")),

@@ -4,12 +4,12 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use looptax_servers::Kind;
+use looptax_servers::{Kind, find_binary};
 use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
-use crate::fixture::{SHORT, Server, compare, exe};
+use crate::fixture::{SHORT, Server, compare, exe, is_installed};
 
 /// An account that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -240,4 +240,14 @@ fn more_connections_than_redis_allows_are_told() {
         Kind::Redis,
         &["cannot log in", "lower -c or raise its limit"],
     );
+}
+
+#[test]
+fn mysql_is_told_apart_from_mariadb() {
+    if !is_installed(Kind::Mariadb) || find_binary(Kind::Mysql).is_some() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args(["private:mysql"]).run();
+    run.expect_error(2, &["mysql", "private:mariadb"]);
 }
