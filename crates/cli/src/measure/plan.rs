@@ -276,9 +276,10 @@ fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
     let mut most = Duration::ZERO;
     for (spec, cases) in settings.targets.iter().zip(targets) {
         let _ = writeln!(text, "  {}", target_line(settings, spec));
+        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         for case in cases {
-            let time = most_time(settings, case);
-            most += time;
+            let time = most_time(settings, case, is_cared_for);
+            most += time.measuring + time.warm_up;
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
         }
     }
@@ -310,7 +311,7 @@ fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
     }
 }
 
-fn case_line(settings: &Compare, case: &Case, time: Duration) -> String {
+fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
     let arms: Vec<_> = settings.arms.iter().map(|arm| arm.name()).collect();
     let clients: Vec<_> = case.clients.iter().map(|client| client.name()).collect();
     let what = match case.doing {
@@ -321,28 +322,55 @@ fn case_line(settings: &Compare, case: &Case, time: Duration) -> String {
         format!(", slices of {} ms", slice.as_millis())
     });
     format!(
-        "{} connection{} per arm, {}, client {}, {}{slices}: {what}, {} at most",
+        "{} connection{} per arm, {}, client {}, {}{slices}: {what}, {}",
         case.connections,
         if case.connections == 1 { "" } else { "s" },
         case.placement,
         clients.join(" and "),
         arms.join(" against "),
-        minutes(time),
+        time.words(),
     )
 }
 
-fn most_time(settings: &Compare, case: &Case) -> Duration {
+/// The longest that a case can take.
+#[derive(Clone, Copy)]
+struct MostTime {
+    measuring: Duration,
+    warm_up: Duration,
+}
+
+impl MostTime {
+    fn words(self) -> String {
+        let measuring = minutes(self.measuring);
+        if self.warm_up.is_zero() {
+            format!("{measuring} at most")
+        } else {
+            format!(
+                "{measuring} and {} of warm-up at most",
+                minutes(self.warm_up)
+            )
+        }
+    }
+}
+
+fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
     match case.doing {
-        Doing::Look(length) => length,
+        Doing::Look(length) => MostTime {
+            measuring: length,
+            warm_up: Duration::ZERO,
+        },
         Doing::Judge => {
             let n_contrasts = (case.clients.len() * (settings.arms.len() - 1)) as u32;
-            let epochs = most_epochs(settings, case) as u32 * n_contrasts;
-            let shape = shape(settings, case);
-            let warm_up = warm_up(case.placement);
-            let warm = warm_up
-                .at_most
-                .max(shape.epoch() * warm_up.least_epochs as u32 * n_contrasts);
-            shape.epoch() * epochs + warm
+            let epoch = shape(settings, case).epoch() * n_contrasts;
+            let warm_up = if is_cared_for {
+                short_warm_up()
+            } else {
+                warm_up(case.placement)
+            };
+            MostTime {
+                measuring: epoch * most_epochs(settings, case) as u32,
+                warm_up: warm_up.at_most.max(epoch * warm_up.least_epochs as u32),
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 pub(crate) mod progress;
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
-use looptax_report::terminal::Style;
+use looptax_report::terminal::{Style, fitted};
 
 use crate::args::{ColorWhen, GlobalArgs};
 use crate::failure::Failure;
@@ -36,7 +37,7 @@ impl Terminal {
 
     /// For the report.
     pub(crate) fn style(self) -> Style {
-        let width = console_width().unwrap_or(120);
+        let width = width_of(io::stdout()).unwrap_or(120);
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
@@ -50,9 +51,11 @@ impl Terminal {
 
     /// Words: to stderr, unless quiet.
     pub(crate) fn words(self, text: &str) {
-        if !self.is_quiet {
-            let _ = writeln!(io::stderr().lock(), "{text}");
+        if self.is_quiet {
+            return;
         }
+        let columns = width_of(io::stderr()).unwrap_or(usize::MAX);
+        let _ = write!(io::stderr().lock(), "{}", fitted(text, columns));
     }
 }
 
@@ -78,11 +81,11 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-fn console_width() -> Option<usize> {
-    if !io::stdout().is_terminal() {
+fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    if !stream.is_terminal() {
         return None;
     }
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 

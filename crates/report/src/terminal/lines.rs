@@ -3,6 +3,8 @@
 //! Everything that comes in is clean already. Colour codes are added last, so that they never count
 //! as width.
 
+use std::fmt::Write;
+
 use super::Style;
 use crate::format::GLUE;
 
@@ -111,6 +113,29 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     pieces
 }
 
+/// Each line of `text` broken at spaces to `columns`; what follows a break is indented by two more
+/// than its line.
+pub fn fitted(text: &str, columns: usize) -> String {
+    let mut fitted = String::new();
+    for line in text.lines() {
+        let words = line.trim_start_matches(' ');
+        let indent = line.len() - words.len();
+        let first = columns.saturating_sub(indent);
+        for (idx, piece) in wrap(words, first, first.saturating_sub(2))
+            .iter()
+            .enumerate()
+        {
+            let indent = if idx == 0 || piece.is_empty() {
+                indent
+            } else {
+                indent + 2
+            };
+            let _ = writeln!(fitted, "{:indent$}{piece}", "");
+        }
+    }
+    fitted
+}
+
 /// Columns of a text. Characters of double width count as one: they shift a column, no more.
 pub(super) fn width(text: &str) -> usize {
     text.chars().count()
@@ -124,6 +149,15 @@ pub(super) fn padded(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_line_keeps_its_indent() {
+        let text = "plan\n  one two three\n\n    four five";
+        assert_eq!(
+            fitted(text, 10),
+            "plan\n  one two\n    three\n\n    four\n      five\n"
+        );
+    }
 
     #[track_caller]
     fn check(text: &str, first: usize, rest: usize, expected: &[&str]) {

@@ -18,6 +18,7 @@ use crate::format::{Text, counted};
 use crate::heading;
 use group::Group;
 use lines::Lines;
+pub use lines::fitted;
 
 /// The least width that is laid out for; narrower terminals wrap by themselves.
 const LEAST_WIDTH: usize = 60;
