@@ -5,7 +5,7 @@
 
 use crate::distributions::{normal_cdf, normal_critical};
 use crate::estimate::Estimate;
-use crate::moments::{mean, variance};
+use crate::moments::{mean, median, variance};
 use crate::quantile::binomial_cdf;
 
 /// Share of false alarms that a correct tool has: the level of its intervals.
@@ -19,6 +19,8 @@ const LEAST_COVERED: usize = 17;
 pub const COVERAGE_RUNS: usize = 20;
 /// Two slice lengths agree when the interval of their difference lies within this, in points of tax.
 const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
+/// Half the width above which an interval says too little: it would cover nearly anything.
+const WIDEST_POINTS: f64 = 2.0;
 
 /// The largest number of false alarms to accept in `n_runs` A/A runs at the 5 % level.
 ///
@@ -35,6 +37,12 @@ pub fn largest_accepted(n_runs: u64) -> u64 {
 /// P(X > x) for X ~ Binomial(n, 0.05).
 fn upper_tail(x: u64, n_runs: u64) -> f64 {
     1.0 - binomial_cdf(x, n_runs, FALSE_ALARM_SHARE)
+}
+
+/// Whether half of the runs at least have intervals narrower than ±2 points: a machine must not pass
+/// by being noisy. `half_widths` in points of tax; none are not narrow.
+pub fn are_narrow(half_widths: &mut [f64]) -> bool {
+    median(half_widths).is_some_and(|typical| typical <= WIDEST_POINTS)
 }
 
 /// Whether the θ of A/A runs centre on zero.
@@ -156,6 +164,14 @@ mod tests {
         assert!(mean_theta(&[0.0; 5]).unwrap().passes());
         assert!(!mean_theta(&[0.1; 5]).unwrap().passes());
         assert_eq!(mean_theta(&[0.1]), None);
+    }
+
+    #[test]
+    fn wide_intervals_show_nothing() {
+        assert!(are_narrow(&mut [0.5, 9.0, 2.0]));
+        assert!(!are_narrow(&mut [0.5, 9.0, 2.1]));
+        assert!(!are_narrow(&mut [f64::INFINITY]));
+        assert!(!are_narrow(&mut []));
     }
 
     #[test]

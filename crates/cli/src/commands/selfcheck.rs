@@ -18,7 +18,8 @@ use looptax_path::Arm;
 use looptax_report::terminal::fitted;
 use looptax_servers::Kind;
 use looptax_stats::{
-    Estimate, Input, Looks, StopRule, Verdict, primary, selfcheck as rules, signed_rank, tax_pct,
+    Estimate, Input, Looks, Noise, StopRule, Verdict, noise_shares, primary, selfcheck as rules,
+    signed_rank, tax_pct,
 };
 use serde_json::{Value, json};
 
@@ -47,6 +48,12 @@ pub(crate) struct OneRun {
     contrast: ContrastRun,
 }
 
+impl OneRun {
+    fn half_width_points(&self) -> f64 {
+        self.theta.map_monotone(tax_pct).half_width()
+    }
+}
+
 /// The checks' surroundings.
 pub(crate) struct Bench<'a> {
     target: &'a Target,
@@ -56,6 +63,8 @@ pub(crate) struct Bench<'a> {
     client: ClientModel,
     line: Line,
     stop: &'a AtomicBool,
+    /// What others did on the machine during the epochs so far.
+    noise: Vec<Noise>,
 }
 
 /// Runs `selfcheck`.
@@ -91,8 +100,10 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         client,
         line: Line::new(terminal, &format!("selfcheck {}", args.target)),
         stop: &stop,
+        noise: Vec::new(),
     };
     let results = all(&mut check, args);
+    let shares = noise_shares(&check.noise);
     drop(check);
     let (version, name) = (target.version.clone(), target.name.clone());
     let closed = target.close();
@@ -100,15 +111,22 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
     closed?;
     let report = json!({
         "target": name, "version": version, "seed": format!("{:016x}", settings.seed),
-        "epochs_per_run": args.fixed, "client": args.client, "checks": results,
+        "epochs_per_run": args.fixed, "runs": args.runs, "client": args.client,
+        "foreign_pct": shares.map(|it| it.foreign_pct), "steal_pct": shares.map(|it| it.steal_pct),
+        "is_busy": shares.is_some_and(|it| it.is_noisy()), "checks": results,
     });
     if stop.load(Ordering::Relaxed) {
         terminal.words("interrupted: no answer about this machine");
         return Ok(Exit::Interrupted);
     }
     show(&report, args.json.as_deref(), terminal)?;
-    let has_passed = results.iter().all(|check| check["passed"] != false);
-    Ok(if has_passed { Exit::Done } else { Exit::No })
+    Ok(if results.iter().any(|check| check["passed"] == false) {
+        Exit::No
+    } else if results.iter().all(|check| check["passed"].is_null()) {
+        Exit::Environment
+    } else {
+        Exit::Done
+    })
 }
 
 fn settings(kind: Kind, seed: u64) -> Compare {
@@ -189,6 +207,7 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<Value, Failure> {
     let accepted = accepted(check, arm, runs.len() as u64, n_alarms)?;
     let mean = rules::mean_theta(&thetas);
     let mean_passes = mean.as_ref().is_none_or(rules::MeanTheta::passes);
+    let mut half_widths: Vec<f64> = runs.iter().map(OneRun::half_width_points).collect();
     let small: Vec<f64> = runs.iter().filter_map(|run| run.p_value).collect();
     Ok(json!({
         "check": "aa", "arm": arm.name(), "runs": runs.len(), "alarms": n_alarms, "accepted": accepted.0,
@@ -196,10 +215,15 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<Value, Failure> {
         "mean_tax_pct": thetas.iter().sum::<f64>() / thetas.len().max(1) as f64 * 100.0,
         "mean_theta_z": mean.map(|mean| mean.z),
         "p_values_below": { "0.01": below(&small, 0.01), "0.05": below(&small, 0.05), "0.25": below(&small, 0.25), "0.5": below(&small, 0.5) },
-        "widest_half_width_pct": runs.iter().map(|run| run.theta.half_width() * 100.0).fold(0.0, f64::max),
-        "passed": accepted.1 && mean_passes && !runs.is_empty(),
+        "half_width_points": half_widths.iter().copied().fold(0.0, f64::max),
+        "passed": answer(accepted.1 && mean_passes && !runs.is_empty(), &mut half_widths),
         "thetas": thetas,
     }))
+}
+
+/// Whether a check passed; `None` where its intervals are too wide to tell.
+fn answer(has_passed: bool, half_widths_points: &mut [f64]) -> Option<bool> {
+    (!has_passed || rules::are_narrow(half_widths_points)).then_some(has_passed)
 }
 
 fn below(p_values: &[f64], limit: f64) -> usize {
@@ -314,6 +338,7 @@ impl Bench<'_> {
             .iter()
             .map(looptax_bench::EpochData::numbers)
             .collect();
+        self.noise.extend(epochs.iter().filter_map(|it| it.noise));
         let thetas: Vec<f64> = epochs
             .iter()
             .filter_map(looptax_stats::Epoch::theta)

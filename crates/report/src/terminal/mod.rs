@@ -136,7 +136,7 @@ fn write_run(record: &Record, record_path: Option<&str>, lines: &mut Lines) {
         lines.item(0, &format!("problem: {}", text.clean(problem)));
     }
     if record.interrupted {
-        lines.wrapped(0, "interrupted: only what was finished before is shown");
+        lines.wrapped(0, "interrupted: the last comparison shown may be incomplete, and nothing after it was measured");
     }
     if let Some(path) = record_path {
         lines.verbatim(&format!("record: {}", text.clean(path)));

@@ -85,6 +85,7 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<Value>, Failu
     let n_runs = n_asked.max(2);
     let mut covered = 0;
     let mut rows = Vec::new();
+    let mut half_widths = Vec::new();
     for idx in 0..n_runs {
         if n_asked == 1 && covered == 1 {
             break;
@@ -96,13 +97,15 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<Value>, Failu
             continue;
         };
         covered += usize::from(run.theta.covers(truth));
+        half_widths.push(run.half_width_points());
         rows.push(row(&run, truth));
     }
     let least = rules::least_covered(n_asked as usize);
     Ok(Some(json!({
         "check": "inject", "arm": delay.arm.name(), "part_pct": 100.0 * delay.part, "delay_ns": delay.ns,
         "runs": rows.len(), "covered": covered, "least": least,
-        "passed": !rows.is_empty() && covered >= least, "intervals": rows,
+        "half_width_points": median(&mut half_widths),
+        "passed": super::answer(!rows.is_empty() && covered >= least, &mut half_widths), "intervals": rows,
     })))
 }
 
@@ -137,7 +140,7 @@ fn row(run: &OneRun, truth: f64) -> Value {
     let preempted = [Side::Baseline, Side::Other].map(|side| preempted(&run.contrast.epochs, side));
     json!({
         "truth_pct": 100.0 * (1.0 - (-truth).exp()), "tax_pct": pct(&run.theta),
-        "client_preempted_per_request": preempted,
+        "client_switches_forced_per_request": preempted,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use looptax_stats::selfcheck::COVERAGE_RUNS;
 use serde_json::Value;
 
 /// All results, one line each, and what follows from them.
@@ -27,35 +28,69 @@ pub(super) fn of(report: &Value) -> String {
             );
         }
     }
-    let verdict = if checks.iter().any(|check| check["passed"] == false) {
-        "This machine does not allow honest verdicts as it is: stop what else runs, and try again."
-    } else if checks.iter().all(|check| check["passed"] == true) {
-        "Verdicts of this machine can be believed, as far as these runs show."
-    } else {
-        "Nothing speaks against the verdicts of this machine, but not all checks gave an answer."
-    };
+    let verdict = verdict(report, checks);
     let _ = writeln!(text, "\n{verdict}\nseed {}", word(&report["seed"]));
     text
+}
+
+fn verdict(report: &Value, checks: &[Value]) -> String {
+    let all_are = |answer: &Value| checks.iter().all(|check| check["passed"] == *answer);
+    if checks.iter().any(|check| check["passed"] == false) {
+        "This machine does not allow honest verdicts as it is: stop what else runs, and try again."
+            .to_owned()
+    } else if all_are(&Value::Null) {
+        "No check gave an answer.".to_owned()
+    } else if report["is_busy"] == true {
+        format!(
+            "This machine was busy meanwhile (other processes took {:.0} % of its CPU time, the hypervisor {:.0} %): no \
+             answer about it. Stop what else runs, and try again.",
+            number(&report["foreign_pct"]),
+            number(&report["steal_pct"])
+        )
+    } else if !all_are(&Value::Bool(true)) {
+        "No check failed, and some gave no answer.".to_owned()
+    } else if report["runs"].as_u64() < Some(COVERAGE_RUNS as u64) {
+        "No check failed. Single runs find gross errors only: --runs 20 asks for 17 intervals of 20, --runs 100 is the \
+         release gate."
+            .to_owned()
+    } else {
+        "Verdicts of this machine can be believed, as far as these runs show.".to_owned()
+    }
 }
 
 fn line(check: &Value) -> String {
     match check["check"].as_str() {
         Some("aa") => format!(
-            "{arm} against {arm}: {} of {} runs say that it differs from itself, at most {} are chance (mean {:+.2} %)",
+            "{arm} against {arm}: {} of {} runs say that it differs from itself, at most {} are chance (mean {:+.2} %, \
+             intervals up to ±{:.1} points)",
             check["alarms"],
             check["runs"],
             check["accepted"],
             number(&check["mean_tax_pct"]),
+            number(&check["half_width_points"]),
             arm = word(&check["arm"]),
         ),
-        Some("inject") if check["passed"].is_boolean() => format!(
-            "{} with a delay of {:.0} ns ({:.0} %), both ends in turns: {} of {} intervals cover it, at least {} must",
+        Some("inject") if check["intervals"].is_array() => format!(
+            "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals cover it, at \
+             least {} must; the last is {}, typically ±{:.1} points",
             word(&check["arm"]),
             number(&check["delay_ns"]),
             number(&check["part_pct"]),
             check["covered"],
             check["runs"],
             check["least"],
+            check["intervals"]
+                .as_array()
+                .and_then(|rows| rows.last())
+                .map_or_else(
+                    || "missing".to_owned(),
+                    |row| format!(
+                        "{} for {:.1} %",
+                        interval(&row["tax_pct"]),
+                        number(&row["truth_pct"])
+                    ),
+                ),
+            number(&check["half_width_points"]),
         ),
         Some("slices") if check["difference_points"].is_array() => format!(
             "slices of 50 ms: {}, of 500 ms: {}; they differ by {:.1} points [{:.1}, {:.1}], shown to be within 2: {}",
@@ -70,19 +105,24 @@ fn line(check: &Value) -> String {
                 None => "neither shown nor refuted, more epochs (--fixed 40) may tell",
             },
         ),
-        _ => format!("{}: {}", word(&check["check"]), word(&check["why"])),
+        _ => format!(
+            "{} {}: {}",
+            word(&check["check"]),
+            word(&check["arm"]),
+            word(&check["why"])
+        ),
     }
 }
 
 fn scheduled_normally(run: &Value) -> String {
-    let preempted = &run["client_preempted_per_request"];
+    let forced = &run["client_switches_forced_per_request"];
     format!(
-        "not judged, scheduled as programs are: {:.1} % of delay show as {}; the server takes the core from the client \
-         at {:.0} % of requests, with the delay at {:.0} %",
+        "not judged, scheduled as programs are: {:.1} % of delay show as {}; the client loses the core {:.2} times per \
+         request, with the delay {:.2} times",
         number(&run["truth_pct"]),
         interval(&run["tax_pct"]),
-        100.0 * number(&preempted[0]),
-        100.0 * number(&preempted[1]),
+        number(&forced[0]),
+        number(&forced[1]),
     )
 }
 
