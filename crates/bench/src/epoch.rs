@@ -89,14 +89,15 @@ impl EpochRunner<'_> {
         }
         let reconnect_ns = now_ns() - start_ns;
         let meters = [ServerMeter::new(&wired[0]), ServerMeter::new(&wired[1])];
-        let threads = self.threads(wired, n_threads, order);
         let load = Load {
             sides: contrast.sides,
             seed: plan.seed,
             epoch: order.epoch,
-            n_keys: plan.n_keys,
+            keys: plan.keys,
+            n_connections: plan.connections,
             bucket: order.shape.bucket,
         };
+        let threads = self.threads(wired, n_threads, order, &load);
         let conducted = self.drive(threads, &cores, &load, |gate, runner| {
             runner.conduct(order, &draw, gate, &meters)
         })?;
@@ -179,6 +180,7 @@ impl EpochRunner<'_> {
         wired: [Vec<Wired>; 2],
         n_threads: usize,
         order: &EpochOrder,
+        load: &Load,
     ) -> Vec<ClientThread> {
         let limits = LaneLimits {
             least_data_bytes: self.plan.least_data_bytes,
@@ -206,9 +208,10 @@ impl EpochRunner<'_> {
                 }
             })
             .collect();
-        for (side_idx, side) in wired.into_iter().enumerate() {
-            for (connection, wired) in side.into_iter().enumerate() {
-                threads[connection % n_threads].lanes[side_idx].push(Lane::new(wired, limits));
+        for (side, wired) in [Side::Baseline, Side::Other].into_iter().zip(wired) {
+            for (connection, wired) in wired.into_iter().enumerate() {
+                let lane = Lane::new(wired, limits, load.keys(connection, side, 0));
+                threads[connection % n_threads].lanes[side.idx()].push(lane);
             }
         }
         threads
@@ -265,6 +268,8 @@ impl EpochRunner<'_> {
             machine,
             own_cpu_ns,
             guard: order.shape.guard,
+            n_primed: 2 * n_requests * self.plan.connections as u64,
+            are_comparable: self.plan.are_comparable,
         }))
     }
 }

@@ -1,8 +1,12 @@
-//! Which keys are asked for: the same stream for both sides' slices of one rank.
+//! The numbers that requests are made of: the same keys for both sides' slices of one rank.
 
+use looptax_stats::Side;
+use looptax_wire::Draws;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::Rng;
+
+use crate::plan::{KeyShare, KeySpace};
 
 /// A generator for one purpose, from the run's seed and the purpose's coordinates.
 pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
@@ -12,28 +16,93 @@ pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
     SplitMix64::seed_from_u64(mixed)
 }
 
-/// Uniform keys from 1 to `n_keys`.
+/// A slice of an epoch, by what its numbers depend on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SliceOf {
+    pub(crate) epoch: u64,
+    pub(crate) side: Side,
+    /// How many slices of this side the epoch had before.
+    pub(crate) rank: u64,
+}
+
+/// The keys that a connection may draw.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyRange {
+    pub(crate) first: u64,
+    pub(crate) n: u64,
+}
+
+impl KeyRange {
+    /// What connection `connection` of `n_connections` draws from.
+    pub(crate) fn of(
+        KeySpace { n: n_keys, share }: KeySpace,
+        connection: usize,
+        n_connections: usize,
+    ) -> Self {
+        let (connection, n_connections) = (connection as u64, n_connections.max(1) as u64);
+        match share {
+            KeyShare::All => Self {
+                first: 1,
+                n: n_keys.max(1),
+            },
+            // More connections than keys have to share.
+            KeyShare::Own if n_keys < n_connections => Self {
+                first: 1 + connection % n_keys.max(1),
+                n: 1,
+            },
+            KeyShare::Own => {
+                let before = |connection| {
+                    (u128::from(n_keys) * u128::from(connection) / u128::from(n_connections)) as u64
+                };
+                Self {
+                    first: 1 + before(connection),
+                    n: before(connection + 1) - before(connection),
+                }
+            }
+        }
+    }
+}
+
+/// A connection's numbers in a slice.
 pub(crate) struct Keys {
-    generator: SplitMix64,
-    n_keys: u64,
+    order: SplitMix64,
+    content: SplitMix64,
+    range: KeyRange,
+    last: u64,
 }
 
 impl Keys {
-    /// The stream for a connection in a slice: equal for both sides at equal `rank`.
-    pub(crate) fn new(seed: u64, epoch: u64, rank: u64, connection: u64, n_keys: u64) -> Self {
+    /// Keys are equal for both sides at equal rank. Content is not: writing what is there already is
+    /// less work for a server, so the second side to run would have had it easier.
+    pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange) -> Self {
+        let SliceOf { epoch, side, rank } = slice;
         Self {
-            generator: generator(seed, &[1, epoch, rank, connection]),
-            n_keys: n_keys.max(1),
+            order: generator(seed, &[1, epoch, rank, connection]),
+            content: generator(seed, &[2, epoch, rank, connection, side.idx() as u64]),
+            range,
+            last: range.first,
         }
     }
 
-    /// The next key.
-    ///
+    /// The key drawn last, for errors.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+}
+
+impl Draws for Keys {
     /// # Cost
     /// Two multiplications; the bias of multiply-and-shift is below 2^-32 for any key space used.
     #[inline]
-    pub(crate) fn draw(&mut self) -> u64 {
-        1 + ((u128::from(self.generator.next_u64()) * u128::from(self.n_keys)) >> 64) as u64
+    fn key(&mut self) -> u64 {
+        let offset = (u128::from(self.order.next_u64()) * u128::from(self.range.n)) >> 64;
+        self.last = self.range.first + offset as u64;
+        self.last
+    }
+
+    #[inline]
+    fn bits(&mut self) -> u64 {
+        self.content.next_u64()
     }
 }
 
@@ -42,8 +111,48 @@ mod tests {
     use super::*;
 
     fn first(epoch: u64, rank: u64, connection: u64) -> Vec<u64> {
-        let mut keys = Keys::new(7, epoch, rank, connection, 100_000);
-        (0..8).map(|_| keys.draw()).collect()
+        drawn(Side::Baseline, epoch, rank, connection, Draws::key)
+    }
+
+    fn drawn(
+        side: Side,
+        epoch: u64,
+        rank: u64,
+        connection: u64,
+        draw: fn(&mut Keys) -> u64,
+    ) -> Vec<u64> {
+        let range = KeyRange {
+            first: 1,
+            n: 100_000,
+        };
+        let mut keys = Keys::new(7, SliceOf { epoch, side, rank }, connection, range);
+        (0..8).map(|_| draw(&mut keys)).collect()
+    }
+
+    #[test]
+    fn both_sides_ask_for_the_same_keys_and_write_different_content() {
+        let [one, two] = [Side::Baseline, Side::Other];
+        assert_eq!(
+            drawn(one, 3, 2, 1, Draws::key),
+            drawn(two, 3, 2, 1, Draws::key)
+        );
+        assert_ne!(
+            drawn(one, 3, 2, 1, Draws::bits),
+            drawn(two, 3, 2, 1, Draws::bits)
+        );
+    }
+
+    #[test]
+    fn own_keys_are_a_partition_and_all_keys_are_everybodys() {
+        let ranges = |share, n_keys, n| -> Vec<(u64, u64)> {
+            (0..n)
+                .map(|connection| KeyRange::of(KeySpace { n: n_keys, share }, connection, n))
+                .map(|range| (range.first, range.first + range.n))
+                .collect()
+        };
+        assert_eq!(ranges(KeyShare::Own, 10, 3), [(1, 4), (4, 7), (7, 11)]);
+        assert_eq!(ranges(KeyShare::Own, 2, 3), [(1, 2), (2, 3), (1, 2)]);
+        assert_eq!(ranges(KeyShare::All, 10, 2), [(1, 11), (1, 11)]);
     }
 
     #[test]
@@ -56,10 +165,15 @@ mod tests {
 
     #[test]
     fn keys_cover_their_range_and_nothing_else() {
-        let mut keys = Keys::new(1, 0, 0, 0, 5);
+        let slice = SliceOf {
+            epoch: 0,
+            side: Side::Other,
+            rank: 0,
+        };
+        let mut keys = Keys::new(1, slice, 0, KeyRange { first: 1, n: 5 });
         let mut seen = [0_u32; 6];
         for _ in 0..5_000 {
-            seen[keys.draw() as usize] += 1;
+            seen[keys.key() as usize] += 1;
         }
         assert_eq!(seen[0], 0);
         assert!(

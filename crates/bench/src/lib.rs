@@ -28,7 +28,10 @@ pub use epoch::{EpochData, SliceData};
 pub use error::{BenchError, LoadError, Stage};
 pub use look::{LookData, look};
 pub use machine::{CpuTicks, MachineDelta};
-pub use plan::{ClientModel, Contrast, Placement, Plan, ServerThreads, SidePlan, Stopping, WarmUp};
+pub use plan::{
+    ClientModel, Contrast, KeyShare, KeySpace, Placement, Plan, ServerThreads, SidePlan, Stopping,
+    WarmUp,
+};
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{ContrastRun, Outcome, run};
 pub use shape::Shape;

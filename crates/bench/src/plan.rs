@@ -149,6 +149,24 @@ pub struct Stopping {
     pub delta: f64,
 }
 
+/// Who draws which keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyShare {
+    /// Every connection draws from all keys.
+    All,
+    /// Every connection draws from its own part, so that writers never wait for one another.
+    Own,
+}
+
+/// The keys that requests ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeySpace {
+    /// They are drawn from 1 to this.
+    pub n: u64,
+    /// Who draws which.
+    pub share: KeyShare,
+}
+
 /// The whole experiment for one number of connections and one placement.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -170,8 +188,10 @@ pub struct Plan {
     pub warm_up: WarmUp,
     /// When to end.
     pub stopping: Stopping,
-    /// Keys are drawn from 1 to this.
-    pub n_keys: u64,
+    /// Which keys the requests ask for.
+    pub keys: KeySpace,
+    /// Whether equal keys get equal answers on both sides: not where the workload writes.
+    pub are_comparable: bool,
     /// An answer with less data than this is an error.
     pub least_data_bytes: usize,
     /// Cap of the latencies kept in memory, in bytes; epochs beyond it keep their counts only.

@@ -42,6 +42,9 @@ pub struct Outcome {
     pub shape: Shape,
     /// Warm-up epochs of each contrast.
     pub n_warm_up_epochs: usize,
+    /// All requests, those of warm-up, priming and guards too: what the server should have counted.
+    /// An epoch that was interrupted is not in it.
+    pub n_requests: u64,
     /// Whether somebody asked us to stop.
     pub is_interrupted: bool,
     /// What went wrong, when something did; the contrasts hold the epochs before it.
@@ -83,6 +86,7 @@ pub fn run(
                 .collect(),
             shape: plan.shape,
             n_warm_up_epochs: 0,
+            n_requests: 0,
             is_interrupted: false,
             failure: None,
         },
@@ -127,6 +131,7 @@ impl Experiment<'_> {
         let start_ns = now_ns();
         let data = self.runner.run(&order, self.connector)?;
         self.epoch_time = Duration::from_nanos(now_ns() - start_ns);
+        self.outcome.n_requests += data.as_ref().map_or(0, EpochData::n_requests);
         Ok(data)
     }
 

@@ -96,10 +96,23 @@ pub(crate) struct CompareArgs {
     /// Connections per arm, one comparison each. Default: 1,16; 1 on a running server.
     #[arg(short, long, value_delimiter = ',', value_name = "N,…")]
     pub(crate) connections: Vec<u32>,
-    /// What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get;
-    /// on a running server without --write what can be asked without writing.
+    /// What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all).
+    /// Default: point-select or get; on a running server without --write what can be asked without
+    /// writing.
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Option<String>,
+    /// List the workloads and do nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// SQL statements go out prepared, or whole as text.
+    #[arg(long, value_enum, default_value_t = ProtocolWord::Prepared, value_name = "PROTOCOL")]
+    pub(crate) protocol: ProtocolWord,
+    /// Redis and echo: requests in one send; a request is then the whole batch.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) pipeline: u32,
+    /// Redis: size of a value in bytes. Default: 64, an element of lpush 3.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=16_777_216))]
+    pub(crate) value_size: Option<u32>,
     /// Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler
     /// decides), client-pinned (only our own threads are pinned). Default: same decides, with a short
     /// look at the others; client-pinned on a running server.
@@ -177,6 +190,15 @@ pub(crate) struct SelfcheckArgs {
     /// Write the results as JSON there; `-` prints them instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// How statements go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolWord {
+    /// Prepared once per connection.
+    Prepared,
+    /// Whole, each time.
+    Text,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -28,6 +28,8 @@ pub(crate) struct TargetConnector<'a> {
     limits: Limits,
     /// Queries of others on a running server when we came.
     others_at_first: Option<u64>,
+    /// Connections that were prepared for load so far.
+    pub(crate) n_prepared: u64,
     /// By contrast, by side.
     pub(crate) proofs: Vec<[Option<ArmProof>; 2]>,
 }
@@ -41,6 +43,7 @@ impl<'a> TargetConnector<'a> {
             pairs,
             limits: Limits::default(),
             others_at_first: None,
+            n_prepared: 0,
             proofs,
         }
     }
@@ -71,7 +74,8 @@ impl<'a> TargetConnector<'a> {
         let mut wired = Vec::with_capacity(talks.len());
         for mut talk in talks {
             let proof = prove(arm, talk.connection_id(), talk.facts(), census)?;
-            let codec = talk.codec(&self.target.workload)?;
+            let codec = talk.codec(&self.target.workload, self.target.sending)?;
+            self.n_prepared += 1;
             let worker = worker_of(&proof, self.target.pid);
             self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
                 facts: talk.facts().clone(),

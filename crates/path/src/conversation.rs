@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use looptax_wire::{Channel, Codec, Login, WireError, echo, mysql, postgres, redis};
+use looptax_wire::{Channel, Login, WireError, echo, mysql, postgres, redis};
 
-use crate::{Endpoint, Limits, Link, LinkFacts, PathError, Workload};
+use crate::{Endpoint, Limits, Link, LinkFacts, PathError};
 
 /// Bytes of an echo request and its reply: about what a point select sends and receives.
 const ECHO_BYTES: u32 = 64;
-
-/// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
-const PING_BYTES: usize = 120;
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,51 +100,6 @@ impl Conversation {
         }
     }
 
-    /// Prepares the workload on this connection.
-    ///
-    /// # Errors
-    /// [`PathError::NoSuchWorkload`], or [`PathError::Talk`] when the server refuses to prepare it.
-    pub fn codec(&mut self, workload: &Workload) -> Result<Box<dyn Codec>, PathError> {
-        let endpoint = self.endpoint().to_string();
-        let refused = move |source| PathError::Talk {
-            action: "prepare the query",
-            endpoint,
-            source,
-        };
-        let protocol = self.protocol().name();
-        let ping_sql = format!("SELECT '{}'", "x".repeat(PING_BYTES));
-        Ok(match (&mut self.talk, workload) {
-            (Talk::Mysql(it), Workload::PointSelect { table }) => Box::new(
-                it.prepare(&format!("SELECT c FROM {table} WHERE id=?"))
-                    .map_err(refused)?,
-            ),
-            (Talk::Mysql(it), Workload::Ping) => Box::new(it.prepare(&ping_sql).map_err(refused)?),
-            (Talk::Postgres(it), Workload::PointSelect { table }) => Box::new(
-                it.prepare("looptax", &format!("SELECT c FROM {table} WHERE id=$1"))
-                    .map_err(refused)?,
-            ),
-            (Talk::Postgres(it), Workload::Ping) => {
-                Box::new(it.prepare("looptax", &ping_sql).map_err(refused)?)
-            }
-            (Talk::Redis(_), Workload::Get { prefix }) => Box::new(redis::Get::new(prefix)),
-            (
-                Talk::Redis(_),
-                Workload::Set {
-                    prefix,
-                    value_bytes,
-                },
-            ) => Box::new(redis::Set::new(prefix, *value_bytes)),
-            (Talk::Redis(_), Workload::Ping) => Box::new(redis::Get::new("looptax:missing:")),
-            (Talk::Echo(_), Workload::Ping) => Box::new(echo::EchoCodec::new(echo_hello())),
-            (_, workload) => {
-                return Err(PathError::NoSuchWorkload {
-                    workload: workload.to_string(),
-                    protocol,
-                });
-            }
-        })
-    }
-
     /// The protocol spoken here.
     pub fn protocol(&self) -> Protocol {
         match &self.talk {
@@ -234,7 +186,7 @@ fn no_sql() -> WireError {
     }
 }
 
-fn echo_hello() -> echo::Hello {
+pub(crate) fn echo_hello() -> echo::Hello {
     echo::Hello {
         request_bytes: ECHO_BYTES,
         reply_bytes: ECHO_BYTES,

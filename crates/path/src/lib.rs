@@ -9,6 +9,7 @@ mod census;
 mod conversation;
 mod error;
 mod link;
+mod prepare;
 mod proof;
 mod workload;
 
@@ -18,4 +19,4 @@ pub use conversation::{Conversation, Protocol};
 pub use error::PathError;
 pub use link::{Family, Limits, Link, LinkFacts};
 pub use proof::{Proof, prove};
-pub use workload::Workload;
+pub use workload::{Oltp, Sending, TPCB_ACCOUNTS, Workload};

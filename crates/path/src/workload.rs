@@ -1,18 +1,48 @@
 //! What is asked of the server, request after request.
 
+mod oltp;
+mod tpcb;
+
 use std::fmt;
+
+use looptax_wire::Sent;
+use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
+
+use crate::prepare::ping;
+
+pub use oltp::Oltp;
+pub use tpcb::TPCB_ACCOUNTS;
 
 /// One kind of request. Which exist depends on the protocol: see [`crate::Conversation::codec`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Workload {
-    /// `SELECT c FROM <table> WHERE id = ?`, prepared.
+    /// `SELECT c FROM <table> WHERE id = ?`.
     PointSelect {
         /// The table, with sysbench's columns.
         table: String,
     },
-    /// A prepared statement that returns 120 bytes and reads no table; Redis: GET of a missing key;
-    /// echo: a round trip.
+    /// A statement that returns 120 bytes and reads no table; Redis: GET of a missing key; echo: a
+    /// round trip.
     Ping,
+    /// One of sysbench's transactions.
+    Oltp {
+        /// Which.
+        oltp: Oltp,
+        /// The table, with sysbench's columns.
+        table: String,
+    },
+    /// pgbench's built-in transaction, "TPC-B (sort of)".
+    Tpcb {
+        /// What stands before the tables' names: empty, or a schema with its dot.
+        schema: String,
+        /// Branches; ten tellers and [`TPCB_ACCOUNTS`] accounts belong to each.
+        scale: u32,
+    },
+    /// pgbench's `-S`: the balance of one account.
+    SelectOnly {
+        /// As in [`Workload::Tpcb`].
+        schema: String,
+    },
     /// Redis GET of `prefix` and a 12-digit number.
     Get {
         /// Start of every key.
@@ -24,7 +54,51 @@ pub enum Workload {
         prefix: String,
         /// Size of the value in bytes.
         value_bytes: usize,
+        /// How long a written key lives, in seconds; for ever without it.
+        ttl_s: Option<u32>,
     },
+    /// Redis GET and SET, drawn at random.
+    Mixed {
+        /// Start of every key.
+        prefix: String,
+        /// Size of the value in bytes.
+        value_bytes: usize,
+        /// As in [`Workload::Set`].
+        ttl_s: Option<u32>,
+        /// How many of each, in proportion.
+        reads_and_writes: [u32; 2],
+    },
+    /// Redis INCR of `prefix` and a 12-digit number.
+    Incr {
+        /// Start of every key.
+        prefix: String,
+    },
+    /// Redis LPUSH on `prefix` and a 12-digit number.
+    Lpush {
+        /// Start of every key.
+        prefix: String,
+        /// Size of an element in bytes.
+        value_bytes: usize,
+    },
+}
+
+/// How requests go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Prepared or as text, where there is SQL.
+    pub sent: Sent,
+    /// Requests in one send, where the protocol has pipelines.
+    pub pipeline: usize,
+}
+
+impl Default for Sending {
+    /// Prepared, one by one.
+    fn default() -> Self {
+        Self {
+            sent: Sent::Prepared,
+            pipeline: 1,
+        }
+    }
 }
 
 impl Workload {
@@ -33,22 +107,91 @@ impl Workload {
         match self {
             Self::PointSelect { .. } => "point-select",
             Self::Ping => "ping",
+            Self::Oltp { oltp, .. } => oltp.name(),
+            Self::Tpcb { .. } => "tpcb",
+            Self::SelectOnly { .. } => "select-only",
             Self::Get { .. } => "get",
             Self::Set { .. } => "set",
+            Self::Mixed { .. } => "mixed",
+            Self::Incr { .. } => "incr",
+            Self::Lpush { .. } => "lpush",
         }
     }
 
     /// Fewest bytes of data that a right answer holds: an empty row or a missing key is an error.
+    /// Transactions check each statement by themselves.
     pub fn least_data_bytes(&self) -> usize {
         match self {
-            Self::PointSelect { .. } | Self::Get { .. } => 1,
-            Self::Ping | Self::Set { .. } => 0,
+            Self::PointSelect { .. } | Self::Get { .. } | Self::SelectOnly { .. } => 1,
+            _ => 0,
         }
+    }
+
+    /// Whether it changes what is stored: then answers depend on what ran before, and every
+    /// connection gets its own keys.
+    pub fn writes(&self) -> bool {
+        match self {
+            Self::Oltp { oltp, .. } => oltp.writes(),
+            Self::Tpcb { .. }
+            | Self::Set { .. }
+            | Self::Mixed { .. }
+            | Self::Incr { .. }
+            | Self::Lpush { .. } => true,
+            Self::PointSelect { .. } | Self::Ping | Self::SelectOnly { .. } | Self::Get { .. } => {
+                false
+            }
+        }
+    }
+
+    /// Its statements, where it is made of SQL.
+    pub fn transaction(&self) -> Option<Transaction> {
+        match self {
+            Self::Ping => Some(Transaction {
+                draws: Vec::new(),
+                steps: vec![Step {
+                    sql: ping(),
+                    values: Vec::new(),
+                    expects: Expected::Row,
+                }],
+            }),
+            Self::PointSelect { table } => {
+                Some(by_key(format!("SELECT c FROM {table} WHERE id=?")))
+            }
+            Self::SelectOnly { schema } => Some(by_key(format!(
+                "SELECT abalance FROM {schema}pgbench_accounts WHERE aid = ?"
+            ))),
+            Self::Oltp { oltp, table } => Some(oltp.transaction(table)),
+            Self::Tpcb { schema, scale } => Some(tpcb::transaction(schema, *scale)),
+            _ => None,
+        }
+    }
+
+    /// Statements that one request runs; 1 where it is not made of SQL.
+    pub fn n_statements(&self) -> usize {
+        self.transaction().map_or(1, |it| it.steps.len())
+    }
+}
+
+/// One statement that brings one row by its key.
+fn by_key(sql: String) -> Transaction {
+    Transaction {
+        draws: vec![Draw::Key],
+        steps: vec![Step {
+            sql,
+            values: vec![Value::Number { draw: 0, plus: 0 }],
+            expects: Expected::Row,
+        }],
     }
 }
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Self::Mixed {
+                reads_and_writes: [reads, writes],
+                ..
+            } => write!(f, "mixed:{reads}:{writes}"),
+            _ => f.write_str(self.name()),
+        }
     }
 }

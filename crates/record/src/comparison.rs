@@ -34,6 +34,9 @@ pub struct Comparison {
     /// Slices whose last answers came late.
     #[serde(default)]
     pub stalls: Vec<Stall>,
+    /// The server's own count, where it keeps one and nobody else uses it.
+    #[serde(default)]
+    pub server_count: Option<ServerCount>,
     /// Every epoch, as it was counted.
     pub raw: Raw,
 }
@@ -61,16 +64,37 @@ pub struct Target {
 /// What the server was asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// `point-select`, `get`, `set`, `ping`.
+    /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …
     pub name: String,
-    /// How a request is put: `prepared`; `null` where there is only one way.
+    /// How a request is put: `prepared` or `text`; `null` where there is only one way.
     pub protocol: Option<String>,
+    /// Statements that one request runs in turn.
+    #[serde(default = "one")]
+    pub statements: u32,
+    /// Commands that one request sends at once.
+    #[serde(default = "one")]
+    pub pipeline: u32,
     /// Rows or keys that requests choose from.
     pub rows: Option<u64>,
     /// Typical size of a request on the wire.
     pub request_bytes: Option<u64>,
     /// Typical size of an answer on the wire.
     pub response_bytes: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The server's own count of what it was asked, beside ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerCount {
+    /// What the server counts: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
+    pub counter: String,
+    /// What looptax sent by its own count, warm-up included.
+    pub sent: u64,
+    /// By how much the server's counter grew meanwhile.
+    pub counted: u64,
 }
 
 /// The placement that was asked for, and what it came to.

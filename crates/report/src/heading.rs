@@ -18,6 +18,11 @@ pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
             .as_deref()
             .map(|protocol| text.clean(protocol)),
     );
+    match (workload.statements, workload.pipeline) {
+        (n @ 2.., _) => parts.push(format!("{n} statements per request")),
+        (_, n @ 2..) => parts.push(format!("{n} commands per request")),
+        _ => {}
+    }
     parts.push(if target.private {
         "private server on this machine".to_owned()
     } else {

@@ -17,13 +17,36 @@ pub struct Reply {
     pub data: Range<usize>,
 }
 
+/// The numbers that a request is made of.
+pub trait Draws {
+    /// The next key, from 1 to the number of keys that there are.
+    fn key(&mut self) -> u64;
+    /// 64 random bits.
+    fn bits(&mut self) -> u64;
+}
+
+/// The same number whenever one is asked for: for set-up and tests.
+impl Draws for u64 {
+    fn key(&mut self) -> u64 {
+        *self
+    }
+
+    fn bits(&mut self) -> u64 {
+        *self
+    }
+}
+
 /// A logged-in conversation's requests and replies, without its I/O.
 ///
+/// A request takes one message to the server and one reply, or several in turn: a transaction of
+/// five statements is one request.
+///
 /// # Cost
-/// Both members run once per request in the measured loop: no allocation, no lock, no system call.
+/// All members run once per message in the measured loop: no allocation, no lock, no system call.
 pub trait Codec: Send {
-    /// Writes the request for `key` at the end of `out` (whose capacity the caller keeps).
-    fn request(&mut self, key: u64, out: &mut Vec<u8>);
+    /// Writes the next message at the end of `out` (whose capacity the caller keeps). A request's
+    /// numbers are drawn when its first message is written.
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>);
 
     /// Looks for one whole reply at the front of `received`; `Ok(None)` when more bytes are needed.
     ///
@@ -31,4 +54,9 @@ pub trait Codec: Send {
     /// [`WireError::Server`] when the server answered with an error, [`WireError::Malformed`] or
     /// [`WireError::TooLong`] when the bytes are not a reply to our request.
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError>;
+
+    /// Whether the request that the last reply belongs to goes on with another message.
+    fn goes_on(&self) -> bool {
+        false
+    }
 }

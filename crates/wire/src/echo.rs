@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::error::printable;
 use crate::io::{read_exact, write_all};
-use crate::{Codec, Reply, Stream, WireError};
+use crate::{Codec, Draws, Reply, Stream, WireError};
 
 /// The protocol's name in errors.
 const PROTOCOL: &str = "echo";
@@ -184,7 +184,8 @@ impl EchoCodec {
 
 impl Codec for EchoCodec {
     #[inline]
-    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        let key = draws.key();
         self.template[..KEY_BYTES].copy_from_slice(&key.to_le_bytes());
         out.extend_from_slice(&self.template);
         self.in_flight.push_back(key);

@@ -60,6 +60,18 @@ pub enum WireError {
         /// The server's words; escaped and cut short.
         message: String,
     },
+    /// The server answered, without error, something that the statement cannot have done.
+    #[error("`{statement}` should have given {expected} {what}, the server says {found}")]
+    Unexpected {
+        /// The statement's text.
+        statement: String,
+        /// `rows` or `changed rows`.
+        what: &'static str,
+        /// What a right answer has.
+        expected: u64,
+        /// What this one has.
+        found: u64,
+    },
     /// The server asks for something that we do not do, or that is unsafe on this channel.
     #[error("the server asks for `{what}`, which looptax does not do here")]
     Unsupported {

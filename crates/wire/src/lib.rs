@@ -15,7 +15,11 @@ mod codec;
 mod error;
 mod io;
 mod login;
+mod pipelined;
+pub mod transaction;
 
-pub use codec::{Codec, Reply};
+pub use codec::{Codec, Draws, Reply};
 pub use error::WireError;
 pub use login::{Channel, Login, Secret, Stream};
+pub use pipelined::Pipelined;
+pub use transaction::Sent;

@@ -70,6 +70,8 @@ pub struct EpochData {
     pub reconnect_ns: u64,
     /// Time to prime them.
     pub prime_ns: u64,
+    /// Requests that it took, on both sides' connections together.
+    pub n_primed: u64,
     /// Where the ends ran.
     pub cores: CoreMap,
     /// In the order of time.
@@ -80,11 +82,16 @@ pub struct EpochData {
     pub machine: MachineDelta,
     /// CPU of this process during the slices, in nanoseconds.
     pub own_cpu_ns: Option<u64>,
-    /// Whether both sides gave the same answers to the same keys.
+    /// Whether both sides gave the same answers to the same keys, where the plan compares them.
     pub answers_agree: bool,
 }
 
 impl EpochData {
+    /// All requests of the epoch, counted or not.
+    pub fn n_requests(&self) -> u64 {
+        self.n_primed + self.slices.iter().map(|slice| slice.requests).sum::<u64>()
+    }
+
     /// The part that verdicts are made of.
     pub fn numbers(&self) -> Epoch {
         let server_cpu_ns: Option<u64> = self.slices.iter().map(|slice| slice.server_cpu_ns).sum();

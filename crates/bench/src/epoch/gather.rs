@@ -17,6 +17,8 @@ pub(super) struct Conducted {
     pub(super) machine: MachineDelta,
     pub(super) own_cpu_ns: Option<u64>,
     pub(super) guard: Duration,
+    pub(super) n_primed: u64,
+    pub(super) are_comparable: bool,
 }
 
 /// One slice as the coordinator saw it.
@@ -50,7 +52,8 @@ impl Conducted {
             }),
             machine: self.machine,
             own_cpu_ns: self.own_cpu_ns,
-            answers_agree: answers_agree(&self.slices, stores),
+            n_primed: self.n_primed,
+            answers_agree: !self.are_comparable || answers_agree(&self.slices, stores),
         }
     }
 }

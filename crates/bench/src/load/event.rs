@@ -82,7 +82,7 @@ fn finish(
     let Some(n) = receive(lane, tally, RecvFlags::DONTWAIT)? else {
         return Ok(None);
     };
-    if !lane.accept(n)? {
+    if !lane.accept(n, tally)? {
         return Ok(None);
     }
     let answered_ns = now_ns();

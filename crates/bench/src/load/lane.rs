@@ -33,7 +33,6 @@ pub(crate) struct Lane {
     received: Vec<u8>,
     n_received: usize,
     limits: LaneLimits,
-    key: u64,
     /// When the request in flight was sent.
     pub(crate) sent_ns: u64,
     /// Whether no answer has come in this slice yet.
@@ -46,7 +45,7 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// A lane over a proved connection.
-    pub(crate) fn new(wired: Wired, limits: LaneLimits) -> Self {
+    pub(crate) fn new(wired: Wired, limits: LaneLimits, keys: Keys) -> Self {
         Self {
             fd: Arc::new(wired.fd),
             codec: wired.codec,
@@ -54,10 +53,9 @@ impl Lane {
             received: vec![0; RECEIVE_BYTES],
             n_received: 0,
             limits,
-            key: 0,
             sent_ns: 0,
             is_first: true,
-            keys: Keys::new(0, 0, 0, 0, 1),
+            keys,
             digests: Digests::default(),
         }
     }
@@ -80,12 +78,11 @@ impl Lane {
     /// Writes the next request into the buffer, ready for [`Lane::send`].
     #[inline]
     pub(crate) fn prepare(&mut self) {
-        self.key = self.keys.draw();
         self.outgoing.clear();
-        self.codec.request(self.key, &mut self.outgoing);
+        self.codec.request(&mut self.keys, &mut self.outgoing);
     }
 
-    /// Sends the prepared request.
+    /// Sends the prepared message.
     ///
     /// # Cost
     /// One system call, unless the socket's buffer is full.
@@ -126,9 +123,10 @@ impl Lane {
         recv(&self.fd, &mut self.received[self.n_received..], flags).map(|(n, _)| n)
     }
 
-    /// Takes `n` bytes just received; true when the answer is whole and right.
+    /// Takes `n` bytes just received; true when the request is answered, whole and right. Where it
+    /// takes several messages, the next one is sent here.
     #[inline]
-    pub(crate) fn accept(&mut self, n: usize) -> Result<bool, LoadError> {
+    pub(crate) fn accept(&mut self, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
         if n == 0 {
             return Err(LoadError::Closed);
         }
@@ -142,7 +140,7 @@ impl Lane {
         let data = &received[reply.data];
         if data.len() < self.limits.least_data_bytes {
             return Err(LoadError::Empty {
-                key: self.key,
+                key: self.keys.last(),
                 found: data.len(),
                 least: self.limits.least_data_bytes,
             });
@@ -150,6 +148,11 @@ impl Lane {
         self.digests.add(data);
         self.received.copy_within(reply.bytes..self.n_received, 0);
         self.n_received -= reply.bytes;
+        if self.codec.goes_on() {
+            self.prepare();
+            self.send(tally)?;
+            return Ok(false);
+        }
         Ok(true)
     }
 }

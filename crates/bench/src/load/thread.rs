@@ -16,8 +16,8 @@ use super::wait::{Block, Poll, PollFirst, Wait};
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::cores::pin_self;
 use crate::error::{LoadError, Stage};
-use crate::keys::Keys;
-use crate::plan::{ClientModel, SidePlan};
+use crate::keys::{KeyRange, Keys, SliceOf};
+use crate::plan::{ClientModel, KeySpace, SidePlan};
 use crate::sys::thread_usage;
 
 /// A failed request, and where.
@@ -40,10 +40,25 @@ pub(crate) struct Load {
     pub(crate) seed: u64,
     /// See `seed`.
     pub(crate) epoch: u64,
-    /// Keys are drawn from 1 to this.
-    pub(crate) n_keys: u64,
+    /// Which keys are drawn.
+    pub(crate) keys: KeySpace,
+    /// Connections per side.
+    pub(crate) n_connections: usize,
     /// Width of the rate buckets.
     pub(crate) bucket: Option<Duration>,
+}
+
+impl Load {
+    /// The numbers of a connection in a slice.
+    pub(crate) fn keys(&self, connection: usize, side: Side, rank: u64) -> Keys {
+        let slice = SliceOf {
+            epoch: self.epoch,
+            side,
+            rank,
+        };
+        let range = KeyRange::of(self.keys, connection, self.n_connections);
+        Keys::new(self.seed, slice, connection as u64, range)
+    }
 }
 
 /// A thread's memory, sized before the epoch and handed on to the next.
@@ -134,8 +149,8 @@ impl ClientThread {
             source,
         };
         for (idx, lane) in self.lanes[side.idx()].iter_mut().enumerate() {
-            let connection = (self.idx + idx * self.n_threads) as u64;
-            lane.keys = Keys::new(load.seed, load.epoch, u64::MAX, connection, load.n_keys);
+            let connection = self.idx + idx * self.n_threads;
+            lane.keys = load.keys(connection, side, u64::MAX);
             for _ in 0..n_requests {
                 lane.prepare();
                 lane.send(&mut tally).map_err(fail)?;
@@ -148,8 +163,8 @@ impl ClientThread {
     fn slice(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load) -> Result<(), Failure> {
         let lanes = &mut self.lanes[spec.side.idx()];
         for (idx, lane) in lanes.iter_mut().enumerate() {
-            let connection = (self.idx + idx * self.n_threads) as u64;
-            lane.keys = Keys::new(load.seed, load.epoch, spec.rank, connection, load.n_keys);
+            let connection = self.idx + idx * self.n_threads;
+            lane.keys = load.keys(connection, spec.side, spec.rank);
             lane.is_first = true;
             lane.digests = Digests::default();
         }

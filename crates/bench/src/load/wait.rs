@@ -31,7 +31,7 @@ impl Wait for Block {
             let limit = lane.io_limit();
             let n =
                 receive(lane, tally, RecvFlags::empty())?.ok_or(LoadError::Timeout { limit })?;
-            if lane.accept(n)? {
+            if lane.accept(n, tally)? {
                 return Ok(());
             }
         }
@@ -44,7 +44,7 @@ impl Wait for PollFirst {
         loop {
             wait_readable(lane, tally)?;
             if let Some(n) = receive(lane, tally, RecvFlags::DONTWAIT)?
-                && lane.accept(n)?
+                && lane.accept(n, tally)?
             {
                 return Ok(());
             }
@@ -58,7 +58,7 @@ impl Wait for Poll {
         loop {
             match receive(lane, tally, RecvFlags::DONTWAIT)? {
                 Some(n) => {
-                    if lane.accept(n)? {
+                    if lane.accept(n, tally)? {
                         return Ok(());
                     }
                 }

@@ -17,8 +17,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    ClientModel, Contrast, Observer, Outcome, Placement, Plan, ServerThreads, Shape, SidePlan,
-    Silent, Stopping, WarmUp, run,
+    ClientModel, Contrast, KeyShare, KeySpace, Observer, Outcome, Placement, Plan, ServerThreads,
+    Shape, SidePlan, Silent, Stopping, WarmUp, run,
 };
 use looptax_stats::{Looks, StopRule};
 
@@ -58,7 +58,11 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
             rule: StopRule { is_precise: false },
             delta: 0.01,
         },
-        n_keys: 1_000_000,
+        keys: KeySpace {
+            n: 1_000_000,
+            share: KeyShare::All,
+        },
+        are_comparable: true,
         least_data_bytes: peer::DATA_BYTES,
         max_sample_bytes: usize::MAX,
         io_limit: Duration::from_secs(20),

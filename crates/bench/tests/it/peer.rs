@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use looptax_bench::{Connector, Wired};
 use looptax_stats::Side;
-use looptax_wire::{Codec, Reply, WireError};
+use looptax_wire::{Codec, Draws, Reply, WireError};
 
 /// Data of a right answer: the key.
 pub(crate) const DATA_BYTES: usize = 8;
@@ -194,8 +194,8 @@ fn give(stream: &mut UnixStream, answer: Answer, key: [u8; DATA_BYTES]) -> bool 
 struct KeyCodec;
 
 impl Codec for KeyCodec {
-    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(&key.to_le_bytes());
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        out.extend_from_slice(&draws.key().to_le_bytes());
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {

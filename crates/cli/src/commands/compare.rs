@@ -17,11 +17,16 @@ use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use crate::signals::stop_flag;
 use crate::sys;
+use crate::target::workloads::list;
 use crate::target::{Host, Target};
 use crate::terminal::{self, Terminal};
 
 /// Runs `compare`.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    if args.list {
+        terminal::data(&list())?;
+        return Ok(Exit::Done);
+    }
     let settings = Compare::new(args)?;
     let plan = plan::of(&settings)?;
     if args.dry_run {

@@ -29,7 +29,7 @@ use crate::connector::TargetConnector;
 use crate::failure::{Exit, Failure};
 use crate::measure::plan::DELTA;
 use crate::settings::target::{TargetSpec, parse};
-use crate::settings::{Compare, Effort, seed};
+use crate::settings::{Compare, Effort, Requests, seed};
 use crate::signals::stop_flag;
 use crate::target::{Host, Target};
 use crate::terminal::progress::Line;
@@ -134,7 +134,7 @@ fn settings(kind: Kind, seed: u64) -> Compare {
         targets: vec![TargetSpec::Private(kind)],
         arms: vec![Arm::Unix, Arm::Tcp],
         connections: Some(vec![1]),
-        workload: None,
+        requests: Requests::default(),
         placements: None,
         clients: None,
         socket: None,
@@ -319,7 +319,8 @@ impl Bench<'_> {
                 rule: StopRule { is_precise: false },
                 delta: DELTA,
             },
-            n_keys: self.target.n_keys,
+            keys: self.target.keys(),
+            are_comparable: !self.target.workload.writes(),
             least_data_bytes: self.target.workload.least_data_bytes(),
             max_sample_bytes: 0,
             io_limit: IO_LIMIT,

@@ -3,12 +3,16 @@
 //! Facts in sentences, without a final dot: some make it invalid, others only warn. Called by
 //! [`super::judged`].
 
-use looptax_record::{Raw, SamplesAt, Slice};
+use looptax_record::{Raw, SamplesAt, ServerCount, Slice};
 use looptax_stats::Side;
 
 use super::judged::ProvedArm;
 use super::numbers::{of_pair, sided};
 
+/// The server's count and ours may differ by this part.
+const MISCOUNTED: f64 = 0.01;
+/// Questions of our own that the server counts, at most, on a short run.
+const OWN_QUESTIONS: u64 = 200;
 /// Above this share of all CPU per request the client's own code is what is measured.
 const CLIENT_SHARE: f64 = 0.5;
 
@@ -37,6 +41,20 @@ pub(super) fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<S
         ));
     }
     reasons
+}
+
+/// A warning when the server's own count is not ours.
+///
+/// It may count a little more: our questions to it, once per epoch, are in it.
+pub(crate) fn miscounted(count: &ServerCount) -> Option<String> {
+    let apart = count.sent.abs_diff(count.counted);
+    let is_little = apart <= OWN_QUESTIONS || apart as f64 <= MISCOUNTED * count.sent as f64;
+    (!is_little).then(|| {
+        format!(
+            "the server counted {} ({}), looptax {}: the rates may not be what they seem",
+            count.counted, count.counter, count.sent
+        )
+    })
 }
 
 /// What a reader should know about the epochs of `pair`.
@@ -124,6 +142,24 @@ mod tests {
         for (found, expected) in found.iter().zip(expected) {
             assert!(found.contains(expected), "{found:?} has no {expected:?}");
         }
+    }
+
+    #[test]
+    fn a_count_of_the_server_far_from_ours_is_told() {
+        let told = |sent, counted| {
+            miscounted(&ServerCount {
+                counter: "Com_select".to_owned(),
+                sent,
+                counted,
+            })
+        };
+        assert_eq!(told(100_000, 100_900), None);
+        assert_eq!(told(1_000, 1_100), None);
+        let warning = told(100_000, 98_000).unwrap();
+        assert!(
+            warning.contains("98000 (Com_select), looptax 100000"),
+            "{warning}"
+        );
     }
 
     #[test]

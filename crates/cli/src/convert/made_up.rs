@@ -11,6 +11,7 @@ pub(crate) fn data(idx: u64, counts: [u64; 2]) -> EpochData {
     EpochData {
         reconnect_ns: 12_000_000 + idx,
         prime_ns: 3_000_000,
+        n_primed: 40,
         cores: CoreMap {
             client: vec![Some(1), Some(0)],
             server: vec![Some(1), Some(0), None],

@@ -8,7 +8,7 @@ pub(crate) mod judged;
 pub(crate) mod numbers;
 pub(crate) mod raw;
 
-mod doubts;
+pub(crate) mod doubts;
 #[cfg(test)]
 mod made_up;
 mod words;

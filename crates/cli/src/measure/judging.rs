@@ -9,10 +9,12 @@ use looptax_bench::{BenchError, ClientModel, ContrastRun, Placement, Plan, Shape
 use looptax_path::{Arm, Endpoint, Family};
 use looptax_record as record;
 use looptax_stats::{Estimate, StopCause, selfcheck};
+use looptax_wire::Sent;
 use record::{Comparison, Hex64, SamplesAt};
 
 use super::plan::{Case, DELTA, looks};
 use crate::connector::ArmProof;
+use crate::convert::doubts;
 use crate::convert::judged::{self, ProvedArm, Question};
 use crate::convert::numbers;
 use crate::settings::{Compare, Effort};
@@ -35,8 +37,16 @@ pub(super) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
         started_at: None,
     };
     let workload = record::Workload {
-        name: target.workload.name().to_owned(),
-        protocol: is_sql.then(|| "prepared".to_owned()),
+        name: target.workload.to_string(),
+        protocol: is_sql.then(|| {
+            let word = match target.sending.sent {
+                Sent::Prepared => "prepared",
+                Sent::Text => "text",
+            };
+            word.to_owned()
+        }),
+        statements: target.workload.n_statements() as u32,
+        pipeline: target.sending.pipeline as u32,
         rows: is_keyed.then_some(u64::from(settings.rows)),
         request_bytes: None,
         response_bytes: None,
@@ -82,6 +92,7 @@ pub(super) fn skeleton(
         tax: Vec::new(),
         warnings: Vec::new(),
         stalls: Vec::new(),
+        server_count: None,
         raw: record::Raw::default(),
     }
 }
@@ -210,6 +221,11 @@ pub(crate) fn judge(
         comparison.stalls.extend(judged.stalls);
         judged_arms.push((pair, judged.arms));
     }
+    let miscounted = comparison
+        .server_count
+        .as_ref()
+        .and_then(doubts::miscounted);
+    comparison.warnings.extend(miscounted);
     comparison.arms = judged::arms(judged_arms);
 }
 

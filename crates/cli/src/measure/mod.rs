@@ -20,6 +20,7 @@ use crate::convert::raw;
 use crate::failure::Failure;
 use crate::settings::Compare;
 use crate::target::Target;
+use crate::target::counters::Counter;
 use crate::terminal::Terminal;
 use crate::terminal::progress::Line;
 use judging::Ending;
@@ -95,7 +96,12 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed);
     let pairs = pairs(settings, case);
     let mut connector = TargetConnector::new(target, pairs);
+    let counter = target
+        .is_private()
+        .then(|| Counter::start(target))
+        .flatten();
     let outcome = run(&plan, &mut connector, line, stop)?;
+    let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = settings.arms.len() - 1;
     let Outcome {
         contrasts,
@@ -130,11 +136,29 @@ fn judge(
         if comparison.raw.epochs.is_empty() {
             continue;
         }
+        comparison.server_count.clone_from(&server_count);
         judge_live(&mut comparison, &arms, &endings, sink);
         sink.record.comparisons.push(comparison);
         judging::compare_slice_lengths(&mut sink.record.comparisons);
     }
     failure.map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+/// The server's count beside ours; `None` when an epoch was broken off, which nobody counted.
+fn count(
+    counter: &Counter,
+    target: &Target,
+    outcome: &Outcome,
+    connector: &TargetConnector<'_>,
+) -> Option<record::ServerCount> {
+    if outcome.is_interrupted || outcome.failure.is_some() {
+        return None;
+    }
+    Some(record::ServerCount {
+        counter: counter.name.clone(),
+        sent: counter.expected(target, outcome.n_requests, connector.n_prepared),
+        counted: counter.grown(target)?,
+    })
 }
 
 /// Pairs of arms, one per contrast, in the plan's order.

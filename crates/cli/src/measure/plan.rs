@@ -73,7 +73,7 @@ pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
 fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Case>, Failure> {
     let is_private = matches!(spec, TargetSpec::Private(_));
     if let TargetSpec::Private(kind) = spec {
-        private_workload(*kind, settings.workload.as_deref())?;
+        private_workload(*kind, settings)?;
     }
     let numbers = connections(settings, is_private);
     let placements = settings.placements.clone().unwrap_or_else(|| {
@@ -239,7 +239,8 @@ pub(crate) fn bench(settings: &Compare, target: &Target, case: &Case, seed: u64)
             },
             delta: DELTA,
         },
-        n_keys: target.n_keys,
+        keys: target.keys(),
+        are_comparable: !target.workload.writes(),
         least_data_bytes: target.workload.least_data_bytes(),
         max_sample_bytes: SAMPLE_BYTES,
         io_limit: IO_LIMIT,

@@ -8,8 +8,9 @@ use std::time::Duration;
 use looptax_bench::{ClientModel, Placement};
 use looptax_path::Arm;
 use looptax_servers::{Kind, find_binary};
+use looptax_wire::Sent;
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, ProtocolWord};
 use crate::failure::Failure;
 use target::TargetSpec;
 
@@ -33,6 +34,42 @@ pub(crate) enum Effort {
     Time(Duration),
 }
 
+/// What is asked of the server, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Requests {
+    /// A word of `--list`; `None` for the server's default.
+    pub(crate) workload: Option<String>,
+    pub(crate) sent: Sent,
+    pub(crate) pipeline: u32,
+    pub(crate) value_bytes: Option<usize>,
+}
+
+impl Requests {
+    fn new(args: &CompareArgs) -> Self {
+        Self {
+            workload: args.workload.clone(),
+            sent: match args.protocol {
+                ProtocolWord::Prepared => Sent::Prepared,
+                ProtocolWord::Text => Sent::Text,
+            },
+            pipeline: args.pipeline,
+            value_bytes: args.value_size.map(|bytes| bytes as usize),
+        }
+    }
+}
+
+impl Default for Requests {
+    /// The server's own workload, prepared, one by one.
+    fn default() -> Self {
+        Self {
+            workload: None,
+            sent: Sent::Prepared,
+            pipeline: 1,
+            value_bytes: None,
+        }
+    }
+}
+
 /// Everything `compare` was asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Compare {
@@ -40,7 +77,7 @@ pub(crate) struct Compare {
     /// The baseline first.
     pub(crate) arms: Vec<Arm>,
     pub(crate) connections: Option<Vec<u32>>,
-    pub(crate) workload: Option<String>,
+    pub(crate) requests: Requests,
     /// `None`: same is judged, the others looked at.
     pub(crate) placements: Option<Vec<Placement>>,
     pub(crate) clients: Option<Vec<ClientModel>>,
@@ -70,7 +107,7 @@ impl Compare {
             targets,
             arms: arms(args)?,
             connections: connections(&args.connections)?,
-            workload: args.workload.clone(),
+            requests: Requests::new(args),
             placements: words(&args.placement, "--placement")?,
             clients: clients(&args.client)?,
             socket: args.socket.clone(),

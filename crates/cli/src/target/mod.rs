@@ -1,25 +1,26 @@
 //! A target made ready: a private server started and filled, or a running one looked at.
 
 pub(crate) mod care;
+pub(crate) mod counters;
 mod running;
 mod scratch;
+pub(crate) mod workloads;
 
 use std::path::PathBuf;
 
-use looptax_bench::ServerThreads;
-use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Workload};
-use looptax_servers::{Config, Kind, PrivateServer, Reaper, dataset};
+use looptax_bench::{KeyShare, KeySpace, ServerThreads};
+use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Sending, Workload};
+use looptax_servers::{Config, Kind, PrivateServer, Reaper};
 use looptax_wire::Login;
 
 use crate::failure::Failure;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use scratch::Scratch;
+use workloads::Place;
 
 /// Connections kept free for our own questions, beside the measured ones.
 const SPARE_CONNECTIONS: u32 = 16;
-/// Size of the values that SET writes, in bytes: as the private server's keys hold.
-const SET_BYTES: usize = dataset::REDIS_VALUE_BYTES;
 
 /// What it takes to start private servers.
 pub(crate) struct Host {
@@ -53,6 +54,7 @@ pub(crate) struct Target {
     pub(crate) protocol: Protocol,
     pub(crate) login: Login,
     pub(crate) workload: Workload,
+    pub(crate) sending: Sending,
     pub(crate) n_keys: u64,
     pub(crate) threads: ServerThreads,
     /// The server's process, where known.
@@ -90,7 +92,7 @@ impl Target {
             rows: settings.rows,
         };
         let server = PrivateServer::start(&config, &host.reaper)?;
-        let workload = private_workload(kind, settings.workload.as_deref())?;
+        let workload = private_workload(kind, settings)?;
         let target = Self {
             kind: kind.name().to_owned(),
             version: server.version.clone(),
@@ -102,6 +104,7 @@ impl Target {
             protocol: protocol_of(kind),
             login: server.login.clone(),
             workload,
+            sending: sending(settings),
             n_keys: u64::from(settings.rows),
             threads: threads_of(protocol_of(kind)),
             pid: Some(server.pid),
@@ -112,26 +115,31 @@ impl Target {
             private: Some(server),
             scratch: None,
         };
-        target.fill(settings.rows)?;
+        target.fill(settings)?;
         Ok(target)
     }
 
-    fn fill(&self, n_rows: u32) -> Result<(), Failure> {
-        if matches!(self.workload, Workload::Ping) {
-            return Ok(());
-        }
+    fn fill(&self, settings: &Compare) -> Result<(), Failure> {
         let mut conversation = self.converse(Arm::Unix)?;
-        match self.protocol {
-            Protocol::Mysql => dataset::populate_mysql(|sql| conversation.execute(sql), n_rows)?,
-            Protocol::Postgres => {
-                dataset::populate_postgres(|sql| conversation.execute(sql), n_rows)?;
-            }
-            Protocol::Redis => {
-                dataset::populate_redis(|commands| conversation.pipeline(commands), n_rows)?;
-            }
-            Protocol::Echo => {}
-        }
+        workloads::fill(
+            &self.workload,
+            &mut conversation,
+            &settings.requests,
+            settings.rows,
+        )?;
         Ok(())
+    }
+
+    /// The keys that requests ask for: writers keep out of one another's way.
+    pub(crate) fn keys(&self) -> KeySpace {
+        KeySpace {
+            n: self.n_keys,
+            share: if self.workload.writes() {
+                KeyShare::Own
+            } else {
+                KeyShare::All
+            },
+        }
     }
 
     /// Where an arm leads.
@@ -177,6 +185,13 @@ impl Target {
     }
 }
 
+fn sending(settings: &Compare) -> Sending {
+    Sending {
+        sent: settings.requests.sent,
+        pipeline: settings.requests.pipeline as usize,
+    }
+}
+
 /// The numbers of connections to compare at.
 pub(crate) fn connections(settings: &Compare, is_private: bool) -> Vec<u32> {
     let default = if is_private { vec![1, 16] } else { vec![1] };
@@ -203,30 +218,7 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
 ///
 /// # Errors
 /// A usage failure when it cannot be asked that.
-pub(crate) fn private_workload(kind: Kind, asked: Option<&str>) -> Result<Workload, Failure> {
-    let prefix = dataset::KEY_PREFIX.to_owned();
-    let default = match protocol_of(kind) {
-        Protocol::Mysql | Protocol::Postgres => "point-select",
-        Protocol::Redis => "get",
-        Protocol::Echo => "ping",
-    };
-    match (asked.unwrap_or(default), protocol_of(kind)) {
-        ("point-select", Protocol::Mysql | Protocol::Postgres) => Ok(Workload::PointSelect {
-            table: dataset::TABLE.to_owned(),
-        }),
-        ("get", Protocol::Redis) => Ok(Workload::Get { prefix }),
-        ("set", Protocol::Redis) => Ok(Workload::Set {
-            prefix,
-            value_bytes: SET_BYTES,
-        }),
-        ("ping", _) => Ok(Workload::Ping),
-        (asked, protocol) => Err(no_workload(asked, protocol)),
-    }
-}
-
-fn no_workload(asked: &str, protocol: Protocol) -> Failure {
-    Failure::usage(
-        format!("`{asked}` is no workload for {}", protocol.name()),
-        "MySQL, MariaDB and PostgreSQL: point-select, ping; Redis and Valkey: get, set, ping; echo: ping",
-    )
+pub(crate) fn private_workload(kind: Kind, settings: &Compare) -> Result<Workload, Failure> {
+    let place = Place::private(settings.rows);
+    workloads::make(protocol_of(kind), &settings.requests, &place)
 }

@@ -8,13 +8,15 @@ use looptax_wire::{Login, Secret, WireError};
 
 use super::care::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
 use super::scratch::Scratch;
-use super::{SET_BYTES, Target, connections, no_workload, threads_of};
+use super::workloads::{self, Place};
+use super::{Target, connections, sending, threads_of};
 use crate::failure::{Exit, Failure};
 use crate::settings::Compare;
 use crate::settings::target::Running;
 
-/// sysbench's first table.
-const SYSBENCH_TABLE: &str = "sbtest1";
+/// sysbench's first table and pgbench's largest, with their keys.
+const SYSBENCH: (&str, &str) = ("sbtest1", "id");
+const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 
 /// Logs in over TCP, asks for the socket, and decides what can be asked without harm.
 pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure> {
@@ -35,6 +37,7 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         protocol: spec.protocol,
         login,
         workload: Workload::Ping,
+        sending: sending(settings),
         n_keys: 1,
         threads: threads_of(spec.protocol),
         pid: None,
@@ -119,61 +122,95 @@ fn kind_of(conversation: &Conversation) -> &'static str {
     }
 }
 
-/// Without `--write`: sysbench's table if the account can read it, else ping.
+/// With `--write` a scratch place; without it what can be asked without writing.
 fn choose_workload(
+    target: &mut Target,
+    conversation: Conversation,
+    settings: &Compare,
+) -> Result<(), Failure> {
+    if settings.may_write && settings.requests.workload.as_deref() != Some("ping") {
+        return in_scratch(target, conversation, settings);
+    }
+    read_only(target, conversation, settings)
+}
+
+fn in_scratch(
     target: &mut Target,
     mut conversation: Conversation,
     settings: &Compare,
 ) -> Result<(), Failure> {
-    let asked = settings.workload.as_deref();
-    if settings.may_write && asked != Some("ping") {
-        refuse_if_written_on(&mut conversation)?;
-        tell_leftovers(&mut conversation)?;
-        let scratch = match target.protocol {
-            Protocol::Mysql => Scratch::database(&mut conversation, settings.rows)?,
-            Protocol::Postgres => Scratch::schema(&mut conversation, settings.rows)?,
-            Protocol::Redis | Protocol::Echo => Scratch::keys(&mut conversation, settings.rows)?,
-        };
-        target.workload = match (asked, scratch.workload()) {
-            (Some("set"), Workload::Get { prefix }) => Workload::Set {
-                prefix,
-                value_bytes: SET_BYTES,
-            },
-            (_, workload) => workload,
-        };
-        target.n_keys = u64::from(settings.rows);
-        target.scratch = Some((scratch, conversation));
-        return Ok(());
+    let scratch = Scratch::planned(target.protocol, settings.rows);
+    let workload = workloads::make(
+        target.protocol,
+        &settings.requests,
+        &scratch.place(settings.rows),
+    )?;
+    if let Workload::Incr { .. } | Workload::Lpush { .. } = workload {
+        return Err(Failure::usage(
+            format!("`{workload}` makes keys that do not expire: not on a running server"),
+            "set and mixed write keys that expire; a private server takes every workload",
+        ));
     }
-    let rows = sysbench_rows(&mut conversation);
-    match (asked, rows) {
-        (None | Some("point-select"), Some(rows)) => {
-            target.workload = Workload::PointSelect {
-                table: SYSBENCH_TABLE.to_owned(),
-            };
-            target.n_keys = rows;
-            Ok(())
-        }
-        (None | Some("ping"), _) => Ok(()),
-        (Some("point-select"), None) => Err(Failure::usage(
-            format!("there is no table `{SYSBENCH_TABLE}` that this account can read"),
-            "--workload ping needs no table; --write makes a scratch schema and drops it afterwards",
-        )),
-        (Some(word @ ("get" | "set")), _) if target.protocol == Protocol::Redis => {
-            Err(Failure::usage(
-                format!("`{word}` needs keys on the server"),
-                "--workload ping asks for a missing key; --write sets scratch keys and removes them afterwards",
-            ))
-        }
-        (Some(word), _) => Err(no_workload(word, target.protocol)),
-    }
+    refuse_if_written_on(&mut conversation)?;
+    tell_leftovers(&mut conversation)?;
+    scratch.make(&workload, &mut conversation, settings)?;
+    target.workload = workload;
+    target.n_keys = u64::from(settings.rows);
+    target.scratch = Some((scratch, conversation));
+    Ok(())
 }
 
-/// The number of rows, when ids run from 1 without gaps.
-fn sysbench_rows(conversation: &mut Conversation) -> Option<u64> {
+/// What is asked for, on tables that are there; without a word point selects if they can be, else
+/// ping.
+fn read_only(
+    target: &mut Target,
+    mut conversation: Conversation,
+    settings: &Compare,
+) -> Result<(), Failure> {
+    let mut requests = settings.requests.clone();
+    if requests.workload.is_none() {
+        let has_rows = sequence(&mut conversation, SYSBENCH.0, SYSBENCH.1).is_some();
+        let word = if has_rows { "point-select" } else { "ping" };
+        requests.workload = Some(word.to_owned());
+    }
+    let place = Place {
+        schema: String::new(),
+        prefix: String::new(),
+        ttl_s: None,
+        rows: settings.rows,
+    };
+    let workload = workloads::make(target.protocol, &requests, &place)?;
+    if workload.writes() || matches!(workload, Workload::Get { .. }) {
+        let needs = if workload.writes() {
+            "writes"
+        } else {
+            "needs keys on the server"
+        };
+        return Err(Failure::usage(
+            format!("`{workload}` {needs}"),
+            "--write makes a scratch place of its own and removes it afterwards; --workload ping needs nothing",
+        ));
+    }
+    let (table, key) = match workload {
+        Workload::PointSelect { .. } | Workload::Oltp { .. } => SYSBENCH,
+        Workload::SelectOnly { .. } => PGBENCH,
+        _ => return Ok(()),
+    };
+    target.n_keys = sequence(&mut conversation, table, key).ok_or_else(|| {
+        Failure::usage(
+            format!("there is no table `{table}` with {key} from 1 on that this account can read"),
+            "--workload ping needs no table; --write makes a scratch schema and drops it afterwards",
+        )
+    })?;
+    target.workload = workload;
+    Ok(())
+}
+
+/// The number of rows, when keys run from 1 without gaps.
+fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u64> {
     let rows = conversation
         .query(&format!(
-            "SELECT COUNT(*), MIN(id), MAX(id) FROM {SYSBENCH_TABLE}"
+            "SELECT COUNT(*), MIN({key}), MAX({key}) FROM {table}"
         ))
         .ok()?;
     let numbers: Vec<u64> = rows

@@ -3,16 +3,16 @@
 //! Everything carries [`PREFIX`] and our process id, so that a crashed run's leftovers are known by
 //! name; keys expire by themselves.
 
-use looptax_path::{Conversation, Workload};
-use looptax_servers::dataset;
+use looptax_path::{Conversation, Protocol, Workload};
 use looptax_wire::WireError;
+
+use super::workloads::{self, Place};
+use crate::settings::{Compare, Requests};
 
 /// Every schema, database and key of ours starts with this.
 const PREFIX: &str = "looptax_scratch_";
 /// Keys live this long at most, in seconds: longer than any run.
 const KEY_TTL_S: u32 = 3_600;
-/// Size of a key's value in bytes.
-const VALUE_BYTES: usize = dataset::REDIS_VALUE_BYTES;
 
 /// A scratch place on a running server.
 pub(super) enum Scratch {
@@ -25,58 +25,90 @@ pub(super) enum Scratch {
 }
 
 impl Scratch {
-    /// A `MySQL` database with sysbench's table.
-    pub(super) fn database(
-        conversation: &mut Conversation,
-        n_rows: u32,
-    ) -> Result<Self, anyhow::Error> {
-        let name = name();
-        conversation.execute(&format!("CREATE DATABASE {name}"))?;
-        let scratch = Self::Database(name.clone());
-        let filled = conversation
-            .execute(&format!("USE {name}"))
-            .map_err(anyhow::Error::from)
-            .and_then(|_| {
-                Ok(dataset::populate_mysql(
-                    |sql| conversation.execute(sql),
-                    n_rows,
-                )?)
-            });
-        scratch.or_gone(filled, conversation)
+    /// The place that a protocol's data would have; nothing is made yet.
+    pub(super) fn planned(protocol: Protocol, n_keys: u32) -> Self {
+        match protocol {
+            Protocol::Mysql => Self::Database(name()),
+            Protocol::Postgres => Self::Schema(name()),
+            Protocol::Redis | Protocol::Echo => Self::Keys {
+                prefix: format!("{}:", name()),
+                n_keys,
+            },
+        }
     }
 
-    /// A `PostgreSQL` schema with sysbench's table.
-    pub(super) fn schema(
-        conversation: &mut Conversation,
-        n_rows: u32,
-    ) -> Result<Self, anyhow::Error> {
-        let name = name();
-        conversation.execute(&format!("CREATE SCHEMA {name}"))?;
-        let scratch = Self::Schema(name.clone());
-        let filled = conversation
-            .execute(&format!("SET search_path = {name}"))
-            .map_err(anyhow::Error::from)
-            .and_then(|_| {
-                Ok(dataset::populate_postgres(
-                    |sql| conversation.execute(sql),
-                    n_rows,
-                )?)
-            });
-        scratch.or_gone(filled, conversation)
-    }
-
-    /// Redis keys that expire.
-    pub(super) fn keys(
-        conversation: &mut Conversation,
-        n_keys: u32,
-    ) -> Result<Self, anyhow::Error> {
-        let scratch = Self::Keys {
-            prefix: format!("{}:", name()),
-            n_keys,
+    /// Where data lie in it.
+    pub(super) fn place(&self, rows: u32) -> Place {
+        let place = Place {
+            schema: String::new(),
+            prefix: String::new(),
+            ttl_s: Some(KEY_TTL_S),
+            rows,
         };
-        let value = vec![b'x'; VALUE_BYTES];
+        match self {
+            Self::Database(name) | Self::Schema(name) => Place {
+                schema: format!("{name}."),
+                ..place
+            },
+            Self::Keys { prefix, .. } => Place {
+                prefix: prefix.clone(),
+                ..place
+            },
+        }
+    }
+
+    /// Makes it and what the workload needs in it; nothing of it is left after an error.
+    pub(super) fn make(
+        &self,
+        workload: &Workload,
+        conversation: &mut Conversation,
+        settings: &Compare,
+    ) -> Result<(), anyhow::Error> {
+        match self {
+            Self::Database(name) => {
+                conversation.execute(&format!("CREATE DATABASE {name}"))?;
+            }
+            Self::Schema(name) => {
+                conversation.execute(&format!("CREATE SCHEMA {name}"))?;
+            }
+            Self::Keys { .. } => {}
+        }
+        let filled = self.fill(workload, conversation, settings);
+        if filled.is_err() {
+            // The error that brought us here matters more than a second one.
+            let _ = self.drop_from(conversation);
+        }
+        filled
+    }
+
+    fn fill(
+        &self,
+        workload: &Workload,
+        conversation: &mut Conversation,
+        settings: &Compare,
+    ) -> Result<(), anyhow::Error> {
+        match self {
+            Self::Database(name) => {
+                conversation.execute(&format!("USE {name}"))?;
+            }
+            Self::Schema(name) => {
+                conversation.execute(&format!("SET search_path = {name}"))?;
+            }
+            Self::Keys { .. } => return Ok(self.set_keys(conversation, &settings.requests)?),
+        }
+        workloads::fill(workload, conversation, &settings.requests, settings.rows)?;
+        Ok(())
+    }
+
+    /// Keys that expire.
+    fn set_keys(
+        &self,
+        conversation: &mut Conversation,
+        requests: &Requests,
+    ) -> Result<(), WireError> {
+        let value = vec![b'x'; requests.value_bytes.unwrap_or(workloads::VALUE_BYTES)];
         let ttl = KEY_TTL_S.to_string().into_bytes();
-        let filled = scratch.for_keys(conversation, |key| {
+        self.for_keys(conversation, |key| {
             vec![
                 b"SET".to_vec(),
                 key,
@@ -84,20 +116,7 @@ impl Scratch {
                 b"EX".to_vec(),
                 ttl.clone(),
             ]
-        });
-        scratch.or_gone(filled.map_err(anyhow::Error::from), conversation)
-    }
-
-    /// The workload that uses it.
-    pub(super) fn workload(&self) -> Workload {
-        match self {
-            Self::Database(name) | Self::Schema(name) => Workload::PointSelect {
-                table: format!("{name}.{}", dataset::TABLE),
-            },
-            Self::Keys { prefix, .. } => Workload::Get {
-                prefix: prefix.clone(),
-            },
-        }
+        })
     }
 
     /// Takes it away.
@@ -123,21 +142,6 @@ impl Scratch {
             .into_iter()
             .filter_map(|mut row| row.pop().flatten())
             .collect())
-    }
-
-    fn or_gone(
-        self,
-        filled: Result<(), anyhow::Error>,
-        conversation: &mut Conversation,
-    ) -> Result<Self, anyhow::Error> {
-        match filled {
-            Ok(()) => Ok(self),
-            Err(error) => {
-                // The error that brought us here matters more than a second one.
-                let _ = self.drop_from(conversation);
-                Err(error)
-            }
-        }
     }
 
     fn for_keys(

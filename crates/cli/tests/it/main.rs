@@ -11,3 +11,4 @@ mod killed;
 mod leftovers;
 mod record;
 mod running;
+mod workloads;

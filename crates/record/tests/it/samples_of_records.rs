@@ -99,6 +99,8 @@ fn workload() -> Workload {
     Workload {
         name: "point-select".to_owned(),
         protocol: Some("prepared".to_owned()),
+        statements: 1,
+        pipeline: 1,
         rows: Some(100_000),
         request_bytes: Some(30),
         response_bytes: Some(200),
@@ -136,6 +138,7 @@ fn comparison() -> Comparison {
         arms: vec![arm("unix", "/run/a.sock"), arm("tcp", "127.0.0.1:3306")],
         tax: vec![tax()],
         warnings: words(&["steal 1.2 %"]),
+        server_count: None,
         stalls: vec![Stall {
             arm: "tcp".to_owned(),
             epoch_idx: 0,

@@ -47,6 +47,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
             us[1] - us[0],
         )],
         warnings: Vec::new(),
+        server_count: None,
         stalls: Vec::new(),
         raw: Raw::default(),
     }
@@ -152,6 +153,8 @@ fn workload() -> Workload {
     Workload {
         name: "point-select".to_owned(),
         protocol: Some("prepared".to_owned()),
+        statements: 1,
+        pipeline: 1,
         rows: Some(100_000),
         request_bytes: None,
         response_bytes: None,

@@ -58,7 +58,12 @@ fn fill_over_the_socket(server: &PrivateServer) {
         }
         Kind::Redis | Kind::Valkey => {
             let mut connection = redis::Connection::login(stream, login, LIMIT).unwrap();
-            dataset::populate_redis(|commands| connection.pipeline(commands), N_ROWS).unwrap();
+            let keys = dataset::Keys {
+                prefix: dataset::KEY_PREFIX,
+                n: N_ROWS,
+                value_bytes: dataset::REDIS_VALUE_BYTES,
+            };
+            dataset::populate_redis(|commands| connection.pipeline(commands), &keys).unwrap();
         }
         Kind::Echo => unreachable!("the echo server holds no rows"),
     }
@@ -80,11 +85,11 @@ fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel)
         Kind::Redis | Kind::Valkey => {
             let mut connection = redis::Connection::login(stream, login, LIMIT).ok()?;
             let commands: Vec<Vec<Vec<u8>>> = (1..=u64::from(N_ROWS))
-                .map(|id| vec![b"GET".to_vec(), dataset::redis_key_for(id).into_bytes()])
+                .map(|id| vec![b"GET".to_vec(), format!("looptax:{id:012}").into_bytes()])
                 .collect();
             let values = connection.pipeline(&commands).ok()?;
             let is_right = |(id, value): (u64, &redis::Value)| {
-                *value == redis::Value::Bulk(Some(dataset::redis_value_for(id).into_bytes()))
+                *value == redis::Value::Bulk(Some(dataset::redis_value_for(id, 64)))
             };
             Some((1..).zip(&values).filter(|pair| is_right(*pair)).count() as u64)
         }

@@ -12,17 +12,26 @@ mod handshake;
 mod packet;
 mod prepare;
 mod prepared;
+mod replies;
 mod rsa;
+mod statement;
 mod text;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use prepared::PreparedQuery;
+pub use statement::AnyStatement;
 pub use text::{Row, Rows};
 
 use crate::mysql::handshake::Session;
 use crate::mysql::packet::Packets;
-use crate::{Channel, Login, Stream, WireError};
+use crate::mysql::statement::TextStatement;
+use crate::transaction::{Running, Transaction};
+use crate::{Channel, Login, Sent, Stream, WireError};
+
+/// `ER_UNSUPPORTED_PS`: this command is not supported in the prepared statement protocol yet.
+const UNSUPPORTED_PREPARED: &str = "1295";
 
 /// A logged-in conversation with a MySQL or MariaDB server.
 ///
@@ -112,6 +121,31 @@ impl<S: Stream> Connection<S> {
     /// two parameters and more, and what [`Self::login`] names for the stream.
     pub fn prepare(&mut self, sql: &str) -> Result<PreparedQuery, WireError> {
         prepare::prepare(&mut self.packets, self.session.dialect, sql)
+    }
+
+    /// Makes a transaction's statements ready on this connection; those that the server cannot prepare
+    /// (`BEGIN` on some) go out as text, as the C libraries' users do it.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub fn prepare_transaction(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        sent: Sent,
+    ) -> Result<Running<AnyStatement>, WireError> {
+        let dialect = self.session.dialect;
+        Running::prepare(Arc::clone(transaction), |sql| {
+            if sent == Sent::Text {
+                return Ok(AnyStatement::Text(TextStatement::new(dialect, sql)));
+            }
+            match prepare::prepare_statement(&mut self.packets, dialect, sql) {
+                Ok(prepared) => Ok(AnyStatement::Prepared(prepared)),
+                Err(WireError::Server { code, .. }) if code == UNSUPPORTED_PREPARED => {
+                    Ok(AnyStatement::Text(TextStatement::new(dialect, sql)))
+                }
+                Err(error) => Err(error),
+            }
+        })
     }
 
     /// Gives the stream back for the measured loop. Nothing is lost: we never read beyond a packet.

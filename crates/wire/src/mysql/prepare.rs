@@ -9,19 +9,67 @@ use mysql_common::packets::StmtPacket;
 use crate::mysql::fault;
 use crate::mysql::handshake::Dialect;
 use crate::mysql::packet::{Packets, header};
-use crate::mysql::prepared::{KEY_BYTES, Layout, PreparedQuery, layout};
+use crate::mysql::prepared::{KEY_BYTES, PreparedQuery};
+use crate::mysql::replies::{Layout, layout};
+use crate::mysql::statement::PreparedStatement;
 use crate::mysql::text::end_definitions;
 use crate::{Stream, WireError};
 
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
-/// Prepares `sql` on a connection.
+/// What the server said of a statement that it prepared.
+struct Prepared {
+    id: u32,
+    n_params: u16,
+    first_column: Option<Layout>,
+}
+
+/// Prepares `sql`, with one key or none, on a connection.
 pub(super) fn prepare<S: Stream>(
     packets: &mut Packets<S>,
     dialect: Dialect,
     sql: &str,
 ) -> Result<PreparedQuery, WireError> {
+    let prepared = exchange(packets, dialect, sql)?;
+    let has_key = match prepared.n_params {
+        0 => false,
+        1 => true,
+        n_params => {
+            return Err(WireError::Unsupported {
+                what: format!("{n_params} parameters of one statement"),
+            });
+        }
+    };
+    let id = prepared.id;
+    Ok(PreparedQuery::new(
+        dialect,
+        [request(id, has_key, true), request(id, has_key, false)],
+        has_key,
+        prepared.first_column,
+    ))
+}
+
+/// Prepares `sql`, with any number of values, as one statement of a transaction.
+pub(super) fn prepare_statement<S: Stream>(
+    packets: &mut Packets<S>,
+    dialect: Dialect,
+    sql: &str,
+) -> Result<PreparedStatement, WireError> {
+    let prepared = exchange(packets, dialect, sql)?;
+    Ok(PreparedStatement::new(
+        dialect,
+        prepared.id,
+        prepared.n_params,
+        prepared.first_column,
+    ))
+}
+
+fn exchange<S: Stream>(
+    packets: &mut Packets<S>,
+    dialect: Dialect,
+    sql: &str,
+) -> Result<Prepared, WireError> {
     packets.command("prepare a statement", COM_STMT_PREPARE, sql.as_bytes())?;
     let action = packets.action();
     let payload = packets.read()?;
@@ -33,22 +81,11 @@ pub(super) fn prepare<S: Stream>(
         .map_err(|_| fault::malformed(action, "a prepared statement", &payload))?;
     read_definitions(packets, dialect, statement.num_params())?;
     let first_column = read_definitions(packets, dialect, statement.num_columns())?;
-    let has_key = match statement.num_params() {
-        0 => false,
-        1 => true,
-        n_params => {
-            return Err(WireError::Unsupported {
-                what: format!("{n_params} parameters of one statement"),
-            });
-        }
-    };
-    let id = statement.statement_id();
-    Ok(PreparedQuery::new(
-        dialect,
-        [request(id, has_key, true), request(id, has_key, false)],
-        has_key,
+    Ok(Prepared {
+        id: statement.statement_id(),
+        n_params: statement.num_params(),
         first_column,
-    ))
+    })
 }
 
 /// Reads `n_columns` definitions and their end: the first one's layout, if there is one.

@@ -8,13 +8,19 @@ mod frames;
 mod login;
 mod prepared;
 mod query;
+mod replies;
+mod statement;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use prepared::PreparedQuery;
+pub use statement::AnyStatement;
 
-use crate::{Channel, Login, Stream, WireError};
+use crate::transaction::{Pieces, Running, Transaction};
+use crate::{Channel, Login, Sent, Stream, WireError};
 use frames::Frames;
+use statement::{PreparedStatement, numbered};
 
 /// The protocol's name in errors.
 const PROTOCOL: &str = "PostgreSQL";
@@ -95,6 +101,30 @@ impl<S: Stream> Connection<S> {
     /// [`WireError::Unsupported`] for other parameters; else as [`Self::query`].
     pub fn prepare(&mut self, name: &str, sql: &str) -> Result<PreparedQuery, WireError> {
         prepared::prepare(&mut self.frames, name, sql)
+    }
+
+    /// Makes a transaction's statements ready on this connection, under the names `looptax0`,
+    /// `looptax1` …
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub fn prepare_transaction(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        sent: Sent,
+    ) -> Result<Running<AnyStatement>, WireError> {
+        let mut n_named = 0;
+        Running::prepare(Arc::clone(transaction), |sql| {
+            if sent == Sent::Text {
+                return Ok(AnyStatement::Text(Pieces::of(sql)));
+            }
+            let name = format!("looptax{n_named}");
+            n_named += 1;
+            let parameters = prepared::parse(&mut self.frames, &name, &numbered(sql))?;
+            Ok(AnyStatement::Prepared(PreparedStatement::new(
+                &name, parameters,
+            )))
+        })
     }
 
     /// The stream, for the load engine. Nothing of the session has been read ahead.

@@ -1,11 +1,9 @@
 //! The measured query: prepared once, then Bind, Describe, Execute and Sync in one send per request,
 //! the messages that libpq's `PQsendQueryPrepared` (and so pgbench) sends.
 //!
-//! Hot file: `request` copies a template and patches the key into it, `reply` walks over message
-//! lengths. Neither allocates, locks, logs, nor calls the system. No I/O except in `prepare`.
+//! Hot file: `request` copies a template and patches the key into it, `replies.rs` walks over the
+//! answer. Neither allocates, locks, logs, nor calls the system. No I/O except in `prepare`.
 //! The load engine calls the codec, `Connection::prepare` makes it.
-
-use std::ops::Range;
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -13,18 +11,15 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::{Message, ParameterDescriptionBody};
 use postgres_protocol::message::frontend::{self, BindError};
 
-use super::frames::{
-    ANSWER_LIMIT, Frames, HEADER_BYTES, MESSAGE_LIMIT, body_bytes, malformed, out_of_place,
-    server_error,
-};
-use crate::{Codec, Reply, Stream, WireError};
+use super::frames::{Frames, out_of_place};
+use super::replies;
+use crate::{Codec, Draws, Reply, Stream, WireError};
 
 const PREPARE: &str = "prepare a statement";
-const READ_REPLY: &str = "read the answer to a prepared query";
 
 /// `pg_type` object ids of the two types that a key may have.
-const INT4_OID: u32 = 23;
-const INT8_OID: u32 = 20;
+pub(super) const INT4_OID: u32 = 23;
+pub(super) const INT8_OID: u32 = 20;
 
 /// Where the key goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +49,15 @@ pub(super) fn prepare<S: Stream>(
     name: &str,
     sql: &str,
 ) -> Result<PreparedQuery, WireError> {
+    PreparedQuery::new(name, &parse(frames, name, sql)?)
+}
+
+/// Prepares `sql` under `name`; gives its parameters' types.
+pub(super) fn parse<S: Stream>(
+    frames: &mut Frames<S>,
+    name: &str,
+    sql: &str,
+) -> Result<Vec<u32>, WireError> {
     frames.send(PREPARE, |out| {
         frontend::parse(name, sql, [], out)?;
         frontend::describe(b'S', name, out)?;
@@ -69,9 +73,7 @@ pub(super) fn prepare<S: Stream>(
         }
         Ok(())
     })?;
-    let parameters =
-        parameters.ok_or_else(|| out_of_place(PREPARE, "the statement's parameters"))?;
-    PreparedQuery::new(name, &parameters)
+    parameters.ok_or_else(|| out_of_place(PREPARE, "the statement's parameters"))
 }
 
 /// The types' object ids.
@@ -140,109 +142,23 @@ fn requests(name: &str, parameter: &[u8]) -> Result<(Vec<u8>, usize), WireError>
 
 impl Codec for PreparedQuery {
     #[inline]
-    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.template);
         match self.key {
             Key::None => {}
             Key::Int4(at) => {
-                let bytes = (key as u32).to_be_bytes();
+                let bytes = (draws.key() as u32).to_be_bytes();
                 out[start + at..][..bytes.len()].copy_from_slice(&bytes);
             }
             Key::Int8(at) => {
-                let bytes = key.to_be_bytes();
+                let bytes = draws.key().to_be_bytes();
                 out[start + at..][..bytes.len()].copy_from_slice(&bytes);
             }
         }
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
-        let mut data = None;
-        let mut is_complete = false;
-        let mut at = 0;
-        while let Some(header) = received[at..].first_chunk::<HEADER_BYTES>() {
-            let tag = header[0];
-            if !is_reply_tag(tag) {
-                return Err(malformed(
-                    READ_REPLY,
-                    "an answer to Bind and Execute",
-                    header,
-                ));
-            }
-            let body_at = at + HEADER_BYTES;
-            let end = body_at + body_bytes(*header, MESSAGE_LIMIT, READ_REPLY)?;
-            let Some(body) = received.get(body_at..end) else {
-                return pending(end);
-            };
-            match tag {
-                b'D' if data.is_none() => {
-                    let column = first_column(body)?;
-                    data = Some(body_at + column.start..body_at + column.end);
-                }
-                b'C' | b'I' => is_complete = true,
-                b'E' => return Err(refusal(&received[at..end])),
-                b'Z' if is_complete => {
-                    return Ok(Some(Reply {
-                        bytes: end,
-                        data: data.unwrap_or(end..end),
-                    }));
-                }
-                b'Z' => return Err(malformed(READ_REPLY, "a completed command", header)),
-                _ => {}
-            }
-            at = end;
-        }
-        pending(at)
-    }
-}
-
-/// Whether a message with this tag may be part of the reply (or come at any time).
-#[inline]
-fn is_reply_tag(tag: u8) -> bool {
-    matches!(
-        tag,
-        b'2' | b'T' | b'n' | b'D' | b'C' | b'I' | b'Z' | b'E' | b'N' | b'S' | b'A'
-    )
-}
-
-/// More bytes are needed, unless the answer goes beyond all bounds: `known_bytes` belong to it.
-fn pending(known_bytes: usize) -> Result<Option<Reply>, WireError> {
-    if known_bytes as u64 > ANSWER_LIMIT {
-        return Err(WireError::TooLong {
-            action: READ_REPLY,
-            stated: known_bytes as u64,
-            limit: ANSWER_LIMIT,
-        });
-    }
-    Ok(None)
-}
-
-/// Where the first column's value lies in a `DataRow`'s body; empty for NULL and without columns.
-///
-/// # Source
-/// PostgreSQL documentation, "Message Formats", `DataRow`: column count (2 bytes), then for each
-/// column its length (4 bytes, -1 for NULL) and bytes.
-#[inline]
-fn first_column(body: &[u8]) -> Result<Range<usize>, WireError> {
-    const VALUE_AT: usize = 6;
-    match *body {
-        [0, 0] | [_, _, 0xff, 0xff, 0xff, 0xff, ..] => Ok(0..0),
-        [_, _, a, b, c, d, ref values @ ..] => {
-            let value_bytes = u32::from_be_bytes([a, b, c, d]) as usize;
-            if value_bytes > values.len() {
-                return Err(malformed(READ_REPLY, "a column inside its row", body));
-            }
-            Ok(VALUE_AT..VALUE_AT + value_bytes)
-        }
-        _ => Err(malformed(READ_REPLY, "a row of columns", body)),
-    }
-}
-
-/// The server's error, from the whole message.
-#[cold]
-fn refusal(message: &[u8]) -> WireError {
-    match Message::parse(&mut BytesMut::from(message)) {
-        Ok(Some(Message::ErrorResponse(body))) => server_error(body.fields()),
-        _ => malformed(READ_REPLY, "an error message", message),
+        Ok(replies::answer(received)?.map(|answer| answer.reply))
     }
 }

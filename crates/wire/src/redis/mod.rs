@@ -5,13 +5,17 @@
 //! written, the few other reply types of the set-up are a page more. RESP3 is never asked for.
 //! Called by bench (codecs), servers (filling) and path (proof of an arm).
 
+mod counting;
 mod login;
+mod mixed;
 mod replies;
 mod value;
 mod workload;
 
 use std::time::Duration;
 
+pub use counting::Counting;
+pub use mixed::Mixed;
 pub use value::Value;
 pub use workload::{Get, Ping, Set};
 

@@ -6,7 +6,7 @@
 
 use super::replies::{LINE_LIMIT, error_words};
 use super::{malformed, write_command};
-use crate::{Codec, Reply, WireError};
+use crate::{Codec, Draws, Reply, WireError};
 
 const READ_REPLY: &str = "read the reply to a measured command";
 
@@ -21,29 +21,29 @@ const FILLER: u8 = b'x';
 
 /// A command with a key in it.
 #[derive(Debug, Clone)]
-struct Template {
+pub(super) struct Template {
     bytes: Vec<u8>,
     digits_at: usize,
 }
 
 impl Template {
     /// The command `name` with the key `prefix` and digits, and what comes after it.
-    fn new(name: &[u8], prefix: &str, rest: Option<&[u8]>) -> Self {
+    pub(super) fn new(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Self {
         let key = format!("{prefix}{:0KEY_DIGITS$}", 0);
+        let mut parts = vec![name, key.as_bytes()];
         let mut bytes = Vec::new();
-        match rest {
-            Some(rest) => write_command(&mut bytes, &[name, key.as_bytes(), rest]),
-            None => write_command(&mut bytes, &[name, key.as_bytes()]),
-        }
-        let rest_bytes = rest.map_or(0, |rest| {
-            format!("${}\r\n\r\n", rest.len()).len() + rest.len()
-        });
-        let digits_at = bytes.len() - rest_bytes - "\r\n".len() - KEY_DIGITS;
+        write_command(&mut bytes, &parts);
+        let digits_at = bytes.len() - "\r\n".len() - KEY_DIGITS;
+        // More parts change the count in front, by as much as its digits grow: one digit here.
+        parts.extend_from_slice(rest);
+        debug_assert!(parts.len() < 10, "the count has one digit");
+        bytes.clear();
+        write_command(&mut bytes, &parts);
         Self { bytes, digits_at }
     }
 
     #[inline]
-    fn write(&self, key: u64, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, key: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
         let digits = &mut out[start + self.digits_at..][..KEY_DIGITS];
@@ -62,14 +62,14 @@ pub struct Get(Template);
 impl Get {
     /// Keys are `prefix` and the key in twelve decimal digits (its lowest twelve).
     pub fn new(prefix: &str) -> Self {
-        Self(Template::new(b"GET", prefix, None))
+        Self(Template::new(b"GET", prefix, &[]))
     }
 }
 
 impl Codec for Get {
     #[inline]
-    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
-        self.0.write(key, out);
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        self.0.write(draws.key(), out);
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
@@ -107,17 +107,28 @@ impl Codec for Get {
 pub struct Set(Template);
 
 impl Set {
-    /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x.
-    pub fn new(prefix: &str, value_bytes: usize) -> Self {
-        let value = vec![FILLER; value_bytes];
-        Self(Template::new(b"SET", prefix, Some(&value)))
+    /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x, and it lives for
+    /// `ttl_s` seconds, or for ever.
+    pub fn new(prefix: &str, value_bytes: usize, ttl_s: Option<u32>) -> Self {
+        let value = filler(value_bytes);
+        let ttl = ttl_s.map(|ttl_s| ttl_s.to_string());
+        let mut rest = vec![value.as_slice()];
+        if let Some(ttl) = &ttl {
+            rest.extend_from_slice(&[b"EX", ttl.as_bytes()]);
+        }
+        Self(Template::new(b"SET", prefix, &rest))
     }
+}
+
+/// A value of this size.
+pub(super) fn filler(n_bytes: usize) -> Vec<u8> {
+    vec![FILLER; n_bytes]
 }
 
 impl Codec for Set {
     #[inline]
-    fn request(&mut self, key: u64, out: &mut Vec<u8>) {
-        self.0.write(key, out);
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        self.0.write(draws.key(), out);
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
@@ -146,7 +157,7 @@ impl Default for Ping {
 
 impl Codec for Ping {
     #[inline]
-    fn request(&mut self, _key: u64, out: &mut Vec<u8>) {
+    fn request(&mut self, _draws: &mut dyn Draws, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0);
     }
 
@@ -176,7 +187,10 @@ fn fixed_reply(
 
 /// Neither the wanted reply nor the beginning of it: an error of the server, or no reply at all.
 #[cold]
-fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
+pub(super) fn other_reply(
+    received: &[u8],
+    expected: &'static str,
+) -> Result<Option<Reply>, WireError> {
     let Some(text) = received.strip_prefix(b"-") else {
         return Err(malformed(READ_REPLY, expected, received));
     };
@@ -190,30 +204,43 @@ fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>,
     Err(WireError::Server { code, message })
 }
 
-/// A length and its line end at the front of `text`, and how many bytes they take; the length is
-/// `None` for nil. `None` instead of the pair when the line is not whole.
+/// How many characters the short line at the front of `text` has before its end; `None` when it is
+/// not whole.
 #[inline]
-fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>, WireError> {
-    const EXPECTED: &str = "the length of a string";
+pub(super) fn length_chars(
+    text: &[u8],
+    expected: &'static str,
+) -> Result<Option<usize>, WireError> {
     let front = &text[..text.len().min(LENGTH_CHARS)];
     let Some(n_chars) = front.iter().position(|&byte| byte == b'\r') else {
         return if front.len() == LENGTH_CHARS {
-            Err(malformed(READ_REPLY, EXPECTED, front))
+            Err(malformed(READ_REPLY, expected, front))
         } else {
             Ok(None)
         };
     };
     match text.get(n_chars + 1) {
-        None => return Ok(None),
-        Some(b'\n') => {}
-        Some(_) => return Err(malformed(READ_REPLY, EXPECTED, front)),
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(n_chars)),
+        Some(_) => Err(malformed(READ_REPLY, expected, front)),
     }
+}
+
+/// A length and its line end at the front of `text`, and how many bytes they take; the length is
+/// `None` for nil. `None` instead of the pair when the line is not whole.
+#[inline]
+fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>, WireError> {
+    const EXPECTED: &str = "the length of a string";
+    let Some(n_chars) = length_chars(text, EXPECTED)? else {
+        return Ok(None);
+    };
+    let front = &text[..n_chars];
     let line_bytes = n_chars + 2;
-    if front[..n_chars] == *b"-1" {
+    if *front == *b"-1" {
         return Ok(Some((None, line_bytes)));
     }
     let mut stated: u64 = 0;
-    for &digit in &front[..n_chars] {
+    for &digit in front {
         if !digit.is_ascii_digit() {
             return Err(malformed(READ_REPLY, EXPECTED, front));
         }

@@ -92,8 +92,8 @@ fn a_cut_greeting_is_closed_or_a_timeout() {
 fn replies_belong_to_requests_in_order() {
     let mut codec = EchoCodec::new(HELLO);
     let mut out = b"before".to_vec();
-    codec.request(0x0102, &mut out);
-    codec.request(3, &mut out);
+    codec.request(&mut 0x0102_u64, &mut out);
+    codec.request(&mut 3_u64, &mut out);
     assert_eq!(out.len(), 6 + 2 * 16);
     assert_eq!(&out[6..22], b"\x02\x01\0\0\0\0\0\0xxxxxxxx");
 
@@ -121,8 +121,8 @@ fn replies_belong_to_requests_in_order() {
 fn a_key_out_of_order_is_an_error() {
     let mut codec = EchoCodec::new(HELLO);
     let mut out = Vec::new();
-    codec.request(1, &mut out);
-    codec.request(2, &mut out);
+    codec.request(&mut 1_u64, &mut out);
+    codec.request(&mut 2_u64, &mut out);
     let found = codec.reply(b"\x02\0\0\0\0\0\0\0....");
     assert!(
         matches!(found, Err(WireError::Malformed { .. })),

@@ -130,15 +130,15 @@ fn sends_the_type_once_and_again_after_an_error() {
     );
     let later = packet(0, &[&head[..], b"\0\0", &key.to_le_bytes()].concat());
     let mut out = b"before".to_vec();
-    query.request(key, &mut out);
-    query.request(key, &mut out);
+    query.request(&mut { key }, &mut out);
+    query.request(&mut { key }, &mut out);
     assert_eq!(out, [&b"before"[..], &first, &later].concat());
     let fault = query
         .reply(&packet(1, b"\xff\x15\x04#HY000no"))
         .unwrap_err();
     assert_eq!(fault.to_string(), "the server says: no (code 1045)");
     out.clear();
-    query.request(key, &mut out);
+    query.request(&mut { key }, &mut out);
     assert_eq!(out, first);
 }
 
@@ -149,7 +149,7 @@ fn a_query_without_a_key_is_always_the_same_request() {
     let wanted = packet(0, b"\x17\x04\x03\x02\x01\x00\x01\x00\x00\x00");
     for key in 0..3 {
         let mut out = Vec::new();
-        query.request(key, &mut out);
+        query.request(&mut { key }, &mut out);
         assert_eq!(out, wanted);
     }
 }

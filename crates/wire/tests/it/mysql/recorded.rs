@@ -49,14 +49,14 @@ fn says_what_sysbench_says() {
     assert_eq!(heard.take(), bytes(PREPARE));
 
     let mut request = Vec::new();
-    query.request(2, &mut request);
+    query.request(&mut 2_u64, &mut request);
     assert_eq!(request, bytes(FIRST_REQUEST));
     let reply = bytes(FIRST_REPLY);
     let found = query.reply(&reply).unwrap().expect("a whole reply");
     assert_eq!((found.bytes, &reply[found.data]), (reply.len(), &b"bb"[..]));
 
     request.clear();
-    query.request(1, &mut request);
+    query.request(&mut 1_u64, &mut request);
     assert_eq!(request, bytes(FOURTH_REQUEST));
     let reply = bytes(FOURTH_REPLY);
     let found = query.reply(&reply).unwrap().expect("a whole reply");

@@ -22,8 +22,8 @@ fn prepare(oids: &[u32]) -> Result<PreparedQuery, WireError> {
 fn check_request(oids: &[u32], key: u64, wanted_bind: &[u8]) {
     let mut query = prepare(oids).expect("a recorded description");
     let mut out = b"before".to_vec();
-    query.request(1, &mut Vec::new());
-    query.request(key, &mut out);
+    query.request(&mut 1_u64, &mut Vec::new());
+    query.request(&mut { key }, &mut out);
     let rest = b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
     assert_eq!(out, [b"before", wanted_bind, rest].concat());
 }

@@ -6,7 +6,7 @@ use looptax_wire::{Codec, Reply};
 #[track_caller]
 fn check_request(codec: &mut impl Codec, key: u64, wanted: &str) {
     let mut out = b"before".to_vec();
-    codec.request(key, &mut out);
+    codec.request(&mut { key }, &mut out);
     assert_eq!(String::from_utf8_lossy(&out), format!("before{wanted}"));
 }
 
@@ -17,12 +17,12 @@ fn writes_keys_of_twelve_digits() {
     check_request(&mut Get::new("p:"), 999_999_999_999, &get("999999999999"));
     check_request(&mut Get::new("p:"), 1_000_000_000_007, &get("000000000007"));
     check_request(
-        &mut Set::new("", 3),
+        &mut Set::new("", 3, None),
         1,
         "*3\r\n$3\r\nSET\r\n$12\r\n000000000001\r\n$3\r\nxxx\r\n",
     );
     check_request(
-        &mut Set::new("a", 0),
+        &mut Set::new("a", 0, None),
         1,
         "*3\r\n$3\r\nSET\r\n$13\r\na000000000001\r\n$0\r\n\r\n",
     );
@@ -48,7 +48,7 @@ fn finds_the_bounds_of_a_reply() {
     check_reply(&mut Get::new(""), "$5\r\nhe\r\no\r\n", "he\r\no");
     check_reply(&mut Get::new(""), "$0\r\n\r\n", "");
     check_reply(&mut Get::new(""), "$-1\r\n", "");
-    check_reply(&mut Set::new("", 1), "+OK\r\n", "");
+    check_reply(&mut Set::new("", 1, None), "+OK\r\n", "");
     check_reply(&mut Ping::default(), "+PONG\r\n", "");
 }
 
@@ -79,11 +79,15 @@ fn a_measured_command_takes_no_other_reply() {
     check_bad_reply(get, "$1\rx", "the length of a string");
     check_bad_reply(get, "$1\r\nabc", "a line end after a string");
     check_bad_reply(
-        &mut Set::new("", 1),
+        &mut Set::new("", 1, None),
         "+QUEUED\r\n",
         "expected `OK`, found +QUEUED",
     );
-    check_bad_reply(&mut Set::new("", 1), "-READONLY no\r\n", "(code READONLY)");
+    check_bad_reply(
+        &mut Set::new("", 1, None),
+        "-READONLY no\r\n",
+        "(code READONLY)",
+    );
     check_bad_reply(&mut Ping::new(), "HTTP", "expected `PONG`, found HTTP");
     check_bad_reply(
         &mut Ping::new(),

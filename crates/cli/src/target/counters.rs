@@ -1,0 +1,160 @@
+//! The server's own count of what it was asked: whether our counts are honest.
+//!
+//! Read before and after a comparison on a private server; nobody else asks it anything then.
+
+use std::collections::BTreeSet;
+
+use looptax_path::{Conversation, Protocol, Workload};
+use looptax_wire::redis::Value;
+
+use super::Target;
+
+/// A counter of the server, and where it stood when it was made.
+pub(crate) struct Counter {
+    /// What the server calls it.
+    pub(crate) name: String,
+    kinds: Kinds,
+    start: u64,
+}
+
+/// What is added up.
+enum Kinds {
+    /// Rows of MySQL's SHOW GLOBAL STATUS.
+    Status(BTreeSet<&'static str>),
+    /// PostgreSQL's committed transactions of this database.
+    Commits,
+    /// Redis's calls by command.
+    Calls(&'static [&'static str]),
+}
+
+impl Counter {
+    /// Where the target's counter stands; `None` where the server keeps none that fits.
+    pub(crate) fn start(target: &Target) -> Option<Self> {
+        let kinds = kinds(&target.workload, target.protocol)?;
+        let name = match &kinds {
+            Kinds::Status(names) => names.iter().copied().collect::<Vec<_>>().join(" + "),
+            Kinds::Commits => "pg_stat_database.xact_commit".to_owned(),
+            Kinds::Calls(names) => format!("commandstats calls of {}", names.join(" + ")),
+        };
+        let start = read(target, &kinds)?;
+        Some(Self { name, kinds, start })
+    }
+
+    /// By how much it has grown.
+    pub(crate) fn grown(&self, target: &Target) -> Option<u64> {
+        read(target, &self.kinds)?.checked_sub(self.start)
+    }
+
+    /// What `n_requests` on `n_connections` connections should have made it grow by.
+    pub(crate) fn expected(&self, target: &Target, n_requests: u64, n_connections: u64) -> u64 {
+        match self.kinds {
+            Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
+            // Preparing a statement is a transaction too.
+            Kinds::Commits => n_requests + n_connections * n_prepared(target),
+            Kinds::Calls(_) => n_requests * target.sending.pipeline as u64,
+        }
+    }
+}
+
+fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
+    match (protocol, workload) {
+        (Protocol::Mysql, workload) => {
+            let steps = workload.transaction()?.steps;
+            steps
+                .iter()
+                .map(|step| status_of(&step.sql))
+                .collect::<Option<_>>()
+                .map(Kinds::Status)
+        }
+        (Protocol::Postgres, _) => Some(Kinds::Commits),
+        (_, Workload::Get { .. } | Workload::Ping) if protocol == Protocol::Redis => {
+            Some(Kinds::Calls(&["get"]))
+        }
+        (_, Workload::Set { .. }) => Some(Kinds::Calls(&["set"])),
+        (_, Workload::Mixed { .. }) => Some(Kinds::Calls(&["get", "set"])),
+        (_, Workload::Incr { .. }) => Some(Kinds::Calls(&["incr"])),
+        (_, Workload::Lpush { .. }) => Some(Kinds::Calls(&["lpush"])),
+        _ => None,
+    }
+}
+
+/// MySQL's counter for a statement, by its first word.
+fn status_of(sql: &str) -> Option<&'static str> {
+    Some(match sql.split_whitespace().next()? {
+        "BEGIN" => "Com_begin",
+        "COMMIT" => "Com_commit",
+        "SELECT" => "Com_select",
+        "INSERT" => "Com_insert",
+        "UPDATE" => "Com_update",
+        "DELETE" => "Com_delete",
+        _ => return None,
+    })
+}
+
+/// Statements that each connection prepares: one per different text.
+fn n_prepared(target: &Target) -> u64 {
+    if target.sending.sent == looptax_wire::Sent::Text {
+        return 0;
+    }
+    let steps = target.workload.transaction().map(|it| it.steps);
+    let texts: BTreeSet<String> = steps.into_iter().flatten().map(|step| step.sql).collect();
+    texts.len() as u64
+}
+
+fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
+    let mut conversation = target.converse(looptax_path::Arm::Unix).ok()?;
+    match kinds {
+        Kinds::Status(names) => status(&mut conversation, names),
+        Kinds::Commits => conversation
+            .query("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+            .ok()?
+            .pop()?
+            .pop()??
+            .parse()
+            .ok(),
+        Kinds::Calls(names) => calls(&mut conversation, names),
+    }
+}
+
+fn status(conversation: &mut Conversation, names: &BTreeSet<&'static str>) -> Option<u64> {
+    let rows = conversation
+        .query("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
+        .ok()?;
+    let of_row = |row: Vec<Option<String>>| -> Option<u64> {
+        let [Some(name), Some(value)] = row.as_slice() else {
+            return None;
+        };
+        names.contains(name.as_str()).then(|| value.parse().ok())?
+    };
+    Some(rows.into_iter().filter_map(of_row).sum())
+}
+
+fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
+    let command = vec![b"INFO".to_vec(), b"commandstats".to_vec()];
+    let Value::Bulk(Some(text)) = conversation.pipeline(&[command]).ok()?.pop()? else {
+        return None;
+    };
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Some(names.iter().map(|name| calls_of(&text, name)).sum())
+}
+
+/// The calls of one command: 0 while it was never called.
+fn calls_of(text: &str, name: &str) -> u64 {
+    let start = format!("cmdstat_{name}:calls=");
+    text.lines()
+        .find_map(|line| line.strip_prefix(&start)?.split(',').next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_by_command() {
+        let text =
+            "# Commandstats\r\ncmdstat_getex:calls=9,usec=1\r\ncmdstat_get:calls=42,usec=7\r\n";
+        assert_eq!(calls_of(text, "get"), 42);
+        assert_eq!(calls_of(text, "set"), 0);
+    }
+}

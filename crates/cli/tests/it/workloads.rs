@@ -1,0 +1,215 @@
+//! Every workload on a real private server: it runs, its answers are right, and the server counted
+//! what we counted.
+
+use std::fs;
+
+use looptax_servers::Kind;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Server, compare, exe, is_installed};
+
+/// The server's count and ours may differ by this part.
+const APART: f64 = 0.01;
+/// Or by so much: our questions to the server, some per epoch.
+const QUESTIONS: f64 = 200.0;
+
+/// A short run at two connections; its comparison.
+#[track_caller]
+fn run(kind: Kind, options: &[&str]) -> Option<Value> {
+    if !is_installed(kind) {
+        return None;
+    }
+    let scratch = Scratch::new();
+    compare(&scratch)
+        .args([format!("private:{kind}")])
+        .args(["--fixed", "6", "-c", "2", "--slice-ms", "10", "-q"])
+        .args(["--rows", "2000"])
+        .args(options)
+        .run()
+        .expect_code(0);
+    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    scratch.check_nothing_left();
+    Some(record["comparisons"][0].clone())
+}
+
+#[track_caller]
+fn check(kind: Kind, options: &[&str], per_request: [u64; 2]) {
+    let Some(comparison) = run(kind, options) else {
+        return;
+    };
+    let workload = &comparison["workload"];
+    let [statements, pipeline] = per_request;
+    assert_eq!(workload["statements"], statements, "{workload}");
+    assert_eq!(workload["pipeline"], pipeline, "{workload}");
+    let count = &comparison["server_count"];
+    let [sent, counted] = ["sent", "counted"].map(|name| count[name].as_f64().unwrap());
+    assert!(sent > 0.0, "{count}");
+    assert!(
+        (counted - sent).abs() <= (APART * sent).max(QUESTIONS),
+        "{count}"
+    );
+    assert_eq!(comparison["raw"]["epochs"].as_array().unwrap().len(), 6);
+}
+
+/// Workloads of both SQL servers with their statements per request.
+const SQL: [(&str, u64); 10] = [
+    ("point-select", 1),
+    ("select-only", 1),
+    ("read-only", 16),
+    ("read-write", 20),
+    ("write-only", 6),
+    ("update-index", 1),
+    ("update-non-index", 1),
+    ("insert", 1),
+    ("delete", 1),
+    ("tpcb", 7),
+];
+
+#[test]
+fn mariadb_counts_each_workload_s_statements_as_we_do() {
+    for (workload, statements) in SQL {
+        check(Kind::Mariadb, &["--workload", workload], [statements, 1]);
+    }
+}
+
+#[test]
+fn postgres_counts_each_workload_s_transactions_as_we_do() {
+    for (workload, statements) in SQL {
+        check(Kind::Postgres, &["--workload", workload], [statements, 1]);
+    }
+}
+
+#[test]
+fn text_is_counted_and_checked_like_prepared_statements() {
+    for kind in [Kind::Mariadb, Kind::Postgres] {
+        for (workload, statements) in [("point-select", 1), ("read-write", 20)] {
+            let options = ["--workload", workload, "--protocol", "text"];
+            check(kind, &options, [statements, 1]);
+        }
+    }
+}
+
+#[test]
+fn redis_counts_each_workload_s_commands_as_we_do() {
+    for workload in ["get", "set", "mixed:3:1", "incr", "lpush"] {
+        check(Kind::Redis, &["--workload", workload], [1, 1]);
+        let options = ["--workload", workload, "--pipeline", "16"];
+        check(Kind::Redis, &options, [1, 16]);
+    }
+    let large = ["--workload", "mixed", "--value-size", "20000"];
+    check(Kind::Redis, &large, [1, 1]);
+}
+
+#[test]
+fn the_list_has_a_line_for_each_workload() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["compare", "--list"])
+        .run();
+    run.expect_code(0);
+    for (workload, _) in SQL {
+        assert!(run.stdout.contains(workload), "{}", run.stdout);
+    }
+}
+
+/// `words` on stderr, the program ended with `code`, nothing is left behind.
+#[track_caller]
+fn check_refused(args: &[&str], words: &[&str]) {
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args(args).run();
+    run.expect_code(2);
+    for word in words {
+        assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
+    }
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_before_a_server_starts() {
+    let redis = "private:redis";
+    let mariadb = "private:mariadb";
+    check_refused(
+        &[mariadb, "--workload", "lpush"],
+        &["`lpush` is no workload for MySQL", "read-write", "--list"],
+    );
+    check_refused(
+        &[mariadb, "--pipeline", "4"],
+        &["--pipeline 4 is not for MySQL", "Redis"],
+    );
+    check_refused(
+        &[mariadb, "--protocol", "text", "--pipeline", "4"],
+        &["--pipeline 4 is not for MySQL"],
+    );
+    check_refused(
+        &[redis, "--protocol", "text"],
+        &["--protocol text is not for Redis"],
+    );
+    check_refused(
+        &[redis, "--workload", "mixed:0:0"],
+        &["`mixed:0:0` does not name a proportion", "mixed:9:1"],
+    );
+    check_refused(
+        &[redis, "--workload", "incr", "--value-size", "9"],
+        &["--value-size does not apply to `incr`"],
+    );
+    check_refused(
+        &[
+            redis,
+            "--workload",
+            "set",
+            "--value-size",
+            "1000000",
+            "--pipeline",
+            "100",
+        ],
+        &["in one send", "64 MiB"],
+    );
+}
+
+#[test]
+fn a_running_server_is_read_from_tables_that_are_there_and_written_to_in_scratch_alone() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let run = server
+        .compare(&scratch)
+        .args(["--workload", "read-write"])
+        .run();
+    run.expect_code(2);
+    assert!(run.stderr.contains("`read-write` writes"), "{}", run.stderr);
+    let run = server
+        .compare(&scratch)
+        .args(["--workload", "select-only"])
+        .run();
+    run.expect_code(2);
+    assert!(run.stderr.contains("pgbench_accounts"), "{}", run.stderr);
+    let run = server
+        .compare(&scratch)
+        .args(["--workload", "tpcb", "--write"])
+        .run();
+    run.expect_code(0);
+    assert!(server.scratch_places().is_empty());
+}
+
+#[test]
+fn a_running_redis_gets_no_keys_that_stay() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let run = server
+        .compare(&scratch)
+        .args(["--workload", "incr", "--write"])
+        .run();
+    run.expect_code(2);
+    assert!(run.stderr.contains("do not expire"), "{}", run.stderr);
+    let run = server
+        .compare(&scratch)
+        .args(["--workload", "mixed:1:1", "--write"])
+        .run();
+    run.expect_code(0);
+    assert_eq!(server.redis(&["DBSIZE"]), "0");
+}

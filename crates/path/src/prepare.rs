@@ -1,0 +1,122 @@
+//! From a workload to the codec that runs it on one connection.
+
+use std::sync::Arc;
+
+use looptax_wire::{Codec, Pipelined, Sent, WireError, echo, redis};
+
+use crate::conversation::{Talk, echo_hello};
+use crate::{Conversation, PathError, Sending, Workload};
+
+/// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
+const PING_BYTES: usize = 120;
+
+impl Conversation {
+    /// Prepares the workload on this connection.
+    ///
+    /// # Errors
+    /// [`PathError::NoSuchWorkload`], or [`PathError::Talk`] when the server refuses to prepare it.
+    pub fn codec(
+        &mut self,
+        workload: &Workload,
+        sending: Sending,
+    ) -> Result<Box<dyn Codec>, PathError> {
+        let endpoint = self.endpoint().to_string();
+        let protocol = self.protocol().name();
+        let prepared = match &mut self.talk {
+            Talk::Mysql(_) | Talk::Postgres(_) => self.sql(workload, sending.sent),
+            Talk::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),
+            Talk::Echo(_) => Ok((*workload == Workload::Ping)
+                .then(|| pipelined(echo::EchoCodec::new(echo_hello()), sending.pipeline))),
+        };
+        prepared
+            .map_err(|source| PathError::Talk {
+                action: "prepare the query",
+                endpoint,
+                source,
+            })?
+            .ok_or_else(|| PathError::NoSuchWorkload {
+                workload: workload.to_string(),
+                protocol,
+            })
+    }
+
+    /// `None` for what is no SQL.
+    fn sql(
+        &mut self,
+        workload: &Workload,
+        sent: Sent,
+    ) -> Result<Option<Box<dyn Codec>>, WireError> {
+        // One statement with one key, or none, has a codec of its own: the leanest.
+        if sent == Sent::Prepared
+            && let Some(sql) = single(workload)
+        {
+            return Ok(Some(match &mut self.talk {
+                Talk::Mysql(it) => Box::new(it.prepare(&sql)?),
+                Talk::Postgres(it) => Box::new(it.prepare("looptax", &sql.replace('?', "$1"))?),
+                Talk::Redis(_) | Talk::Echo(_) => return Ok(None),
+            }));
+        }
+        let Some(transaction) = workload.transaction() else {
+            return Ok(None);
+        };
+        let transaction = Arc::new(transaction);
+        Ok(Some(match &mut self.talk {
+            Talk::Mysql(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
+            Talk::Postgres(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
+            Talk::Redis(_) | Talk::Echo(_) => return Ok(None),
+        }))
+    }
+}
+
+/// The statement of a workload that has one, with one key or none.
+fn single(workload: &Workload) -> Option<String> {
+    match workload {
+        Workload::Ping => Some(ping()),
+        Workload::PointSelect { .. } | Workload::SelectOnly { .. } => workload
+            .transaction()
+            .and_then(|mut it| it.steps.pop())
+            .map(|step| step.sql),
+        _ => None,
+    }
+}
+
+/// A statement that reads no table.
+pub(crate) fn ping() -> String {
+    format!("SELECT '{}'", "x".repeat(PING_BYTES))
+}
+
+fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
+    Some(match workload {
+        Workload::Get { prefix } => pipelined(redis::Get::new(prefix), pipeline),
+        Workload::Ping => pipelined(redis::Get::new("looptax:missing:"), pipeline),
+        Workload::Set {
+            prefix,
+            value_bytes,
+            ttl_s,
+        } => pipelined(redis::Set::new(prefix, *value_bytes, *ttl_s), pipeline),
+        Workload::Mixed {
+            prefix,
+            value_bytes,
+            ttl_s,
+            reads_and_writes,
+        } => {
+            let get = redis::Get::new(prefix);
+            let set = redis::Set::new(prefix, *value_bytes, *ttl_s);
+            pipelined(redis::Mixed::new(get, set, *reads_and_writes), pipeline)
+        }
+        Workload::Incr { prefix } => pipelined(redis::Counting::incr(prefix), pipeline),
+        Workload::Lpush {
+            prefix,
+            value_bytes,
+        } => pipelined(redis::Counting::lpush(prefix, *value_bytes), pipeline),
+        _ => return None,
+    })
+}
+
+fn pipelined<C: Codec + 'static>(codec: C, n: usize) -> Box<dyn Codec> {
+    if n > 1 {
+        Box::new(Pipelined::new(codec, n))
+    } else {
+        Box::new(codec)
+    }
+}

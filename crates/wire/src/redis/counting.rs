@@ -1,0 +1,48 @@
+//! The measured commands that answer with a number: INCR and LPUSH.
+//!
+//! Hot, as `workload.rs`.
+
+use super::workload::{Template, length_chars, other_reply};
+use crate::{Codec, Draws, Reply, WireError};
+
+/// A command whose reply is a whole number, which is the reply's data.
+#[derive(Debug, Clone)]
+pub struct Counting(Template);
+
+impl Counting {
+    /// `INCR prefix000000000042`. Keys as in [`super::Get::new`].
+    pub fn incr(prefix: &str) -> Self {
+        Self(Template::new(b"INCR", prefix, &[]))
+    }
+
+    /// `LPUSH prefix000000000042 xxx…`, an element of `value_bytes`.
+    pub fn lpush(prefix: &str, value_bytes: usize) -> Self {
+        let value = super::workload::filler(value_bytes);
+        Self(Template::new(b"LPUSH", prefix, &[&value]))
+    }
+}
+
+impl Codec for Counting {
+    #[inline]
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        self.0.write(draws.key(), out);
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        const EXPECTED: &str = "a number";
+        let Some((marker, rest)) = received.split_first() else {
+            return Ok(None);
+        };
+        if *marker != b':' {
+            return other_reply(received, EXPECTED);
+        }
+        let Some(n_chars) = length_chars(rest, EXPECTED)? else {
+            return Ok(None);
+        };
+        let end = 1 + n_chars;
+        Ok(Some(Reply {
+            bytes: end + 2,
+            data: 1..end,
+        }))
+    }
+}

@@ -1,0 +1,60 @@
+//! GET and SET in a proportion, drawn anew for each request.
+//!
+//! Hot, as `workload.rs`.
+
+use std::collections::VecDeque;
+
+use super::workload::{Get, Set};
+use crate::{Codec, Draws, Reply, WireError};
+
+/// Most commands in flight that need no new memory.
+const IN_FLIGHT: usize = 64;
+
+/// `reads` GETs for every `writes` SETs, at random.
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    get: Get,
+    set: Set,
+    reads: u32,
+    writes: u32,
+    /// Whether each command in flight is a GET.
+    in_flight: VecDeque<bool>,
+}
+
+impl Mixed {
+    /// Reads with `get` and writes with `set` in the proportion `reads` to `writes`.
+    pub fn new(get: Get, set: Set, [reads, writes]: [u32; 2]) -> Self {
+        Self {
+            get,
+            set,
+            reads,
+            writes,
+            in_flight: VecDeque::with_capacity(IN_FLIGHT),
+        }
+    }
+}
+
+impl Codec for Mixed {
+    #[inline]
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        let of = u64::from(self.reads) + u64::from(self.writes);
+        let is_get = (u128::from(draws.bits()) * u128::from(of)) >> 64 < u128::from(self.reads);
+        self.in_flight.push_back(is_get);
+        if is_get {
+            self.get.request(draws, out);
+        } else {
+            self.set.request(draws, out);
+        }
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        let reply = match self.in_flight.front() {
+            Some(false) => self.set.reply(received)?,
+            _ => self.get.reply(received)?,
+        };
+        if reply.is_some() {
+            self.in_flight.pop_front();
+        }
+        Ok(reply)
+    }
+}

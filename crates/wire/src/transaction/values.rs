@@ -1,0 +1,95 @@
+//! A statement's values in one buffer that is used again and again.
+
+use std::ops::Range;
+
+/// What goes into a statement's placeholders.
+#[derive(Debug, Default)]
+pub struct Values {
+    cells: Vec<Cell>,
+    text: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+enum Cell {
+    Number(i64),
+    Text(Range<usize>),
+    Null,
+}
+
+/// One value, as a statement reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound<'a> {
+    /// A whole number.
+    Number(i64),
+    /// Text in the connection's character set.
+    Text(&'a [u8]),
+    /// No value.
+    Null,
+}
+
+impl Values {
+    /// Forgets the values, keeps the memory.
+    pub fn clear(&mut self) {
+        self.cells.clear();
+        self.text.clear();
+    }
+
+    /// Adds a number.
+    pub fn push_number(&mut self, number: i64) {
+        self.cells.push(Cell::Number(number));
+    }
+
+    /// Adds the text that `write` appends.
+    pub fn push_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.text.len();
+        write(&mut self.text);
+        self.cells.push(Cell::Text(start..self.text.len()));
+    }
+
+    /// Adds NULL.
+    pub fn push_null(&mut self) {
+        self.cells.push(Cell::Null);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The values in order.
+    pub fn iter(&self) -> impl Iterator<Item = Bound<'_>> {
+        self.cells.iter().map(|cell| match cell {
+            Cell::Number(number) => Bound::Number(*number),
+            Cell::Text(range) => Bound::Text(&self.text[range.clone()]),
+            Cell::Null => Bound::Null,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_out_as_they_went_in() {
+        let mut values = Values::default();
+        values.push_text(|text| text.extend_from_slice(b"gone"));
+        values.clear();
+        values.push_number(-7);
+        values.push_text(|text| text.extend_from_slice(b"one"));
+        values.push_null();
+        values.push_text(|text| text.extend_from_slice(b""));
+        let wanted = [
+            Bound::Number(-7),
+            Bound::Text(b"one"),
+            Bound::Null,
+            Bound::Text(b""),
+        ];
+        assert_eq!(values.iter().collect::<Vec<_>>(), wanted);
+    }
+}
