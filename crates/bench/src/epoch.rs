@@ -19,7 +19,7 @@ use crate::load::{
     ClientThread, Command, Failure, Gate, Lane, LaneLimits, LeaveOnDrop, Load, SliceSpec, Store,
 };
 use crate::machine::Snapshot;
-use crate::plan::{ClientModel, Placement, Plan, ServerThreads};
+use crate::plan::{ClientModel, Pacing, Placement, Plan, ServerThreads};
 use crate::schedule::{EpochDraw, opposite};
 use crate::server_cpu::ServerMeter;
 use crate::shape::Shape;
@@ -34,6 +34,9 @@ const MANY_CONNECTIONS: usize = 256;
 const PRIMING_MANY: u64 = 5;
 /// Latencies per second that all client threads together may have: sizes their buffers.
 const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
+
+/// Room for requests beyond the expected number, whose gaps are random.
+const LAGS_SPARE: usize = 1_000;
 
 /// What one epoch needs to know; lives as long as the run.
 pub(crate) struct EpochRunner<'a> {
@@ -93,6 +96,7 @@ impl EpochRunner<'_> {
             sides: contrast.sides,
             seed: plan.seed,
             epoch: order.epoch,
+            pacing: plan.pacing,
             keys: plan.keys,
             n_connections: plan.connections,
             bucket: order.shape.bucket,
@@ -193,13 +197,20 @@ impl EpochRunner<'_> {
         let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
         let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
         let n_lanes = self.plan.connections.div_ceil(n_threads);
+        // Guards have requests too, at most as many again.
+        let n_lags = match self.plan.pacing {
+            Pacing::Open(open) => {
+                (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE
+            }
+            Pacing::Closed { .. } => 0,
+        };
         self.stores.resize_with(n_threads, Store::default);
         let mut threads: Vec<ClientThread> = self
             .stores
             .drain(..)
             .enumerate()
             .map(|(idx, mut store)| {
-                store.prepare(order.n_slices, n_buckets, n_lanes, n_samples);
+                store.prepare(order.n_slices, n_buckets, n_lanes, n_samples, n_lags);
                 ClientThread {
                     lanes: [Vec::new(), Vec::new()],
                     idx,
@@ -268,6 +279,7 @@ impl EpochRunner<'_> {
             machine,
             own_cpu_ns,
             guard: order.shape.guard,
+            is_flat_out: self.plan.pacing.is_flat_out(),
             n_primed: 2 * n_requests * self.plan.connections as u64,
             are_comparable: self.plan.are_comparable,
         }))

@@ -4,6 +4,7 @@
 //! command line) and gives raw counts per slice. It alone reads the measuring clock. Verdicts are
 //! the statistics room's; the only question asked of them here is when to stop.
 
+mod arrivals;
 mod clock;
 mod connect;
 mod cores;
@@ -29,8 +30,8 @@ pub use error::{BenchError, LoadError, Stage};
 pub use look::{LookData, look};
 pub use machine::{CpuTicks, MachineDelta};
 pub use plan::{
-    ClientModel, Contrast, KeyShare, KeySpace, Placement, Plan, ServerThreads, SidePlan, Stopping,
-    WarmUp,
+    Arrivals, ClientModel, Contrast, KeyShare, KeySpace, OpenLoop, Pacing, Placement, Plan,
+    ServerThreads, SidePlan, Stopping, WarmUp,
 };
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{ContrastRun, Outcome, run};

@@ -149,6 +149,61 @@ pub struct Stopping {
     pub delta: f64,
 }
 
+/// How the times between the requests of an open loop are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Independent of one another, as those of many users are.
+    Poisson,
+    /// All equal.
+    Fixed,
+}
+
+impl Arrivals {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Poisson => "poisson",
+            Self::Fixed => "fixed",
+        }
+    }
+}
+
+/// Requests that go out when they are due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenLoop {
+    /// Requests per second over all connections of a side; above 0.
+    pub rate_per_s: f64,
+    /// Their gaps.
+    pub arrivals: Arrivals,
+    /// Whether client threads may spin through short waits: only where nothing else needs their
+    /// core.
+    pub may_spin: bool,
+}
+
+/// What makes a connection send its next request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pacing {
+    /// The answer to the one before: a closed loop. After `think` (0 for none), spent asleep.
+    Closed {
+        /// Pause between an answer and the next request.
+        think: Duration,
+    },
+    /// A schedule.
+    Open(OpenLoop),
+}
+
+impl Pacing {
+    /// As fast as answers come.
+    pub const FLAT_OUT: Self = Self::Closed {
+        think: Duration::ZERO,
+    };
+
+    /// Whether the rate follows from the server alone; else the response time is what tells.
+    pub fn is_flat_out(self) -> bool {
+        self == Self::FLAT_OUT
+    }
+}
+
 /// Who draws which keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyShare {
@@ -176,6 +231,8 @@ pub struct Plan {
     pub connections: usize,
     /// What is held against what; their epochs are interleaved in random order.
     pub contrasts: Vec<Contrast>,
+    /// When requests are sent.
+    pub pacing: Pacing,
     /// Where the ends run.
     pub placement: Placement,
     /// Who serves a connection.

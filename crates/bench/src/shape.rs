@@ -42,6 +42,15 @@ impl Shape {
         }
     }
 
+    /// For an open loop: 250 ms slices, in which a rate shows whether it can be kept, behind guards
+    /// that let a backlog drain.
+    pub fn open() -> Self {
+        Self {
+            guard: Duration::from_millis(50),
+            ..Self::short().with_slice(Duration::from_millis(250))
+        }
+    }
+
     /// For `free`: 1 s slices behind 1 s of settling, with rates every 100 ms.
     pub fn settling() -> Self {
         Self {

@@ -122,6 +122,24 @@ pub(crate) struct CompareArgs {
     /// Default: poll up to 64 connections, event above.
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
+    /// Send at this rate instead of as fast as answers come, whether answers are in or not, one
+    /// comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower
+    /// arm can serve, which is found first. Latency then counts from when a request was due.
+    #[arg(long, value_delimiter = ',', value_name = "RATE,…")]
+    pub(crate) rate: Vec<String>,
+    /// --rate 10% to 95%: both arms' latency over the load.
+    #[arg(long)]
+    pub(crate) rate_sweep: bool,
+    /// Gaps between the requests of --rate: independent of one another, or all equal.
+    #[arg(long, value_enum, default_value_t = ArrivalsWord::Poisson, value_name = "GAPS")]
+    pub(crate) arrivals: ArrivalsWord,
+    /// Pause between an answer and the connection's next request: 200us, 5ms.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) think: Option<String>,
+    /// Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the
+    /// event client, and poll beside it at 64.
+    #[arg(long, value_name = "FROM..TO", conflicts_with = "connections")]
+    pub(crate) sweep: Option<String>,
     /// Socket of the running server. Default: the server is asked.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
@@ -190,6 +208,15 @@ pub(crate) struct SelfcheckArgs {
     /// Write the results as JSON there; `-` prints them instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// How the gaps of an open loop are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsWord {
+    /// Exponential.
+    Poisson,
+    /// Equal.
+    Fixed,
 }
 
 /// How statements go out.

@@ -22,6 +22,9 @@ pub struct Comparison {
     pub placement: PlacementUsed,
     /// How the load generator waited.
     pub client: Client,
+    /// What made it send.
+    #[serde(default)]
+    pub load: Load,
     /// When what ran.
     pub schedule: Schedule,
     /// The arms; indexes elsewhere point into this list.
@@ -84,6 +87,33 @@ pub struct Workload {
 
 fn one() -> u32 {
     1
+}
+
+/// What made connections send: the answers alone, or a pause or a schedule too.
+///
+/// With a pause or a schedule the response time decides, not the rate: θ is then ln of the other
+/// arm's median response time over the baseline's, and the tax the share of it that the other arm adds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Load {
+    /// Requests per second that were due, over all connections of an arm; `null` in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// What the slower arm served in a closed loop just before, where the rate is a share of it.
+    pub capacity_per_s: Option<f64>,
+    /// That share in percent.
+    pub share_pct: Option<f64>,
+    /// Gaps between the requests: `poisson` or `fixed`.
+    pub arrivals: Option<String>,
+    /// Whether client threads spun through waits under 60 µs, to send on time.
+    pub spins: bool,
+    /// Pause between an answer and the connection's next request, µs; `null` for none.
+    pub think_us: Option<f64>,
+}
+
+impl Load {
+    /// Whether the rate follows from the server alone.
+    pub fn is_flat_out(&self) -> bool {
+        self.rate_per_s.is_none() && self.think_us.is_none()
+    }
 }
 
 /// The server's own count of what it was asked, beside ours.

@@ -19,7 +19,7 @@ mod tax;
 mod words;
 
 pub use arm::{Arm, Cpu, Latency, Proof, Syscalls};
-pub use comparison::{Comparison, PlacementUsed, ServerCount, Stall, Target, Workload};
+pub use comparison::{Comparison, Load, PlacementUsed, ServerCount, Stall, Target, Workload};
 pub use diagnostics::{Diagnostics, RateModes, Tested};
 pub use figure::{Estimate, Figure, Missing};
 pub use hex::Hex64;

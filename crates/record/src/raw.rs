@@ -46,6 +46,9 @@ pub struct Epoch {
     pub cpu_pressure_us: Option<u64>,
     /// How often the control group was throttled.
     pub n_throttled: Option<u64>,
+    /// How late an open loop's requests were sent, 99th percentile, `[baseline, other]`.
+    #[serde(default, skip_serializing_if = "is_closed")]
+    pub lag_p99_ns: [Option<u32>; 2],
     /// Where the latencies of the active windows lie, `[baseline, other]`; `null` = not kept.
     #[serde(default)]
     pub samples: [Option<SamplesAt>; 2],
@@ -81,6 +84,19 @@ pub struct Slice {
     pub latency_sum_ns: u64,
     /// Latencies that found no room in the buffer and are missing from the samples.
     pub n_unsampled: u64,
+    /// Median latency, in an open loop and with pauses between requests: it decides there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_ns: Option<u32>,
+    /// Requests of an open loop that waited for a connection.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queued: u64,
+    /// Requests of an open loop that were due and not sent when the slice ended; they are among the
+    /// samples with the time they had waited.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsent: u64,
+    /// How long the oldest of them had waited.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub behind_ns: u64,
     /// Requests answered in each 100 ms of the active window; empty for short windows.
     #[serde(default)]
     pub completions_per_100ms: Vec<u32>,
@@ -110,6 +126,15 @@ pub struct Slice {
     pub server_run_delay_ns: Option<u64>,
     /// Checksum of the answers.
     pub checksum: Option<Hex64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn is_closed(lags: &[Option<u32>; 2]) -> bool {
+    *lags == [None, None]
 }
 
 /// Differences of the first line of `/proc/stat`, in ticks of 10 ms over all CPUs.

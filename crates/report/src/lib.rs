@@ -7,4 +7,5 @@
 mod client;
 mod format;
 mod heading;
+mod load;
 pub mod terminal;

@@ -50,6 +50,18 @@ pub struct Slice {
     pub server_cpu_ns: Option<u64>,
     /// Context switches of the client's threads, over the same span as the CPU times.
     pub client_switches: u64,
+    /// Response times, where they decide instead of the rate: in an open loop, which sets the rate
+    /// itself, and with pauses between requests.
+    pub response: Option<Response>,
+}
+
+/// The response times of a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Response {
+    /// Their median.
+    pub median_ns: u32,
+    /// Their sum over the slice's completions.
+    pub sum_ns: u64,
 }
 
 /// CPU ticks of the whole machine during an epoch, as differences of `/proc/stat`.
@@ -89,9 +101,12 @@ impl Epoch {
     /// the two central ones of four; the epoch's θ is the mean over its octets. One spoiled slice
     /// per arm and octet has no influence. See [`Epoch::contrast`] for `None`.
     ///
+    /// Where response times decide, ln of the other's median response time over the baseline's, by
+    /// the same scheme.
+    ///
     /// Example: four times 110 requests against four times 100 in equal time: θ = ln 1.1 = 0.0953.
     pub fn theta(&self) -> Option<f64> {
-        self.contrast(|slice| Some(ln_ns_per_request(slice)))
+        self.contrast(|slice| Some(ln_cost(slice)))
     }
 
     /// The other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
@@ -110,6 +125,11 @@ impl Epoch {
     /// `None` as in [`Epoch::contrast`].
     pub fn typical(&self, side: Side, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
         Some(mean(&self.group_medians(side, &metric)?))
+    }
+
+    /// Whether response times decide instead of rates.
+    pub fn is_by_response(&self) -> bool {
+        self.slices.iter().any(|slice| slice.response.is_some())
     }
 
     /// Whether the other arm ran first.
@@ -163,6 +183,14 @@ pub fn rate_per_s(slice: &Slice) -> f64 {
 /// ln of the nanoseconds per request of a slice's active window, as one stream: −ln rate, shifted.
 pub fn ln_ns_per_request(slice: &Slice) -> f64 {
     (slice.active_ns as f64 / counted(slice.completions)).ln()
+}
+
+/// What a slice's request cost, ln of nanoseconds: its share of the time, or its median response.
+pub fn ln_cost(slice: &Slice) -> f64 {
+    match slice.response {
+        Some(response) => f64::from(response.median_ns.max(1)).ln(),
+        None => ln_ns_per_request(slice),
+    }
 }
 
 /// Half a request stands for none: the logarithm stays finite and the slice stays the slowest.

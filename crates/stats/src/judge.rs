@@ -108,7 +108,11 @@ pub fn judge(input: &Input) -> Judgement {
     }
 }
 
+/// Of throughput alone: where response times decide, the rate is not the server's.
 fn totals_theta(input: &Input) -> Option<Estimate> {
+    if input.epochs.iter().any(Epoch::is_by_response) {
+        return None;
+    }
     let [baseline, other] = Side::BOTH.map(|side| totals_of(input.epochs, side));
     totals::log_ratio(&baseline, &other, input.alpha)
 }

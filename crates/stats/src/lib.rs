@@ -28,7 +28,7 @@ pub use diagnostics::{
     Stall, Trend, guard_transient, lag1_autocorrelation, littles_law, mad_sd, noise_shares,
     noisy_epochs, order_effect, rate_modes, sampling_floor, stalls, totals_disagree, trend,
 };
-pub use epoch::{Epoch, Noise, Side, Slice, ln_ns_per_request, rate_per_s};
+pub use epoch::{Epoch, Noise, Response, Side, Slice, ln_cost, ln_ns_per_request, rate_per_s};
 pub use estimate::{Estimate, tax_pct};
 pub use holm::holm;
 pub use judge::{

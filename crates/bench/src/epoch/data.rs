@@ -2,7 +2,7 @@
 //!
 //! Plain data; filled by the epoch's coordinator, read by the command line.
 
-use looptax_stats::{Epoch, Noise, Side, Slice};
+use looptax_stats::{Epoch, Noise, Response, Side, Slice};
 
 use crate::cores::CoreMap;
 use crate::machine::{CpuTicks, MachineDelta};
@@ -61,6 +61,14 @@ pub struct SliceData {
     pub checksum: u64,
     /// Latencies that found no room.
     pub n_unsampled: u64,
+    /// Median latency in nanoseconds, where the rate does not follow from the server alone.
+    pub median_ns: Option<u32>,
+    /// Requests of an open loop that waited for a connection, and those never sent.
+    pub n_queued: u64,
+    /// See `n_queued`.
+    pub n_unsent: u64,
+    /// How long the oldest unsent one had waited, in nanoseconds.
+    pub behind_ns: u64,
 }
 
 /// One epoch as it was.
@@ -78,6 +86,8 @@ pub struct EpochData {
     pub slices: Vec<SliceData>,
     /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty beyond the cap.
     pub samples: [Vec<u32>; 2],
+    /// How late an open loop's requests were sent, 99th percentile in nanoseconds, by side.
+    pub lag_p99_ns: [Option<u32>; 2],
     /// What else the machine did.
     pub machine: MachineDelta,
     /// CPU of this process during the slices, in nanoseconds.
@@ -119,6 +129,10 @@ fn numbers_of_slice(slice: &SliceData) -> Slice {
         client_cpu_ns: Some(slice.client_cpu_ns),
         server_cpu_ns: slice.server_cpu_ns,
         client_switches: slice.client_voluntary + slice.client_involuntary,
+        response: slice.median_ns.map(|median_ns| Response {
+            median_ns,
+            sum_ns: slice.latency_sum_ns,
+        }),
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) struct Conducted {
     pub(super) guard: Duration,
     pub(super) n_primed: u64,
     pub(super) are_comparable: bool,
+    pub(super) is_flat_out: bool,
 }
 
 /// One slice as the coordinator saw it.
@@ -36,7 +37,11 @@ impl Conducted {
             .slices
             .iter()
             .enumerate()
-            .map(|(idx, slice)| slice_data(slice, idx, stores, guard_ns))
+            .map(|(idx, slice)| {
+                let median_ns =
+                    (!self.is_flat_out).then(|| median_ns(slice, idx, &self.slices, stores));
+                slice_data(slice, idx, stores, guard_ns, median_ns.flatten())
+            })
             .collect();
         EpochData {
             reconnect_ns,
@@ -50,6 +55,7 @@ impl Conducted {
                     .copied()
                     .collect()
             }),
+            lag_p99_ns: [0, 1].map(|side| p99(stores.iter().flat_map(|store| &store.lags[side]))),
             machine: self.machine,
             own_cpu_ns: self.own_cpu_ns,
             n_primed: self.n_primed,
@@ -58,7 +64,13 @@ impl Conducted {
     }
 }
 
-fn slice_data(slice: &ConductedSlice, idx: usize, stores: &[Store], guard_ns: u64) -> SliceData {
+fn slice_data(
+    slice: &ConductedSlice,
+    idx: usize,
+    stores: &[Store],
+    guard_ns: u64,
+    median_ns: Option<u32>,
+) -> SliceData {
     let mut total = Tally::default();
     let mut checksum = 0_u64;
     for store in stores {
@@ -93,7 +105,41 @@ fn slice_data(slice: &ConductedSlice, idx: usize, stores: &[Store], guard_ns: u6
         buckets: total.buckets,
         checksum,
         n_unsampled: total.n_unsampled,
+        median_ns,
+        n_queued: total.n_queued,
+        n_unsent: total.n_unsent,
+        behind_ns: total.behind_ns,
     }
+}
+
+/// The median latency of a slice over all threads, by nearest rank; `None` without answers.
+fn median_ns(
+    slice: &ConductedSlice,
+    idx: usize,
+    slices: &[ConductedSlice],
+    stores: &[Store],
+) -> Option<u32> {
+    let side = slice.spec.side;
+    let next = (idx + 1..slices.len()).find(|next| slices[*next].spec.side == side);
+    let mut latencies: Vec<u32> = Vec::new();
+    for store in stores {
+        let samples = &store.samples[side.idx()];
+        let end = next.map_or(samples.len(), |next| store.tallies[next].first_sample);
+        let of_slice = samples.get(store.tallies[idx].first_sample..end);
+        latencies.extend_from_slice(of_slice.unwrap_or_default());
+    }
+    nearest_rank(&mut latencies, 0.5)
+}
+
+/// The 99th percentile by nearest rank; `None` of nothing.
+fn p99<'a>(values: impl Iterator<Item = &'a u32>) -> Option<u32> {
+    nearest_rank(&mut values.copied().collect::<Vec<_>>(), 0.99)
+}
+
+fn nearest_rank(values: &mut [u32], quantile: f64) -> Option<u32> {
+    let rank = (quantile * values.len() as f64).ceil() as usize;
+    let idx = rank.checked_sub(1)?;
+    Some(*values.select_nth_unstable(idx).1)
 }
 
 /// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.

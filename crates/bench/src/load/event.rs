@@ -3,6 +3,8 @@
 //! Per ready connection it receives, takes the answer and sends the next request at once, as
 //! event-driven clients do.
 
+use std::os::fd::OwnedFd;
+
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -18,7 +20,7 @@ use crate::error::LoadError;
 use crate::plan::SidePlan;
 
 /// Ready connections taken at once.
-const MOST_EVENTS: usize = 256;
+pub(super) const MOST_EVENTS: usize = 256;
 
 /// The measured loop of the event model, over all lanes of this thread.
 ///
@@ -32,18 +34,7 @@ pub(crate) fn closed_loop(
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
-    let io = |action| {
-        move |errno: Errno| LoadError::Io {
-            action,
-            source: errno.into(),
-        }
-    };
-    let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
-    for (idx, lane) in lanes.iter().enumerate() {
-        let data = epoll::EventData::new_u64(idx as u64);
-        epoll::add(&poller, lane.fd(), data, epoll::EventFlags::IN)
-            .map_err(io("register with epoll"))?;
-    }
+    let poller = poller_of(lanes)?;
     let mut events = Vec::with_capacity(MOST_EVENTS);
     for lane in lanes.iter_mut() {
         start(lane, now_ns(), plan.inject_ns, tally)?;
@@ -70,6 +61,25 @@ pub(crate) fn closed_loop(
         }
     }
     Ok(())
+}
+
+/// An epoll over all lanes, each known by its position.
+pub(super) fn poller_of(lanes: &[Lane]) -> Result<OwnedFd, LoadError> {
+    let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
+    for (idx, lane) in lanes.iter().enumerate() {
+        let data = epoll::EventData::new_u64(idx as u64);
+        epoll::add(&poller, lane.fd(), data, epoll::EventFlags::IN)
+            .map_err(io("register with epoll"))?;
+    }
+    Ok(poller)
+}
+
+/// An error of a system call, with what it was for.
+pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
+    move |errno| LoadError::Io {
+        action,
+        source: errno.into(),
+    }
 }
 
 /// Receives on a ready connection; when its answer was in, if it now is.

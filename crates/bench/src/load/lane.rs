@@ -35,6 +35,8 @@ pub(crate) struct Lane {
     limits: LaneLimits,
     /// When the request in flight was sent.
     pub(crate) sent_ns: u64,
+    /// When the last answer was in; an open loop alone keeps it.
+    pub(crate) answered_ns: u64,
     /// Whether no answer has come in this slice yet.
     pub(crate) is_first: bool,
     /// Keys of this slice.
@@ -54,6 +56,7 @@ impl Lane {
             n_received: 0,
             limits,
             sent_ns: 0,
+            answered_ns: 0,
             is_first: true,
             keys,
             digests: Digests::default(),

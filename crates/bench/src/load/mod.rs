@@ -7,6 +7,7 @@
 mod event;
 mod gate;
 mod lane;
+mod open;
 mod tally;
 mod thread;
 mod wait;

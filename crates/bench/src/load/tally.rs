@@ -81,6 +81,14 @@ pub(crate) struct Tally {
     pub(crate) injected_ns: u64,
     /// Answers by 100 ms (or whatever the shape says) of the counted window.
     pub(crate) buckets: Vec<u32>,
+    /// Requests of an open loop that waited for a connection; of them never sent in the slice.
+    pub(crate) n_queued: u64,
+    /// See `n_queued`.
+    pub(crate) n_unsent: u64,
+    /// How long the oldest of those had waited, at the slice's end.
+    pub(crate) behind_ns: u64,
+    /// Where the slice's latencies begin among its thread's.
+    pub(crate) first_sample: usize,
     /// Latencies that found no room in the buffer.
     pub(crate) n_unsampled: u64,
     window: Window,
@@ -130,29 +138,47 @@ impl Tally {
         self.requests += 1;
         self.last_answer_ns = answered_ns;
         let latency_ns = answered_ns.saturating_sub(sent_ns);
-        let sample = u32::try_from(latency_ns).unwrap_or(u32::MAX);
         if answered_ns >= self.window.stop_at {
             self.drained += 1;
             if self.drained_ns.len() < self.drained_ns.capacity() {
-                self.drained_ns.push(sample);
+                self.drained_ns
+                    .push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
             }
             return;
         }
         if answered_ns < self.window.count_from || is_first {
             return;
         }
+        self.count(answered_ns, latency_ns, samples);
+    }
+
+    /// Counts a request at a point of time inside the window.
+    #[inline]
+    fn count(&mut self, at_ns: u64, latency_ns: u64, samples: &mut Vec<u32>) {
         self.completions += 1;
         self.latency_sum_ns += latency_ns;
-        self.early += u64::from(answered_ns < self.window.early_until);
-        let bucket = (answered_ns - self.window.count_from).checked_div(self.window.bucket);
+        self.early += u64::from(at_ns < self.window.early_until);
+        let bucket = (at_ns - self.window.count_from).checked_div(self.window.bucket);
         if let Some(count) = bucket.and_then(|idx| self.buckets.get_mut(idx as usize)) {
             *count += 1;
         }
         if samples.len() < samples.capacity() {
-            samples.push(sample);
+            samples.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
         } else {
             self.n_unsampled += 1;
         }
+    }
+
+    /// Takes one answer of an open loop: it counts when its request was due in the window, however
+    /// late it came.
+    #[inline]
+    pub(crate) fn record_due(&mut self, due_ns: u64, answered_ns: u64, samples: &mut Vec<u32>) {
+        self.requests += 1;
+        self.last_answer_ns = answered_ns;
+        if due_ns < self.window.count_from {
+            return;
+        }
+        self.count(due_ns, answered_ns.saturating_sub(due_ns), samples);
     }
 
     /// Adds another thread's tally of the same slice.
@@ -173,6 +199,9 @@ impl Tally {
         self.involuntary += other.involuntary;
         self.injected_ns += other.injected_ns;
         self.n_unsampled += other.n_unsampled;
+        self.n_queued += other.n_queued;
+        self.n_unsent += other.n_unsent;
+        self.behind_ns = self.behind_ns.max(other.behind_ns);
         if self.buckets.len() < other.buckets.len() {
             self.buckets.resize(other.buckets.len(), 0);
         }
@@ -209,6 +238,18 @@ mod tests {
         assert_eq!(tally.latency_sum_ns, 949);
         assert_eq!(tally.drained_ns, [1]);
         assert_eq!(tally.buckets, [1, 1]);
+    }
+
+    #[test]
+    fn requests_of_a_schedule_count_when_they_were_due_in_the_window() {
+        let mut tally = tally();
+        let mut samples = Vec::with_capacity(8);
+        tally.record_due(999, 1_500, &mut samples); // due in the guard
+        tally.record_due(1_000, 1_200, &mut samples);
+        tally.record_due(1_900, 7_900, &mut samples); // answered long after the window
+        assert_eq!((tally.requests, tally.completions), (3, 2));
+        assert_eq!(samples, [200, 6_000]);
+        assert_eq!((tally.drained, tally.last_answer_ns), (0, 7_900));
     }
 
     #[test]

@@ -1,23 +1,28 @@
 //! A client thread: waits at the gate, runs slices on its connections, keeps its own counts.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use looptax_stats::Side;
+use rustix::thread::set_current_timer_slack;
 
 use super::event;
 use super::gate::{Command, Gate, SliceSpec};
 use super::lane::Lane;
+use super::open::{Kept, Queues, open_loop};
 use super::tally::{Digests, Tally};
 use super::wait::{Block, Poll, PollFirst, Wait};
+use crate::arrivals::Schedule;
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::cores::pin_self;
 use crate::error::{LoadError, Stage};
 use crate::keys::{KeyRange, Keys, SliceOf};
-use crate::plan::{ClientModel, KeySpace, SidePlan};
+use crate::plan::{ClientModel, KeySpace, OpenLoop, Pacing, SidePlan};
 use crate::sys::thread_usage;
 
 /// A failed request, and where.
@@ -40,6 +45,8 @@ pub(crate) struct Load {
     pub(crate) seed: u64,
     /// See `seed`.
     pub(crate) epoch: u64,
+    /// When requests are sent.
+    pub(crate) pacing: Pacing,
     /// Which keys are drawn.
     pub(crate) keys: KeySpace,
     /// Connections per side.
@@ -68,6 +75,9 @@ pub(crate) struct Store {
     pub(crate) tallies: Vec<Tally>,
     /// Latencies of the counted answers, by side.
     pub(crate) samples: [Vec<u32>; 2],
+    /// How late each request of an open loop was sent, by side.
+    pub(crate) lags: [Vec<u32>; 2],
+    queues: Queues,
     /// By slice, then by connection of this thread.
     pub(crate) digests: Vec<Vec<Digests>>,
 }
@@ -80,6 +90,7 @@ impl Store {
         n_buckets: usize,
         n_lanes: usize,
         n_samples: usize,
+        n_lags: usize,
     ) {
         self.tallies.clear();
         self.tallies
@@ -90,6 +101,10 @@ impl Store {
         for samples in &mut self.samples {
             samples.clear();
             samples.reserve(n_samples);
+        }
+        for lags in &mut self.lags {
+            lags.clear();
+            lags.reserve(n_lags);
         }
     }
 }
@@ -121,6 +136,11 @@ impl ClientThread {
         cores: &[usize],
     ) -> (Store, io::Result<()>) {
         let pinned = pin_self(core, cores);
+        if !load.pacing.is_flat_out() {
+            // Sleeps end when they should, not up to 50 µs later; without it requests are only later,
+            // which is recorded.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+        }
         let mut seen = 0;
         let mut slice_idx = 0;
         loop {
@@ -169,18 +189,17 @@ impl ClientThread {
             lane.digests = Digests::default();
         }
         let tally = &mut self.store.tallies[slice_idx];
-        let samples = &mut self.store.samples[spec.side.idx()];
         tally.open(spec.count_from_ns, spec.stop_at_ns, load.bucket);
-        let plan = load.sides[spec.side.idx()];
+        tally.first_sample = self.store.samples[spec.side.idx()].len();
 
         let usage = thread_usage();
         let cpu_ns = thread_cpu_ns();
-        let outcome = match plan.client {
-            ClientModel::Poll => closed_loop::<Poll>(lanes, spec, plan, tally, samples),
-            ClientModel::PollFirst => closed_loop::<PollFirst>(lanes, spec, plan, tally, samples),
-            ClientModel::Block => closed_loop::<Block>(lanes, spec, plan, tally, samples),
-            ClientModel::Event => event::closed_loop(lanes, spec, plan, tally, samples),
+        let outcome = match load.pacing {
+            Pacing::Closed { think } => self.closed(spec, slice_idx, load, think),
+            Pacing::Open(open) => self.open(spec, slice_idx, load, open),
         };
+        let lanes = &mut self.lanes[spec.side.idx()];
+        let tally = &mut self.store.tallies[slice_idx];
         tally.cpu_ns = thread_cpu_ns() - cpu_ns;
         let after = thread_usage();
         tally.user_ns = after.user_ns.saturating_sub(usage.user_ns);
@@ -200,6 +219,66 @@ impl ClientThread {
                 source,
             }
         })
+    }
+}
+
+/// The two ways through a slice.
+impl ClientThread {
+    fn closed(
+        &mut self,
+        spec: SliceSpec,
+        slice_idx: usize,
+        load: &Load,
+        think: Duration,
+    ) -> Result<(), LoadError> {
+        let lanes = &mut self.lanes[spec.side.idx()];
+        let tally = &mut self.store.tallies[slice_idx];
+        let samples = &mut self.store.samples[spec.side.idx()];
+        let plan = load.sides[spec.side.idx()];
+        match plan.client {
+            ClientModel::Poll => closed_loop::<Poll>(lanes, spec, plan, think, tally, samples),
+            ClientModel::PollFirst => {
+                closed_loop::<PollFirst>(lanes, spec, plan, think, tally, samples)
+            }
+            ClientModel::Block => closed_loop::<Block>(lanes, spec, plan, think, tally, samples),
+            ClientModel::Event => event::closed_loop(lanes, spec, plan, tally, samples),
+        }
+    }
+
+    fn open(
+        &mut self,
+        spec: SliceSpec,
+        slice_idx: usize,
+        load: &Load,
+        open: OpenLoop,
+    ) -> Result<(), LoadError> {
+        let slice = SliceOf {
+            epoch: load.epoch,
+            side: spec.side,
+            rank: spec.rank,
+        };
+        let place = [self.idx, self.n_threads];
+        let mut schedule = Schedule::new(open, load.seed, slice, place, now_ns());
+        let Store {
+            tallies,
+            samples,
+            lags,
+            queues,
+            ..
+        } = &mut self.store;
+        let mut kept = Kept {
+            samples: &mut samples[spec.side.idx()],
+            lags: &mut lags[spec.side.idx()],
+        };
+        open_loop(
+            &mut self.lanes[spec.side.idx()],
+            spec,
+            &mut schedule,
+            open.may_spin,
+            queues,
+            &mut tallies[slice_idx],
+            &mut kept,
+        )
     }
 }
 
@@ -225,6 +304,7 @@ fn closed_loop<W: Wait>(
     lanes: &mut [Lane],
     spec: SliceSpec,
     plan: SidePlan,
+    think: Duration,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
@@ -244,6 +324,12 @@ fn closed_loop<W: Wait>(
         lane.is_first = false;
         if answered_ns >= spec.stop_at_ns {
             return Ok(());
+        }
+        if !think.is_zero() {
+            thread::sleep(think);
+            if now_ns() >= spec.stop_at_ns {
+                return Ok(());
+            }
         }
     }
 }

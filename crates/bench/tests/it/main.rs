@@ -39,6 +39,7 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
             name: "one, two".to_owned(),
             sides: [side; 2],
         }],
+        pacing: looptax_bench::Pacing::FLAT_OUT,
         placement: Placement::ClientPinned,
         server_threads: ServerThreads::PerConnection,
         shape: Shape {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_bench::{
-    ClientModel, Contrast, ContrastRun, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
+    ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
     run as bench,
 };
 use looptax_path::Arm;
@@ -28,6 +28,7 @@ use crate::args::{Check, SelfcheckArgs};
 use crate::connector::TargetConnector;
 use crate::failure::{Exit, Failure};
 use crate::measure::plan::DELTA;
+use crate::settings::load::Load;
 use crate::settings::target::{TargetSpec, parse};
 use crate::settings::{Compare, Effort, Requests, seed};
 use crate::signals::stop_flag;
@@ -135,6 +136,10 @@ fn settings(kind: Kind, seed: u64) -> Compare {
         arms: vec![Arm::Unix, Arm::Tcp],
         connections: Some(vec![1]),
         requests: Requests::default(),
+        load: Load::Closed {
+            think: Duration::ZERO,
+        },
+        is_sweep: false,
         placements: None,
         clients: None,
         socket: None,
@@ -304,6 +309,7 @@ impl Bench<'_> {
                     inject_ns,
                 }),
             }],
+            pacing: Pacing::FLAT_OUT,
             placement: Placement::Same,
             server_threads: self.target.threads,
             shape,

@@ -13,6 +13,10 @@ use super::numbers::{of_pair, sided};
 const MISCOUNTED: f64 = 0.01;
 /// Questions of our own that the server counts, at most, on a short run.
 const OWN_QUESTIONS: u64 = 200;
+/// A backlog at the end of more slices than this share is no stall any more.
+const BACKLOG_SHARE: f64 = 0.05;
+/// Pacing that is late by more than this part of the latency's p99 is part of the figures.
+const LATE_SHARE: f64 = 0.1;
 /// Above this share of all CPU per request the client's own code is what is measured.
 const CLIENT_SHARE: f64 = 0.5;
 
@@ -40,7 +44,47 @@ pub(super) fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<S
             "the arms gave different answers to the same requests in {n_disagree} epochs"
         ));
     }
+    reasons.extend(not_sustained(raw, pair, arms));
     reasons
+}
+
+/// A backlog longer than a guard at the end of slice after slice: the rate is more than the arm can serve.
+fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+    let of_side = |side: Side| {
+        let slices = || slices(raw, pair).filter(move |(it, _)| *it == side);
+        let n_behind = slices()
+            .filter(|(_, slice)| slice.behind_ns > slice.guard_ns)
+            .count();
+        let n = slices().count();
+        (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
+            format!(
+                "the rate was not sustained on {}: at the end of {n_behind} of {n} slices requests had waited \
+                 for longer than a guard and were not sent yet",
+                arms[side.idx()].name
+            )
+        })
+    };
+    Side::BOTH.into_iter().filter_map(of_side).collect()
+}
+
+/// Requests of an open loop that went out late by our own doing, held against the arm's p99 in µs.
+pub(super) fn late(
+    raw: &Raw,
+    pair: [u32; 2],
+    side: Side,
+    arm: &str,
+    p99_us: Option<f64>,
+) -> Option<String> {
+    let mut lags: Vec<u32> = of_pair(raw, pair)
+        .filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()])
+        .collect();
+    lags.sort_unstable();
+    let lag_us = f64::from(*lags.get(lags.len() / 2)?) / 1e3;
+    (lag_us > LATE_SHARE * p99_us?).then(|| {
+        format!(
+            "the client sent late on {arm}: by {lag_us:.0} µs at its own p99, over a tenth of the latency's p99"
+        )
+    })
 }
 
 /// A warning when the server's own count is not ours.

@@ -106,10 +106,16 @@ pub(crate) fn judge(question: &Question) -> Judged {
     let told = judgement.warnings.iter();
     let told = told.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
     let told = told.filter_map(|warning| words::warning(warning, names));
+    let judged_arms = Side::BOTH.map(|side| arm(&judgement, question, side, pace));
+    let late = Side::BOTH.into_iter().filter_map(|side| {
+        let p99 = judged_arms[side.idx()].latency_us.p99.known();
+        doubts::late(raw, *pair, side, names[side.idx()], p99.map(|it| it.value))
+    });
+    let doubts = doubts::warnings(raw, *pair, arms);
     Judged {
         tax: tax(&judgement, question, pace),
-        arms: Side::BOTH.map(|side| arm(&judgement, question, side, pace)),
-        warnings: told.chain(doubts::warnings(raw, *pair, arms)).collect(),
+        warnings: told.chain(doubts).chain(late).collect(),
+        arms: judged_arms,
         stalls: stalls(&judgement, question),
     }
 }

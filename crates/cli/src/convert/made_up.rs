@@ -37,6 +37,7 @@ pub(crate) fn data(idx: u64, counts: [u64; 2]) -> EpochData {
             cpu_pressure_us: Some(1_000),
             n_throttled: Some(0),
         },
+        lag_p99_ns: [None, None],
         own_cpu_ns: Some(401_234_567 + idx),
         answers_agree: true,
     }
@@ -81,5 +82,9 @@ fn slice(side: Side, idx: u64, n: u64) -> SliceData {
         buckets: vec![n as u32],
         checksum: idx,
         n_unsampled: 0,
+        median_ns: None,
+        n_queued: 0,
+        n_unsent: 0,
+        behind_ns: 0,
     }
 }

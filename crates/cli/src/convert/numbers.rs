@@ -5,7 +5,7 @@
 
 use looptax_record as record;
 use looptax_record::{CpuTicks, Raw, SamplesAt};
-use looptax_stats::{Epoch, Noise, Side, Slice};
+use looptax_stats::{Epoch, Noise, Response, Side, Slice};
 
 use super::raw::letter;
 
@@ -64,6 +64,10 @@ fn slices(epoch: &record::Epoch) -> Vec<Slice> {
         server_cpu_ns: slice.server_cpu_ns,
         client_switches: slice.client_voluntary_switches.unwrap_or(0)
             + slice.client_involuntary_switches.unwrap_or(0),
+        response: slice.median_ns.map(|median_ns| Response {
+            median_ns,
+            sum_ns: slice.latency_sum_ns,
+        }),
     };
     sided(epoch).map(of_side).collect()
 }

@@ -42,6 +42,7 @@ pub(crate) fn epoch(
         server_ticks: server_cpu_ns.map(ticks),
         cpu_pressure_us: data.machine.cpu_pressure_us,
         n_throttled: data.machine.n_throttled,
+        lag_p99_ns: data.lag_p99_ns,
         samples,
     }
 }
@@ -70,6 +71,10 @@ fn slice(slice: &SliceData, pair: [u32; 2]) -> record::Slice {
         errors: 0,
         latency_sum_ns: slice.latency_sum_ns,
         n_unsampled: slice.n_unsampled,
+        median_ns: slice.median_ns,
+        queued: slice.n_queued,
+        unsent: slice.n_unsent,
+        behind_ns: slice.behind_ns,
         completions_per_100ms: slice.buckets.clone(),
         sends: slice.sends,
         receives: slice.receives,

@@ -5,18 +5,19 @@
 
 use std::error::Error;
 
-use looptax_bench::{BenchError, ClientModel, ContrastRun, Placement, Plan, Shape};
+use looptax_bench::{BenchError, ClientModel, ContrastRun, Pacing, Placement, Plan, Shape};
 use looptax_path::{Arm, Endpoint, Family};
 use looptax_record as record;
 use looptax_stats::{Estimate, StopCause, selfcheck};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64, SamplesAt};
 
-use super::plan::{Case, DELTA, looks};
+use super::plan::{Case, CaseLoad, DELTA, looks};
 use crate::connector::ArmProof;
 use crate::convert::doubts;
 use crate::convert::judged::{self, ProvedArm, Question};
 use crate::convert::numbers;
+use crate::settings::load::Rate;
 use crate::settings::{Compare, Effort};
 use crate::target::Target;
 
@@ -93,7 +94,32 @@ pub(super) fn skeleton(
         warnings: Vec::new(),
         stalls: Vec::new(),
         server_count: None,
+        load: record::Load::default(),
         raw: record::Raw::default(),
+    }
+}
+
+/// The load as it was.
+pub(super) fn load_of(case: &Case, plan: &Plan, capacity_per_s: Option<f64>) -> record::Load {
+    match plan.pacing {
+        Pacing::Closed { think } => record::Load {
+            think_us: (!think.is_zero()).then_some(think.as_secs_f64() * 1e6),
+            ..record::Load::default()
+        },
+        Pacing::Open(open) => record::Load {
+            rate_per_s: Some(open.rate_per_s),
+            capacity_per_s,
+            share_pct: match case.load {
+                CaseLoad::Open {
+                    rate: Rate::OfCapacity(pct),
+                    ..
+                } => Some(pct),
+                _ => None,
+            },
+            arrivals: Some(open.arrivals.name().to_owned()),
+            spins: open.may_spin,
+            think_us: None,
+        },
     }
 }
 
@@ -259,6 +285,7 @@ pub(crate) fn compare_slice_lengths(comparisons: &mut [Comparison]) {
 fn differ_in_slices_alone(one: &Comparison, two: &Comparison) -> bool {
     one.target == two.target
         && one.workload == two.workload
+        && one.load == two.load
         && one.connections == two.connections
         && one.placement == two.placement
         && one.client == two.client

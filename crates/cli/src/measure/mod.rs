@@ -1,5 +1,6 @@
 //! Measures one target: its cases in turn, each from plan to judged comparison in the record.
 
+mod capacity;
 pub(crate) mod judging;
 pub(crate) mod plan;
 mod sink;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_bench::{Outcome, look, run};
+use looptax_bench::{Outcome, Placement, look, run};
 use looptax_path::Arm;
 use looptax_record as record;
 use looptax_stats::rate_modes;
@@ -41,6 +42,7 @@ pub(crate) fn target(
     terminal: Terminal,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
+    let mut capacities = Capacities::default();
     for (case_idx, case) in cases.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -52,7 +54,14 @@ pub(crate) fn target(
         );
         let mut line = Line::new(terminal, &label);
         let measured = match case.doing {
-            Doing::Judge => judge(target, settings, case, seed, sink, &mut line, stop),
+            Doing::Judge => {
+                capacities
+                    .of(target, settings, case, seed, stop)
+                    .and_then(|capacity| {
+                        let case = Loaded { case, capacity };
+                        judge(target, settings, case, seed, sink, &mut line, stop)
+                    })
+            }
             Doing::Look(length) => look_at(target, settings, case, seed, length, sink, stop),
         };
         drop(line);
@@ -61,6 +70,44 @@ pub(crate) fn target(
         measured.map_err(|failure| with_log(failure, target))?;
     }
     Ok(())
+}
+
+/// A case with what was found out for it.
+#[derive(Clone, Copy)]
+struct Loaded<'a> {
+    case: &'a Case,
+    /// Requests per second of the slower arm, where the load is a share of it.
+    capacity: Option<f64>,
+}
+
+/// Capacities found so far, by connections and placement.
+#[derive(Default)]
+struct Capacities(Vec<(u32, Placement, f64)>);
+
+impl Capacities {
+    /// The slower arm's capacity where the case needs it, found once.
+    fn of(
+        &mut self,
+        target: &Target,
+        settings: &Compare,
+        case: &Case,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<f64>, Failure> {
+        if !case.load.needs_capacity() {
+            return Ok(None);
+        }
+        let (connections, placement) = (case.connections, case.placement);
+        let is_here = |it: &&(u32, Placement, f64)| (it.0, it.1) == (connections, placement);
+        if let Some((_, _, known)) = self.0.iter().find(is_here) {
+            return Ok(Some(*known));
+        }
+        let found = capacity::of(target, settings, case, seed, stop)?;
+        if let Some(found) = found {
+            self.0.push((connections, placement, found));
+        }
+        Ok(found)
+    }
 }
 
 /// A server that has ended says more about a failure than the failure itself.
@@ -87,13 +134,13 @@ fn with_log(failure: Failure, target: &mut Target) -> Failure {
 fn judge(
     target: &Target,
     settings: &Compare,
-    case: &Case,
+    Loaded { case, capacity }: Loaded<'_>,
     seed: u64,
     sink: &mut Sink,
     line: &mut Line,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
-    let plan = plan::bench(settings, target, case, seed);
+    let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = pairs(settings, case);
     let mut connector = TargetConnector::new(target, pairs);
     let counter = target
@@ -137,6 +184,7 @@ fn judge(
             continue;
         }
         comparison.server_count.clone_from(&server_count);
+        comparison.load = judging::load_of(case, &plan, capacity);
         judge_live(&mut comparison, &arms, &endings, sink);
         sink.record.comparisons.push(comparison);
         judging::compare_slice_lengths(&mut sink.record.comparisons);
@@ -223,7 +271,7 @@ fn look_at(
     sink: &mut Sink,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
-    let plan = plan::bench(settings, target, case, seed);
+    let plan = plan::bench(settings, target, case, seed, None);
     let mut connector = TargetConnector::new(target, pairs(settings, case));
     let Some(seen) = look(&plan, &mut connector, length, stop)? else {
         return Ok(());

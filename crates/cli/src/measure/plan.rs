@@ -4,12 +4,14 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::{
-    ClientModel, Contrast, Placement, Plan, Shape, SidePlan, Stopping, WarmUp, allowed_cores,
+    Arrivals, ClientModel, Contrast, OpenLoop, Pacing, Placement, Plan, Shape, SidePlan, Stopping,
+    WarmUp, allowed_cores,
 };
 use looptax_servers::Kind;
 use looptax_stats::{Looks, StopRule};
 
 use crate::failure::Failure;
+use crate::settings::load::{Load, Rate};
 use crate::settings::target::TargetSpec;
 use crate::settings::{Compare, Effort};
 use crate::target::{Target, connections, private_workload};
@@ -41,14 +43,87 @@ pub(crate) enum Doing {
 }
 
 /// One number of connections under one placement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Case {
     pub(crate) connections: u32,
     pub(crate) placement: Placement,
     pub(crate) clients: Vec<ClientModel>,
     pub(crate) doing: Doing,
+    /// What makes connections send.
+    pub(crate) load: CaseLoad,
     /// Slices of another length than usual: the second half of a check that it does not matter.
     pub(crate) slice: Option<Duration>,
+}
+
+/// The load of a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum CaseLoad {
+    /// Answers, after a pause.
+    Closed { think: Duration },
+    /// A schedule.
+    Open { rate: Rate, arrivals: Arrivals },
+}
+
+impl CaseLoad {
+    /// The loads that were asked for, one case each.
+    fn all(load: &Load) -> Vec<Self> {
+        match load {
+            Load::Closed { think } => vec![Self::Closed { think: *think }],
+            Load::Open { rates, arrivals } => rates
+                .iter()
+                .map(|rate| Self::Open {
+                    rate: *rate,
+                    arrivals: *arrivals,
+                })
+                .collect(),
+        }
+    }
+
+    /// For the plan; nothing where the rate follows from the server.
+    fn words(self) -> String {
+        match self {
+            Self::Closed { think } if think.is_zero() => String::new(),
+            Self::Closed { think } => format!(", {think:?} between requests"),
+            Self::Open { rate, arrivals } => match rate {
+                Rate::PerSecond(per_s) => format!(", {per_s:.0}/s ({})", arrivals.name()),
+                Rate::OfCapacity(pct) => format!(
+                    ", {pct} % of the slower arm's capacity ({})",
+                    arrivals.name()
+                ),
+            },
+        }
+    }
+
+    fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// Whether the slower arm's capacity must be known first.
+    pub(crate) fn needs_capacity(self) -> bool {
+        matches!(
+            self,
+            Self::Open {
+                rate: Rate::OfCapacity(_),
+                ..
+            }
+        )
+    }
+
+    /// For the load engine; `capacity_per_s` is the slower arm's.
+    fn pacing(self, placement: Placement, capacity_per_s: Option<f64>) -> Pacing {
+        match self {
+            Self::Closed { think } => Pacing::Closed { think },
+            Self::Open { rate, arrivals } => Pacing::Open(OpenLoop {
+                rate_per_s: match rate {
+                    Rate::PerSecond(per_s) => per_s,
+                    Rate::OfCapacity(pct) => capacity_per_s.unwrap_or(1.0) * pct / 100.0,
+                },
+                arrivals,
+                // Elsewhere the server needs the core.
+                may_spin: placement == Placement::Split,
+            }),
+        }
+    }
 }
 
 /// The whole run.
@@ -87,18 +162,22 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
     if !is_private && !settings.is_own_server {
         check_load(&numbers)?;
     }
-    let judge = |connections: u32, placement: Placement| Case {
+    let judge = |connections: u32, placement: Placement, load: CaseLoad| Case {
         connections,
         placement,
         clients: settings.clients_for(connections),
         doing: Doing::Judge,
+        load,
         slice: None,
     };
+    let loads = CaseLoad::all(&settings.load);
     let mut cases: Vec<Case> = numbers
         .iter()
-        .flat_map(|n| placements.iter().map(|placement| judge(*n, *placement)))
+        .flat_map(|n| placements.iter().map(move |placement| (*n, *placement)))
+        .flat_map(|(n, placement)| loads.iter().map(move |load| judge(n, placement, *load)))
         .collect();
-    if settings.effort == Effort::Precise && settings.slice.is_none() {
+    let is_flat_out = settings.load.is_flat_out();
+    if settings.effort == Effort::Precise && settings.slice.is_none() && is_flat_out {
         let again = |case: &Case| Case {
             slice: Some(LONG_SLICE),
             ..case.clone()
@@ -110,7 +189,7 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
         cases.extend(long);
     }
     let most = numbers.iter().copied().max().unwrap_or(1);
-    if settings.placements.is_none() && is_private && most > 1 && n_cores > 1 {
+    if settings.placements.is_none() && is_private && most > 1 && n_cores > 1 && is_flat_out {
         for (placement, length) in [(Placement::Free, FREE_LOOK), (Placement::Split, SPLIT_LOOK)] {
             let clients = settings.clients_for(most).into_iter().take(1).collect();
             cases.push(Case {
@@ -118,6 +197,9 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
                 placement,
                 clients,
                 doing: Doing::Look(length),
+                load: CaseLoad::Closed {
+                    think: Duration::ZERO,
+                },
                 slice: None,
             });
         }
@@ -168,10 +250,10 @@ fn most_epochs(settings: &Compare, case: &Case) -> usize {
 }
 
 fn shape(settings: &Compare, case: &Case) -> Shape {
-    let shape = if case.placement == Placement::Free {
-        Shape::settling()
-    } else {
-        Shape::short()
+    let shape = match (case.placement, case.load) {
+        (Placement::Free, _) => Shape::settling(),
+        (_, load) if load.is_open() => Shape::open(),
+        _ => Shape::short(),
     };
     settings
         .slice
@@ -201,7 +283,15 @@ pub(crate) fn looks(settings: &Compare, case: &Case) -> Looks {
 }
 
 /// The load engine's plan for a case.
-pub(crate) fn bench(settings: &Compare, target: &Target, case: &Case, seed: u64) -> Plan {
+///
+/// `capacity_per_s` is the slower arm's, where the case's rate is a share of it.
+pub(crate) fn bench(
+    settings: &Compare,
+    target: &Target,
+    case: &Case,
+    seed: u64,
+    capacity_per_s: Option<f64>,
+) -> Plan {
     let n_others = settings.arms.len() - 1;
     let contrasts = case
         .clients
@@ -223,10 +313,12 @@ pub(crate) fn bench(settings: &Compare, target: &Target, case: &Case, seed: u64)
         seed,
         connections: case.connections as usize,
         contrasts,
+        pacing: case.load.pacing(case.placement, capacity_per_s),
         placement: case.placement,
         server_threads: target.threads,
         shape: shape(settings, case),
-        may_adapt_shape: case.slice.or(settings.slice).is_none(),
+        // Latencies of an open loop grow without end at a rate that cannot be kept.
+        may_adapt_shape: case.slice.or(settings.slice).is_none() && !case.load.is_open(),
         warm_up: if target.is_cared_for {
             short_warm_up()
         } else {
@@ -323,10 +415,11 @@ fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
         format!(", slices of {} ms", slice.as_millis())
     });
     format!(
-        "{} connection{} per arm, {}, client {}, {}{slices}: {what}, {}",
+        "{} connection{} per arm, {}{}, client {}, {}{slices}: {what}, {}",
         case.connections,
         if case.connections == 1 { "" } else { "s" },
         case.placement,
+        case.load.words(),
         clients.join(" and "),
         arms.join(" against "),
         time.words(),

@@ -1,5 +1,6 @@
 //! What the typed arguments mean: checked, defaults filled in, nothing opened yet.
 
+pub(crate) mod load;
 pub(crate) mod target;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use looptax_wire::Sent;
 
 use crate::args::{CompareArgs, ProtocolWord};
 use crate::failure::Failure;
+use load::Load;
 use target::TargetSpec;
 
 /// Up to so many connections a thread for each is the default.
@@ -72,12 +74,19 @@ impl Default for Requests {
 
 /// Everything `compare` was asked for.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
 pub(crate) struct Compare {
     pub(crate) targets: Vec<TargetSpec>,
     /// The baseline first.
     pub(crate) arms: Vec<Arm>,
     pub(crate) connections: Option<Vec<u32>>,
     pub(crate) requests: Requests,
+    pub(crate) load: Load,
+    /// Whether the connections are a sweep, of one client model throughout.
+    pub(crate) is_sweep: bool,
     /// `None`: same is judged, the others looked at.
     pub(crate) placements: Option<Vec<Placement>>,
     pub(crate) clients: Option<Vec<ClientModel>>,
@@ -103,13 +112,20 @@ impl Compare {
                 .collect::<Result<_, _>>()?
         };
         let effort = effort(args)?;
+        let load = Load::new(args)?;
+        let sweep = args.sweep.as_deref().map(sweep).transpose()?;
+        let asked = connections(&args.connections)?;
+        let clients = clients(&args.client)?;
+        check_clients(&load, clients.as_deref())?;
         Ok(Self {
             targets,
             arms: arms(args)?,
-            connections: connections(&args.connections)?,
+            connections: sweep.clone().or(asked),
             requests: Requests::new(args),
+            load,
+            is_sweep: sweep.is_some(),
             placements: words(&args.placement, "--placement")?,
-            clients: clients(&args.client)?,
+            clients,
             socket: args.socket.clone(),
             rows: args.rows,
             effort,
@@ -123,12 +139,26 @@ impl Compare {
 
     /// Client models for a number of connections.
     pub(crate) fn clients_for(&self, connections: u32) -> Vec<ClientModel> {
-        let default = if connections > MOST_THREADS {
+        let is_event = match self.load {
+            Load::Open { .. } => true,
+            Load::Closed { think } => {
+                think.is_zero() && (connections > MOST_THREADS || self.is_sweep)
+            }
+        };
+        let default = if is_event {
             ClientModel::Event
         } else {
             ClientModel::Poll
         };
-        self.clients.clone().unwrap_or_else(|| vec![default])
+        let both = self.is_sweep && connections == MOST_THREADS && self.load.is_flat_out();
+        self.clients.clone().unwrap_or_else(|| {
+            if both {
+                // Where the default changes from one model to the other.
+                vec![default, ClientModel::Poll]
+            } else {
+                vec![default]
+            }
+        })
     }
 }
 
@@ -185,6 +215,45 @@ fn connections(typed: &[u32]) -> Result<Option<Vec<u32>>, Failure> {
             format!("from 1 to {MOST_CONNECTIONS}, for example -c 1,16"),
         )),
         None => Ok((!typed.is_empty()).then(|| typed.to_vec())),
+    }
+}
+
+/// Client threads that wait for one answer cannot keep to a schedule, and one that serves many
+/// connections cannot pause for one of them.
+fn check_clients(load: &Load, clients: Option<&[ClientModel]>) -> Result<(), Failure> {
+    let is_event = |model: &ClientModel| *model == ClientModel::Event;
+    match (load, clients) {
+        (Load::Open { .. }, Some(clients)) if !clients.iter().all(is_event) => Err(Failure::usage(
+            "a thread that waits for its answer cannot send at a rate",
+            "--rate goes with --client event, its default",
+        )),
+        (Load::Closed { think }, clients)
+            if !think.is_zero() && clients.is_some_and(|it| it.iter().any(is_event)) =>
+        {
+            Err(Failure::usage(
+                "--think needs a thread for each connection",
+                "--client poll, poll-first or block",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `1..1024`: the ends, and the powers of two between them.
+fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
+    let ends = typed
+        .split_once("..")
+        .and_then(|(from, to)| Some((from.parse::<u32>().ok()?, to.parse::<u32>().ok()?)));
+    match ends {
+        Some((from @ 1.., to @ ..=MOST_CONNECTIONS)) if from < to => {
+            let powers = (0..32).map(|power| 1_u32 << power);
+            let between = powers.filter(|n| (from + 1..to).contains(n));
+            Ok([from].into_iter().chain(between).chain([to]).collect())
+        }
+        _ => Err(Failure::usage(
+            format!("`--sweep {typed}` is no range of connections"),
+            format!("for example --sweep 1..1024; {MOST_CONNECTIONS} at most"),
+        )),
     }
 }
 
@@ -255,6 +324,15 @@ mod tests {
         check("0s", None);
         check("x", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_sweep_has_both_ends_and_the_powers_of_two_between() {
+        assert_eq!(sweep("1..16").unwrap(), [1, 2, 4, 8, 16]);
+        assert_eq!(sweep("3..20").unwrap(), [3, 4, 8, 16, 20]);
+        for wrong in ["1", "16..1", "0..4", "a..b", "1..99999", ""] {
+            assert!(sweep(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

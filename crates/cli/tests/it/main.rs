@@ -9,6 +9,7 @@ mod bad_input;
 mod fixture;
 mod killed;
 mod leftovers;
+mod load;
 mod record;
 mod running;
 mod workloads;

@@ -139,6 +139,7 @@ fn comparison() -> Comparison {
         tax: vec![tax()],
         warnings: words(&["steal 1.2 %"]),
         server_count: None,
+        load: looptax_record::Load::default(),
         stalls: vec![Stall {
             arm: "tcp".to_owned(),
             epoch_idx: 0,
@@ -281,6 +282,7 @@ fn epoch() -> Epoch {
         server_ticks: Some(30.0),
         cpu_pressure_us: Some(1_000),
         n_throttled: Some(0),
+        lag_p99_ns: [None, None],
         samples: [
             Some(SamplesAt {
                 offset_bytes: 16,

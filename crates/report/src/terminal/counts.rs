@@ -13,7 +13,7 @@ const WOKEN_AGAIN: f64 = 1.2;
 
 /// One line with the counts of every arm, and one more where they explain the difference.
 pub(super) fn of(comparison: &Comparison, text: Text) -> Vec<String> {
-    let place = sentence::place(comparison);
+    let place = sentence::place(comparison, text);
     let counts: Vec<String> = comparison
         .arms
         .iter()

@@ -2,11 +2,12 @@
 //!
 //! Words of the verdict live here; the sentence that explains it does not.
 
-use looptax_record::{Arm, Comparison, Direction, Figure, Placement, Tax, Verdict};
+use looptax_record::{Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict};
 
 use super::lines::Paint;
 use super::table::{Row, Tail};
 use crate::format::{Text, chosen_percent, rate};
+use crate::load;
 
 /// Slices of pinned placements are shorter than this unless asked for.
 const CHOSEN_SLICE_MS: f64 = 200.0;
@@ -30,7 +31,7 @@ pub(super) fn of(
     let to_row = |(idx, tail)| match idx {
         0 => Row {
             connections: comparison.connections.to_string(),
-            placement: placement(comparison),
+            placement: placement(comparison, text),
             arms: arms
                 .iter()
                 .map(|name| arm_cell(comparison, name, text))
@@ -68,8 +69,16 @@ pub(super) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
     }
 }
 
-/// With the length of the slices where somebody chose it.
-fn placement(comparison: &Comparison) -> String {
+/// With the length of the slices where somebody chose it, and a load that is not flat out.
+fn placement(comparison: &Comparison, text: Text) -> String {
+    let name = comparison.placement.asked;
+    match load::cell(&comparison.load, text) {
+        Some(load) => format!("{name}, {load}"),
+        None => with_slices(comparison),
+    }
+}
+
+fn with_slices(comparison: &Comparison) -> String {
     let (name, slice_ms) = (comparison.placement.asked, comparison.schedule.slice_ms);
     if name != Placement::Free && slice_ms >= CHOSEN_SLICE_MS {
         format!("{name}, {slice_ms:.0} ms")
@@ -97,13 +106,21 @@ fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> 
     Tail::Judged {
         tax: if is_pair_known { pct.clone() } else { pair() },
         micros: shown(
-            tax.latency_us
-                .mean
+            decisive(&tax.latency_us, &comparison.load)
                 .known()
                 .map(|us| text.signed_micros(us.value)),
         ),
         verdict,
         paint: paint(tax),
+    }
+}
+
+/// The statistic of latency that the verdict stands on.
+fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
+    if load.is_flat_out() {
+        &latency.mean
+    } else {
+        &latency.p50
     }
 }
 
@@ -120,7 +137,13 @@ fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> String {
         .arms
         .iter()
         .find(|arm| arm.name == name)
-        .map_or_else(String::new, |arm| figures(arm, text))
+        .map_or_else(String::new, |arm| {
+            if comparison.load.is_flat_out() {
+                figures(arm, text)
+            } else {
+                responses(arm, text)
+            }
+        })
 }
 
 fn figures(arm: &Arm, text: Text) -> String {
@@ -131,5 +154,15 @@ fn figures(arm: &Arm, text: Text) -> String {
         (Some(rate), Some(mean)) => format!("{rate} {mean}"),
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => "n/a".to_owned(),
+    }
+}
+
+/// Where the rate was chosen by us: "18.2 µs, p99 95.1 µs".
+fn responses(arm: &Arm, text: Text) -> String {
+    let known = |figure: &Figure| figure.known().map(|estimate| text.micros(estimate.value));
+    match (known(&arm.latency_us.p50), known(&arm.latency_us.p99)) {
+        (Some(p50), Some(p99)) => format!("{p50}, p99 {p99}"),
+        (Some(p50), None) => p50,
+        (None, _) => "n/a".to_owned(),
     }
 }

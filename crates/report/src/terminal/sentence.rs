@@ -2,12 +2,13 @@
 //!
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
-use looptax_record::{Comparison, Direction, Placement, Reason, Tax, Verdict};
+use looptax_record::{Comparison, Direction, Figure, Load, Placement, Reason, Tax, Verdict};
 
 use super::group::Group;
 use super::row::verdict_words;
 use crate::client;
 use crate::format::{Text, chosen_percent, counted, rate};
+use crate::load;
 
 /// Slices of two lengths are shown to agree when the interval of their difference lies within so
 /// many points to each side.
@@ -26,7 +27,7 @@ pub(super) fn of(group: &Group, text: Text) -> Vec<String> {
 
 /// Warnings, stalls and findings of one comparison.
 pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
-    let place = place(comparison);
+    let place = place(comparison, text);
     let stalls = comparison.arms.iter().filter_map(|arm| {
         let stalls = || {
             comparison
@@ -49,9 +50,13 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
 }
 
 /// "16 connections, same".
-pub(super) fn place(comparison: &Comparison) -> String {
+pub(super) fn place(comparison: &Comparison, text: Text) -> String {
     let connections = counted(u64::from(comparison.connections), "connection");
-    format!("{connections}, {}", comparison.placement.asked)
+    let place = format!("{connections}, {}", comparison.placement.asked);
+    match load::cell(&comparison.load, text) {
+        Some(load) => format!("{place}, {load}"),
+        None => place,
+    }
 }
 
 /// What the data say about themselves and a reader should know.
@@ -92,8 +97,8 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let (arm, baseline) = (text.clean(&tax.arm), text.clean(&tax.baseline));
     let delta = chosen_percent(comparison.schedule.delta_pct);
     let plus_minus = text.plus_minus();
-    let figures = figures(tax, text);
-    let held = held(comparison);
+    let figures = figures(tax, &comparison.load, text);
+    let held = held(comparison, text);
     let found = match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherFaster)) => {
             format!("{arm} serves more than {baseline}: a tax of {figures}")
@@ -122,7 +127,10 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
 }
 
 /// "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".
-fn figures(tax: &Tax, text: Text) -> String {
+fn figures(tax: &Tax, load: &Load, text: Text) -> String {
+    if !load.is_flat_out() {
+        return response_figures(tax, text);
+    }
     let pct = tax
         .throughput_pct
         .known()
@@ -139,8 +147,28 @@ fn figures(tax: &Tax, text: Text) -> String {
     }
 }
 
+/// "12.0 % [11.1, 12.9] of the median response time, +2.0 µs [1.9, 2.1] at the median, …".
+fn response_figures(tax: &Tax, text: Text) -> String {
+    let pct = tax
+        .throughput_pct
+        .known()
+        .map(|pct| format!("{} of the median response time", text.percent(pct)));
+    let at = |figure: &Figure, where_to: &str| {
+        let us = figure.known()?;
+        Some(format!("{} {where_to}", text.signed_micros_interval(us)))
+    };
+    let p50 = at(&tax.latency_us.p50, "at the median");
+    let p99 = at(&tax.latency_us.p99, "at p99");
+    let parts: Vec<String> = [pct, p50, p99].into_iter().flatten().collect();
+    if parts.is_empty() {
+        "n/a".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
 /// What was held fixed while the transport changed.
-fn held(comparison: &Comparison) -> String {
+fn held(comparison: &Comparison, text: Text) -> String {
     let cores = match comparison.placement.asked {
         Placement::Same => "with both ends on one core (pinned)",
         Placement::Split => "with the two ends on different cores (pinned)",
@@ -149,7 +177,11 @@ fn held(comparison: &Comparison) -> String {
     };
     let connections = counted(u64::from(comparison.connections), "connection");
     let waits = client::clause(&comparison.target.kind, comparison.client);
-    format!("at {connections}, {cores}, {waits}")
+    let held = format!("at {connections}, {cores}, {waits}");
+    match load::clause(&comparison.load, text) {
+        Some(load) => format!("{held}, {load}"),
+        None => held,
+    }
 }
 
 fn why_open(comparison: &Comparison, tax: &Tax, text: Text) -> String {

@@ -48,6 +48,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
         )],
         warnings: Vec::new(),
         server_count: None,
+        load: looptax_record::Load::default(),
         stalls: Vec::new(),
         raw: Raw::default(),
     }

@@ -20,6 +20,9 @@ pub fn littles_law(epochs: &[Epoch], side: Side, connections: u32) -> Option<f64
         sum_ns += u64::from(*latency_ns);
     }
     let slices = || epochs.iter().flat_map(|epoch| epoch.slices_of(side));
+    if slices().any(|slice| slice.response.is_some()) {
+        return None;
+    }
     let completions: u64 = slices().map(|slice| slice.completions).sum();
     let active_ns: u64 = slices().map(|slice| slice.active_ns).sum();
     if n_samples == 0 || active_ns == 0 || connections == 0 {

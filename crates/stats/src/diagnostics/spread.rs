@@ -45,10 +45,14 @@ pub fn mad_sd(values: &[f64]) -> Option<f64> {
 /// φ is the median of s²/mean over all octets and arms, s² the variance of the four counts (scaled
 /// to equal time), divided by 0.7887 for the bias of that median; the median keeps bursts out of it.
 /// Half-width = 1.96·√(4φ/(X·T)), X·T = requests counted in all active windows: each arm has half of
-/// them, and ln of a count N has the variance φ/N. `None` without an octet or without requests.
+/// them, and ln of a count N has the variance φ/N. `None` without an octet or without requests, and
+/// where response times decide: counts have no part in θ there.
 ///
 /// Example: φ = 1 and a million requests: 1.96·√(4/10⁶) = 0.0039, so 0.39 %.
 pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
+    if epochs.iter().any(Epoch::is_by_response) {
+        return None;
+    }
     let groups = epochs.iter().filter_map(Epoch::groups).flatten();
     let octets: Vec<&[Slice]> = groups.filter(|group| group.len() == 8).collect();
     let ratios = octets.iter().flat_map(|octet| {

@@ -54,8 +54,12 @@ impl SideSummary {
     }
 }
 
-/// Mean latency of a closed loop by Little's law: C·active time/completions.
+/// Mean latency: of a closed loop by Little's law C·active time/completions, else of the response
+/// times.
 pub(super) fn mean_latency_us(slice: &Slice, connections: u32) -> f64 {
+    if let Some(response) = slice.response {
+        return response.sum_ns as f64 / 1000.0 / counted(slice.completions);
+    }
     f64::from(connections) * slice.active_ns as f64 / 1000.0 / counted(slice.completions)
 }
 

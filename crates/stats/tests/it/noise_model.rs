@@ -90,6 +90,7 @@ impl Model {
             client_cpu_ns: None,
             server_cpu_ns: None,
             client_switches: 0,
+            response: None,
         }
     }
 }

@@ -1,0 +1,170 @@
+//! The open loop: requests go out when they are due, whether the answers before them are in or not.
+//!
+//! Latency counts from the moment a request was due, so a server that stands still is seen by all the
+//! requests that would have come meanwhile. Pacing is done here, by the thread that does the I/O: it
+//! sleeps in epoll until the next request is due, and where it has a core of its own it spins through
+//! the last microseconds, which the kernel's timers would make late.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+
+use super::event::{MOST_EVENTS, io, poller_of};
+use super::gate::SliceSpec;
+use super::lane::Lane;
+use super::tally::Tally;
+use super::wait::receive;
+use crate::arrivals::Schedule;
+use crate::clock::now_ns;
+use crate::error::LoadError;
+
+/// A wait shorter than this is spun through, where spinning is allowed: about what a timer is late
+/// by on an idle core.
+const SPIN_NS: u64 = 60_000;
+
+/// Memory of the loop, kept from slice to slice.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    /// When the requests were due that wait for a connection.
+    waiting: VecDeque<u64>,
+    /// Connections without a request in flight, the longest idle first.
+    idle: VecDeque<usize>,
+}
+
+/// Where a slice's latencies, and how late each request was sent, are kept.
+pub(crate) struct Kept<'a> {
+    pub(crate) samples: &'a mut Vec<u32>,
+    pub(crate) lags: &'a mut Vec<u32>,
+}
+
+/// The measured loop of an open loop, over all lanes of this thread.
+///
+/// # Cost
+/// Per request one send, one receive, two readings of the clock and a share of an `epoll_wait`.
+pub(crate) fn open_loop(
+    lanes: &mut [Lane],
+    spec: SliceSpec,
+    schedule: &mut Schedule,
+    may_spin: bool,
+    queues: &mut Queues,
+    tally: &mut Tally,
+    kept: &mut Kept<'_>,
+) -> Result<(), LoadError> {
+    let poller = poller_of(lanes)?;
+    let mut events = Vec::with_capacity(MOST_EVENTS);
+    queues.waiting.clear();
+    queues.idle.clear();
+    queues.idle.extend(0..lanes.len());
+    loop {
+        let now = now_ns();
+        arrive(schedule, now.min(spec.stop_at_ns - 1), queues);
+        if now >= spec.stop_at_ns {
+            give_up(queues, spec, tally, kept);
+            if queues.idle.len() == lanes.len() {
+                return Ok(());
+            }
+        }
+        send_waiting(lanes, queues, tally, kept)?;
+        let wait_ns = (now < spec.stop_at_ns).then(|| {
+            let until = schedule.due_ns().min(spec.stop_at_ns);
+            until.saturating_sub(now_ns())
+        });
+        events.clear();
+        tally.waits += 1;
+        let timeout = timeout(wait_ns, may_spin);
+        match epoll::wait(&poller, spare_capacity(&mut events), timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(io("wait")(errno)),
+        }
+        for event in &events {
+            let idx = event.data.u64() as usize;
+            if finish(&mut lanes[idx], tally, kept)? {
+                queues.idle.push_back(idx);
+            }
+        }
+    }
+}
+
+/// No limit while only answers are waited for; none at all where the wait is spun through.
+fn timeout(wait_ns: Option<u64>, may_spin: bool) -> Option<Timespec> {
+    let wait_ns = match wait_ns? {
+        short if may_spin && short < SPIN_NS => 0,
+        long if may_spin => long - SPIN_NS,
+        long => long,
+    };
+    // A wait in a slice is far below what a timespec holds.
+    Timespec::try_from(Duration::from_nanos(wait_ns)).ok()
+}
+
+/// Queues what is due by now.
+#[inline]
+fn arrive(schedule: &mut Schedule, until_ns: u64, queues: &mut Queues) {
+    while schedule.due_ns() <= until_ns {
+        queues.waiting.push_back(schedule.due_ns());
+        schedule.advance();
+    }
+}
+
+/// Sends what waits on connections that are idle.
+#[inline]
+fn send_waiting(
+    lanes: &mut [Lane],
+    queues: &mut Queues,
+    tally: &mut Tally,
+    kept: &mut Kept<'_>,
+) -> Result<(), LoadError> {
+    while !queues.waiting.is_empty() && !queues.idle.is_empty() {
+        let (Some(due_ns), Some(idx)) = (queues.waiting.pop_front(), queues.idle.pop_front())
+        else {
+            return Ok(());
+        };
+        let lane = &mut lanes[idx];
+        let idle_since_ns = lane.answered_ns;
+        lane.prepare();
+        lane.sent_ns = due_ns;
+        let now = now_ns();
+        // A request that waited for a connection was not late by our doing until there was one.
+        let could_go_ns = due_ns.max(idle_since_ns);
+        tally.n_queued += u64::from(idle_since_ns > due_ns);
+        keep(kept.lags, now.saturating_sub(could_go_ns));
+        lane.send(tally)?;
+    }
+    Ok(())
+}
+
+/// At the end of a slice nothing more is sent: what waits counts with the time it has waited.
+fn give_up(queues: &mut Queues, spec: SliceSpec, tally: &mut Tally, kept: &mut Kept<'_>) {
+    for due_ns in queues.waiting.drain(..) {
+        tally.n_unsent += 1;
+        tally.behind_ns = tally.behind_ns.max(spec.stop_at_ns.saturating_sub(due_ns));
+        if due_ns >= spec.count_from_ns {
+            keep(kept.samples, spec.stop_at_ns.saturating_sub(due_ns));
+        }
+    }
+}
+
+/// Receives on a ready connection; true when its request is answered.
+#[inline]
+fn finish(lane: &mut Lane, tally: &mut Tally, kept: &mut Kept<'_>) -> Result<bool, LoadError> {
+    let Some(n) = receive(lane, tally, RecvFlags::DONTWAIT)? else {
+        return Ok(false);
+    };
+    if !lane.accept(n, tally)? {
+        return Ok(false);
+    }
+    lane.answered_ns = now_ns();
+    tally.record_due(lane.sent_ns, lane.answered_ns, kept.samples);
+    Ok(true)
+}
+
+/// Adds a time where there is room.
+#[inline]
+fn keep(to: &mut Vec<u32>, ns: u64) {
+    if to.len() < to.capacity() {
+        to.push(u32::try_from(ns).unwrap_or(u32::MAX));
+    }
+}

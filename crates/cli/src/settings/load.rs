@@ -1,0 +1,144 @@
+//! The load that was asked for: as fast as answers come, or at a rate of its own.
+
+use std::time::Duration;
+
+use looptax_bench::Arrivals;
+
+use crate::args::{ArrivalsWord, CompareArgs};
+use crate::failure::Failure;
+
+/// Shares of the capacity that a rate sweep goes through, in percent.
+const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
+/// A faster load is a slip of the finger: no loopback serves it.
+const MOST_PER_S: f64 = 100e6;
+
+/// A rate of requests over all connections of an arm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Rate {
+    /// Requests per second.
+    PerSecond(f64),
+    /// Percent of what the slower arm can serve, which is found first.
+    OfCapacity(f64),
+}
+
+/// What makes connections send.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Load {
+    /// Answers, after a pause.
+    Closed { think: Duration },
+    /// A schedule, one comparison for each rate.
+    Open {
+        rates: Vec<Rate>,
+        arrivals: Arrivals,
+    },
+}
+
+impl Load {
+    /// From the arguments.
+    pub(super) fn new(args: &CompareArgs) -> Result<Self, Failure> {
+        let think = args.think.as_deref().map(think).transpose()?;
+        let typed: Result<Vec<Rate>, Failure> = args.rate.iter().map(|word| rate(word)).collect();
+        let mut rates = typed?;
+        if args.rate_sweep {
+            rates.extend(SWEEP_PCT.map(Rate::OfCapacity));
+        }
+        match (rates.is_empty(), think) {
+            (true, think) => Ok(Self::Closed {
+                think: think.unwrap_or_default(),
+            }),
+            (false, Some(_)) => Err(Failure::usage(
+                "--think is for a closed loop, --rate for an open one",
+                "leave one of them out",
+            )),
+            (false, None) => Ok(Self::Open {
+                rates,
+                arrivals: match args.arrivals {
+                    ArrivalsWord::Poisson => Arrivals::Poisson,
+                    ArrivalsWord::Fixed => Arrivals::Fixed,
+                },
+            }),
+        }
+    }
+
+    /// Whether the rate follows from the server alone.
+    pub(crate) fn is_flat_out(&self) -> bool {
+        *self
+            == Self::Closed {
+                think: Duration::ZERO,
+            }
+    }
+}
+
+/// `50k`, `2000`, `1.5M` or `40%`.
+fn rate(typed: &str) -> Result<Rate, Failure> {
+    let wrong = || {
+        Failure::usage(
+            format!("`--rate {typed}` is not a rate"),
+            "requests per second as in --rate 50k, or a share of the slower arm's capacity as in --rate 40%,80%",
+        )
+    };
+    let number = |text: &str| -> Option<f64> { text.parse().ok().filter(|it| *it > 0.0) };
+    if let Some(percent) = typed.strip_suffix('%') {
+        return match number(percent) {
+            Some(percent) if percent <= 100.0 => Ok(Rate::OfCapacity(percent)),
+            _ => Err(wrong()),
+        };
+    }
+    let (digits, factor) = match typed.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => typed
+            .strip_suffix('M')
+            .map_or((typed, 1.0), |digits| (digits, 1e6)),
+    };
+    match number(digits).map(|number| number * factor) {
+        Some(per_s) if (1.0..=MOST_PER_S).contains(&per_s) => Ok(Rate::PerSecond(per_s)),
+        _ => Err(wrong()),
+    }
+}
+
+/// `200us`, `5ms` or `1s`.
+fn think(typed: &str) -> Result<Duration, Failure> {
+    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: Option<u64> = typed[..typed.len() - unit.len()].parse().ok();
+    match (number, unit) {
+        (Some(n @ 1..=10_000_000), "us") => Ok(Duration::from_micros(n)),
+        (Some(n @ 1..=10_000), "ms") => Ok(Duration::from_millis(n)),
+        (Some(n @ 1..=10), "s") => Ok(Duration::from_secs(n)),
+        _ => Err(Failure::usage(
+            format!("`--think {typed}` is not a pause"),
+            "for example --think 200us or --think 5ms, 10s at most",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, wanted: Option<Rate>) {
+        assert_eq!(rate(typed).ok(), wanted, "{typed}");
+    }
+
+    #[test]
+    fn rates_are_numbers_per_second_or_shares() {
+        check("50k", Some(Rate::PerSecond(50_000.0)));
+        check("1.5M", Some(Rate::PerSecond(1_500_000.0)));
+        check("2000", Some(Rate::PerSecond(2_000.0)));
+        check("40%", Some(Rate::OfCapacity(40.0)));
+        for wrong in [
+            "0", "0%", "-1", "110%", "k", "", "1e99", "inf", "NaN", "0.5",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn pauses_have_a_unit() {
+        assert_eq!(think("200us").ok(), Some(Duration::from_micros(200)));
+        assert_eq!(think("5ms").ok(), Some(Duration::from_millis(5)));
+        for wrong in ["5", "0ms", "1m", "", "ms", "1000s"] {
+            assert!(think(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Load models on real servers: rates, pauses, sweeps, and a stall that must not hide.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use looptax_servers::Kind;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Server, compare, is_installed};
+
+fn saved(scratch: &Scratch) -> Value {
+    serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// Every request of an open loop is due at its own time, so the server's stops are in the percentiles:
+/// a closed loop would have sent one request per connection into each.
+#[test]
+fn a_server_that_stands_still_is_seen_in_p99() {
+    const STOPPED: Duration = Duration::from_millis(200);
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let pid = server.it.pid.to_string();
+    let signal = |name: &str| {
+        let status = Command::new("kill").args([name, &pid]).status();
+        assert!(status.unwrap().success(), "{name}");
+    };
+    let run = thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            compare(&scratch)
+                .args([server.url(), "--yes".to_owned(), "--own-server".to_owned()])
+                .args(["--rate", "2000", "-c", "4", "--fixed", "8", "-q"])
+                .args(["--slice-ms", "200"])
+                .run()
+        });
+        while !run.is_finished() {
+            thread::sleep(Duration::from_millis(1_500));
+            signal("-STOP");
+            thread::sleep(STOPPED);
+            signal("-CONT");
+        }
+        run.join().unwrap()
+    });
+    // So many stops may well be called a rate that was not sustained; the figures are there anyway.
+    assert!(
+        [Some(0), Some(3)].contains(&run.status.code()),
+        "{}",
+        run.stderr
+    );
+    let comparison = &saved(&scratch)["comparisons"][0];
+    assert_eq!(comparison["load"]["rate_per_s"], 2_000.0);
+    for arm in comparison["arms"].as_array().unwrap() {
+        // Over a tenth of the time the server stood still, so the worst percent of the requests
+        // waited for most of a stop. In a closed loop four of some thousands would have.
+        let p99_us = number(&arm["latency_us"]["p99"]["value"]);
+        assert!(p99_us > 100_000.0, "p99 {p99_us} µs");
+    }
+}
+
+#[test]
+fn a_rate_is_kept_and_judged_by_its_response_times() {
+    if !is_installed(Kind::Redis) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["private:redis", "--rate", "1%,2k", "-c", "4"])
+        .args(["--fixed", "6", "-q", "--rows", "100"])
+        .run();
+    assert!(
+        [Some(0), Some(3)].contains(&run.status.code()),
+        "{}",
+        run.stderr
+    );
+    let record = saved(&scratch);
+    let comparisons = record["comparisons"].as_array().unwrap();
+    let [share, fixed] = &comparisons[..] else {
+        panic!("{} comparisons", comparisons.len());
+    };
+    let load = &share["load"];
+    let wanted = number(&load["capacity_per_s"]) * number(&load["share_pct"]) / 100.0;
+    assert!((number(&load["rate_per_s"]) - wanted).abs() < 1e-6 * wanted);
+    for comparison in [share, fixed] {
+        let rate = number(&comparison["load"]["rate_per_s"]);
+        let slices = comparison["raw"]["epochs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|epoch| epoch["slices"].as_array().unwrap());
+        let (mut due, mut seconds) = (0.0, 0.0);
+        for slice in slices {
+            due += number(&slice["completions"]) + slice["unsent"].as_f64().unwrap_or(0.0);
+            seconds += number(&slice["active_ns"]) / 1e9;
+            assert!(number(&slice["median_ns"]) > 0.0);
+        }
+        // Poisson: within six standard deviations of the number that was due.
+        let expected = rate * seconds;
+        assert!((due - expected).abs() < 6.0 * expected.sqrt(), "{due}");
+    }
+}
+
+#[test]
+fn a_rate_beyond_the_server_is_not_sustained() {
+    if !is_installed(Kind::Redis) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["private:redis", "--rate", "500k", "-c", "2", "--fixed", "6"])
+        .args(["-q", "--rows", "100"])
+        .run();
+    run.expect_code(3);
+    assert!(run.stdout.contains("was not sustained"), "{}", run.stdout);
+}
+
+#[test]
+fn pauses_lower_the_rate_and_stay_out_of_the_latency() {
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["echo", "--think", "2ms", "-c", "2", "--fixed", "6", "-q"])
+        .run();
+    run.expect_code(0);
+    let comparison = &saved(&scratch)["comparisons"][0];
+    assert_eq!(comparison["load"]["think_us"], 2_000.0);
+    for arm in comparison["arms"].as_array().unwrap() {
+        assert!(number(&arm["throughput_per_s"]["value"]) < 1_000.0); // 2 connections, 2 ms each
+        assert!(number(&arm["latency_us"]["p50"]["value"]) < 2_000.0);
+    }
+}
+
+#[test]
+fn a_sweep_has_a_row_for_each_power_of_two_and_both_models_at_64() {
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["echo", "--sweep", "16..64", "--fixed", "6", "-q"])
+        .args(["--slice-ms", "10"])
+        .run();
+    run.expect_code(0);
+    let record = saved(&scratch);
+    let rows: Vec<(u64, &str)> = record["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            (
+                it["connections"].as_u64().unwrap(),
+                it["client"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [(16, "event"), (32, "event"), (64, "event"), (64, "poll")]
+    );
+}
+
+#[track_caller]
+fn check_refused(args: &[&str], words: &[&str]) {
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args(args).run();
+    run.expect_code(2);
+    for word in words {
+        assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
+    }
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn loads_that_mean_nothing_are_refused() {
+    check_refused(
+        &["echo", "--rate", "0"],
+        &["`--rate 0` is not a rate", "50k"],
+    );
+    check_refused(&["echo", "--rate", "120%"], &["is not a rate"]);
+    check_refused(&["echo", "--think", "5"], &["is not a pause", "5ms"]);
+    check_refused(
+        &["echo", "--think", "5ms", "--rate", "10"],
+        &["--think is for a closed loop"],
+    );
+    check_refused(
+        &["echo", "--rate", "10", "--client", "poll"],
+        &["cannot send at a rate", "--client event"],
+    );
+    check_refused(
+        &["echo", "--think", "5ms", "--client", "event"],
+        &["needs a thread for each connection"],
+    );
+    check_refused(&["echo", "--sweep", "8"], &["no range of connections"]);
+}

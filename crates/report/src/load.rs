@@ -1,0 +1,35 @@
+//! What made connections send, in words.
+
+use looptax_record::Load;
+
+use crate::format::{Text, rate};
+
+/// For a cell of the table: "40 %, 52.0K/s"; nothing for a load that is as fast as answers come.
+pub(crate) fn cell(load: &Load, text: Text) -> Option<String> {
+    if let Some(think_us) = load.think_us {
+        return Some(format!("think {}", text.micros(think_us)));
+    }
+    let per_s = rate(load.rate_per_s?);
+    Some(match load.share_pct {
+        Some(share) => format!("{share:.0} %, {per_s}"),
+        None => per_s,
+    })
+}
+
+/// For a sentence: "at 52.0K/s (40 % of what the slower arm served, poisson gaps)".
+pub(crate) fn clause(load: &Load, text: Text) -> Option<String> {
+    if let Some(think_us) = load.think_us {
+        let pause = text.micros(think_us);
+        return Some(format!(
+            "with {pause} between an answer and the next request"
+        ));
+    }
+    let per_s = rate(load.rate_per_s?);
+    let gaps = text.clean(load.arrivals.as_deref().unwrap_or("unknown"));
+    Some(match load.share_pct {
+        Some(share) => {
+            format!("at {per_s} ({share:.0} % of what the slower arm can serve, {gaps} gaps)")
+        }
+        None => format!("at {per_s} ({gaps} gaps)"),
+    })
+}
