@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "looptax-path",
             "looptax-servers",
             "looptax-wire",
+            "looptax-script",
             "looptax-stats",
             "looptax-record",
         ],
@@ -35,6 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-path", GROUND),
     ("looptax-servers", GROUND),
     ("looptax-wire", &[]),
+    ("looptax-script", &[]),
     ("looptax-stats", &[]),
     ("looptax-record", &[]),
     ("looptax-testkit", &[]),
@@ -47,6 +49,7 @@ const DEEP: &[&str] = &[
     "looptax-path",
     "looptax-servers",
     "looptax-wire",
+    "looptax-script",
     "looptax-stats",
     "looptax-record",
 ];
@@ -155,6 +158,8 @@ mod tests {
         check("looptax", "looptax-bench", false, true);
         check("looptax-bench", "looptax-stats", false, true);
         check("looptax-path", "looptax-wire", false, true);
+        check("looptax-bench", "looptax-script", false, true);
+        check("looptax-path", "looptax-script", false, false);
         check("looptax-wire", "looptax-path", false, false);
         check("looptax-stats", "looptax-record", false, false);
         check("looptax-report", "looptax-wire", false, false);

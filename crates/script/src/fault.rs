@@ -1,0 +1,212 @@
+//! What can be wrong with a script: while it is read, and while it runs.
+//!
+//! One variant per kind of mistake, with the words that were found. Places are added by the callers
+//! (see `error`).
+
+use crate::command::SUPPORTED;
+
+/// What is wrong with the text of a script.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ParseFault {
+    /// No such meta command.
+    #[error("unknown command `\\{found}`")]
+    UnknownCommand {
+        /// Without its backslash.
+        found: String,
+        /// The supported command that looks most like it.
+        nearest: Option<&'static str>,
+    },
+    /// A command or function of pgbench that looptax does not do.
+    #[error("`{what}` is not supported here: {because}")]
+    Refused {
+        /// The command with its backslash, or the function.
+        what: &'static str,
+        /// Why.
+        because: &'static str,
+        /// What to write instead.
+        instead: &'static str,
+    },
+    /// Something else had to stand here.
+    #[error("expected {expected}, found {found}")]
+    Expected {
+        /// In words.
+        expected: &'static str,
+        /// In backticks, or in words.
+        found: String,
+    },
+    /// No such function.
+    #[error("unknown function `{found}`")]
+    UnknownFunction {
+        /// As written.
+        found: String,
+        /// The function that looks most like it.
+        nearest: Option<&'static str>,
+    },
+    /// Too many or too few arguments.
+    #[error("`{function}` takes {wanted}, found {found}")]
+    Arguments {
+        /// The function.
+        function: &'static str,
+        /// In words: `2 arguments`.
+        wanted: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// A number that 64 bits cannot hold.
+    #[error("the constant `{found}` is out of range")]
+    Constant {
+        /// As written.
+        found: String,
+    },
+    /// `\elif`, `\else` or `\endif` at the wrong place.
+    #[error("`\\{command}` {problem}")]
+    Conditional {
+        /// Without its backslash.
+        command: &'static str,
+        /// `without an \if before it`.
+        problem: &'static str,
+    },
+    /// A quote, comment, parenthesis or `\if` that never ends.
+    #[error("{what} is never closed")]
+    Unclosed {
+        /// In words.
+        what: &'static str,
+    },
+    /// Nobody sets this variable.
+    #[error("the variable `{name}` is never set")]
+    Undefined {
+        /// Without its colon.
+        name: String,
+        /// A variable that looks like it.
+        nearest: Option<String>,
+    },
+    /// More than the manual allows.
+    #[error("{what}: at most {limit} are allowed")]
+    TooMuch {
+        /// `the statement uses more variables`.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// A script that sends nothing measures nothing.
+    #[error("the script sends no statement")]
+    NoStatement,
+    /// Neither protocol can send it.
+    #[error("a NUL character in the script")]
+    Nul,
+    /// A pipeline in a script whose caller cannot send one.
+    #[error("`\\{command}` cannot be used: {because}")]
+    Pipeline {
+        /// Without its backslash.
+        command: &'static str,
+        /// The caller's words.
+        because: String,
+    },
+}
+
+impl ParseFault {
+    /// What to do about it, where there is something to say.
+    pub(crate) fn hint(&self) -> Option<String> {
+        let meant = |nearest: &str| format!("did you mean `{nearest}`?");
+        match self {
+            Self::UnknownCommand { nearest, .. } => {
+                let list = SUPPORTED.map(|name| format!("\\{name}")).join(" ");
+                Some(nearest.map_or_else(
+                    || format!("commands are {list}"),
+                    |nearest| format!("did you mean `\\{nearest}`? commands are {list}"),
+                ))
+            }
+            Self::Refused { instead, .. } => Some((*instead).to_owned()),
+            Self::UnknownFunction { nearest, .. } => nearest.map(meant),
+            Self::Undefined { name, nearest } => Some(nearest.as_deref().map_or_else(
+                || format!("put `\\set {name} …` before it, or define {name}=VALUE"),
+                meant,
+            )),
+            Self::NoStatement => Some("end each SQL statement with `;`".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// What went wrong while a script ran.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RunFault {
+    /// `/ 0` or `% 0` with integers.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// The result does not fit a 64-bit integer.
+    #[error("`{operation}` overflows: the result is no 64-bit integer")]
+    Overflow {
+        /// The operator or function.
+        operation: &'static str,
+    },
+    /// The value has a type that cannot stand here.
+    #[error("expected {wanted}, found {found}")]
+    Type {
+        /// In words.
+        wanted: &'static str,
+        /// In words.
+        found: &'static str,
+    },
+    /// Shifting by less than 0 or more than 63 bits.
+    #[error("cannot shift by {n_bits} bits: expected 0 to 63")]
+    Shift {
+        /// What was asked for.
+        n_bits: i64,
+    },
+    /// The variable has no value yet.
+    #[error("the variable `{name}` has no value yet")]
+    Unset {
+        /// Without its colon.
+        name: String,
+    },
+    /// The text that defines the variable is no number, truth value or NULL.
+    #[error("the variable `{name}` is defined as text, which cannot be calculated with")]
+    NotANumber {
+        /// Without its colon.
+        name: String,
+    },
+    /// The lower bound is above the upper one.
+    #[error("the range from {first} to {last} is empty")]
+    EmptyRange {
+        /// The lower bound.
+        first: i64,
+        /// The upper bound.
+        last: i64,
+    },
+    /// More than 2^63 - 1 values.
+    #[error("the range from {first} to {last} is too large for 64 bits")]
+    RangeTooLarge {
+        /// The lower bound.
+        first: i64,
+        /// The upper bound.
+        last: i64,
+    },
+    /// A distribution's parameter is outside of what the manual allows.
+    #[error("the parameter of `{function}` has to be {allowed}, not {found}")]
+    Parameter {
+        /// The function.
+        function: &'static str,
+        /// In words.
+        allowed: &'static str,
+        /// What it was.
+        found: f64,
+    },
+    /// Infinity or not a number on its way to the server.
+    #[error("the variable `{name}` is {found}, which SQL text cannot hold")]
+    NotFinite {
+        /// Without its colon.
+        name: String,
+        /// What it is.
+        found: f64,
+    },
+    /// A pipeline in a pipeline.
+    #[error("a pipeline is open already")]
+    PipelineOpen,
+    /// The end of a pipeline that was not started.
+    #[error("no pipeline is open")]
+    NoPipeline,
+    /// The script ended within a pipeline.
+    #[error("the script ends within a pipeline: `\\endpipeline` is missing")]
+    PipelineAtEnd,
+}
