@@ -23,7 +23,7 @@ use crate::plan::{ClientModel, Pacing, Placement, Plan, ServerThreads};
 use crate::schedule::{EpochDraw, opposite};
 use crate::server_cpu::ServerMeter;
 use crate::shape::Shape;
-use crate::sys::process_cpu_ns;
+use crate::sys::{process_cpu_ns, process_user_ns};
 pub use data::{EpochData, SliceData};
 use gather::{Conducted, ConductedSlice};
 
@@ -258,15 +258,19 @@ impl EpochRunner<'_> {
             }
             let meter = &meters[side.idx()];
             let before = meter.read();
+            let user_before_ns = process_user_ns();
             let start_ns = now_ns();
             let spec = slice_spec(side, n_before[side.idx()], start_ns, order.shape);
             gate.run(Command::Slice(spec))?;
+            // This thread sleeps meanwhile: the process's time is that of its client threads.
+            let client_user_ns = process_user_ns().saturating_sub(user_before_ns);
             let spent = meter.read().since(before);
             n_before[side.idx()] += 1;
             slices.push(ConductedSlice {
                 spec,
                 start_ns: start_ns - self.run_start_ns,
                 spent,
+                client_user_ns,
             });
         }
         let machine = Snapshot::read().since(machine);

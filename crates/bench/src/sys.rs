@@ -35,6 +35,26 @@ pub(crate) fn thread_usage() -> ThreadUsage {
     }
 }
 
+/// User CPU of all our threads so far, in nanoseconds, those that have ended included
+/// (`getrusage(RUSAGE_SELF)`).
+///
+/// Not the sum of [`thread_usage`] over the threads: the kernel samples in which mode a task runs once
+/// per tick, and books all time of a thread that was never sampled as user time. An epoch's threads
+/// are young, and share a core among many.
+///
+/// # Source
+/// Linux, `kernel/sched/cputime.c`, `cputime_adjust`.
+pub(crate) fn process_user_ns() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
+    // all its fields, so it may be read even if the call failed.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usage.ru_utime.tv_sec as u64 * 1_000_000_000 + usage.ru_utime.tv_usec as u64 * 1_000
+}
+
 /// CPU time that all threads of process `pid` have used, in nanoseconds; `None` when it is gone.
 ///
 /// # Source

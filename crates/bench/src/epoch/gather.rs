@@ -27,6 +27,7 @@ pub(super) struct ConductedSlice {
     pub(super) spec: SliceSpec,
     pub(super) start_ns: u64,
     pub(super) spent: ServerReading,
+    pub(super) client_user_ns: u64,
 }
 
 impl Conducted {
@@ -96,7 +97,7 @@ fn slice_data(
         receives: total.receives,
         waits: total.waits,
         client_cpu_ns: total.cpu_ns,
-        client_user_ns: total.user_ns,
+        client_user_ns: slice.client_user_ns,
         client_voluntary: total.voluntary,
         client_involuntary: total.involuntary,
         server_cpu_ns: slice.spent.cpu_ns,
