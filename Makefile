@@ -25,9 +25,11 @@ compare: ## set up, build, and measure the databases that are installed here
 test: ## set up, then everything that CI checks
 	@scripts/setup.sh test
 	cargo --locked xtask check
+	cargo --locked xtask peers --short
 
-test-all: ## the tests, then the long ones: simulations, selfcheck series
+test-all: ## the tests, then the long ones: simulations, selfcheck series, peers
 	@scripts/setup.sh test
+	@scripts/setup.sh peers
 	cargo --locked xtask check
 	cargo --locked xtask long
 

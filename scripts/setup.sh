@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Makes the machine ready for `make compare` and `make test`: checks Rust, finds which programs
-# are missing, and has exactly those installed by scripts/apt-install.sh.
+# Makes the machine ready for `make compare`, `make test` and `cargo xtask peers`: checks Rust, finds
+# which programs are missing, and has exactly those installed by scripts/apt-install.sh.
 #
-# usage: scripts/setup.sh compare|test
+# usage: scripts/setup.sh compare|test|peers
 #   compare  goes on with the database servers that are here when the rest cannot be installed
 #   test     needs all of them
+#   peers    needs those too, and the load generators that only long measurements are held against
 #
 # Exit status: 0 ready, 2 something has to be done by hand (said on stderr).
 # LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
@@ -70,13 +71,15 @@ packages_of() {
     redis-benchmark) echo redis-tools ;;
     sysbench) echo sysbench ;;
     cc) echo gcc libc6-dev ;;
+    sockperf | iperf3) echo "$1" ;;
   esac
 }
 
 find_missing() {
-  local program
+  local program programs=(mariadbd my_print_defaults postgres redis-server redis-benchmark sysbench cc)
+  if [ "$purpose" = peers ]; then programs+=(sockperf iperf3); fi
   missing=()
-  for program in mariadbd my_print_defaults postgres redis-server redis-benchmark sysbench cc; do
+  for program in "${programs[@]}"; do
     has "$program" || missing+=("$program")
   done
 }
@@ -122,7 +125,8 @@ case $purpose in
     check_rust
     check_rust_components
     ;;
-  *) stop "usage: scripts/setup.sh compare|test" ;;
+  peers) check_rust ;;
+  *) stop "usage: scripts/setup.sh compare|test|peers" ;;
 esac
 
 find_missing
@@ -135,8 +139,9 @@ if ! has cc; then
   stop "no C compiler (\`cc\`): Rust needs its linker" "install gcc and the C library's headers, or clang"
 fi
 if [ ${#missing[@]} -gt 0 ]; then
-  if [ "$purpose" = test ]; then
-    stop "the tests need programs that are not here: ${missing[*]}"
-  fi
+  case $purpose in
+    test) stop "the tests need programs that are not here: ${missing[*]}" ;;
+    peers) stop "the long measurements need programs that are not here: ${missing[*]}" ;;
+  esac
   say "going on without: ${missing[*]}"
 fi

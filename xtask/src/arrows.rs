@@ -42,7 +42,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-testkit", &[]),
     (
         "xtask",
-        &["looptax-path", "looptax-servers", "looptax-record"],
+        // For `peers` alone: servers, what looptax recorded, and intervals of ratios.
+        DEEP,
     ),
 ];
 const DEEP: &[&str] = &[

@@ -1,7 +1,7 @@
 //! `cargo xtask check`: everything that has to hold before a commit.
 //!
-//! The quick steps that need no build come first. CI runs exactly this through `make test`; nothing
-//! is checked only there.
+//! The quick steps that need no build come first. CI runs exactly this through `make test`, which
+//! then prints some figures beside those of other load generators; nothing is checked only there.
 
 use anyhow::Result;
 

@@ -54,7 +54,7 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// looptax and sysbench on one private MariaDB, on one core: do they agree?
+    /// looptax and other load generators on the same servers: throughput, CPU time, memory
     Peers(peers::Options),
     /// What takes too long for every commit: simulations, selfcheck series, peers
     Long,

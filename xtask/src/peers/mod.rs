@@ -1,82 +1,191 @@
-//! `cargo xtask peers`: looptax and sysbench on the same private MariaDB, in rounds.
+//! `cargo xtask peers`: looptax and other load generators on the same servers, in rounds.
 //!
-//! Server and clients share one core, so that only the two load generators differ. Prints a Markdown
-//! table and says whether the tools agree; fails only when something cannot be run, never because of
-//! what was measured.
+//! The table of cases is data in `cases`; `driver` measures one, `figures` and `markdown` say what
+//! came of it. Prints Markdown. Fails when something breaks, never because of what was measured; a
+//! peer that is not installed, or a work that looptax does not know, is told and passed over.
 
+mod case;
+mod cases;
+mod counter;
+mod counts;
+mod driver;
+mod figures;
 mod looptax;
-mod one_core;
+mod markdown;
+mod order;
+mod place;
 mod process;
-mod round;
+mod report;
 mod server;
-mod sysbench;
-mod table;
+mod spread;
+mod tool;
+mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::workspace;
-use round::Round;
-use server::Server;
+use case::{Case, Throughput};
+use cases::CASES;
+use driver::Manner;
+use order::Coin;
+use place::Cores;
+use report::Report;
 
-/// Rounds of a default run: odd, so that a median is one of them.
-const PAIRS: u32 = 7;
+/// Rounds of a default run: odd, so that a median is one of them, and enough for an interval.
+const ROUNDS: u32 = 7;
 /// Length of each measurement in seconds: as those that the reference figures come from.
 const SECONDS: u32 = 3;
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Rounds; in each, both tools measure both arms
-    #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pairs: u32,
+    /// Cases by name. Default: all
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Print the cases and stop
+    #[arg(long)]
+    list: bool,
+    /// Some cases, one round of a second each: shows that they run, and roughly how it stands
+    #[arg(long, conflicts_with_all = ["cases", "rounds", "seconds"])]
+    short: bool,
+    /// Rounds; in each, the peer measures every arm, and looptax both
+    #[arg(long, alias = "pairs", value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rounds: u32,
     /// Length of each measurement in seconds
     #[arg(long, value_name = "S", default_value_t = SECONDS, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     seconds: u32,
+    /// Repeat the order of an earlier run
+    #[arg(long, value_name = "HEX")]
+    seed: Option<String>,
+    /// Write the tables there too, after each case
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            pairs: PAIRS,
+            cases: Vec::new(),
+            list: false,
+            short: false,
+            rounds: ROUNDS,
             seconds: SECONDS,
+            seed: None,
+            markdown: None,
         }
     }
 }
 
-/// Builds looptax, starts the server, measures, prints.
+/// Builds looptax, measures the cases, prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let sysbench = sysbench::version()?;
-    let looptax = build()?;
-    let core = one_core::pin_self()?;
-    let server = Server::start(&looptax)?;
-    let mut rounds = Vec::new();
-    for idx in 0..options.pairs {
-        eprintln!("round {} of {}", idx + 1, options.pairs);
-        rounds.push(Round::measure(idx, &server, &looptax, options.seconds)?);
-        one_core::check_server(server.pid(), core)?;
+    if options.list {
+        for case in CASES {
+            println!("{}", line(case));
+        }
+        return Ok(());
     }
+    let cases = chosen(options)?;
+    let seed = seed(options.seed.as_deref())?;
+    let looptax = build()?;
+    raise_file_limit()?;
+    let (n_rounds, seconds) = if options.short {
+        (1, 1)
+    } else {
+        (options.rounds, options.seconds)
+    };
+    let cores = Cores::allowed()?;
+    let how = Manner {
+        looptax: &looptax,
+        cores: &cores,
+        n_rounds,
+        seconds,
+    };
     let head = format!(
-        "MariaDB {}, {} rows, one connection, point select, prepared; server and clients on core {core}; \
-         {} rounds of {} s per measurement\n{sysbench} (oltp_point_select) and looptax {} (client poll)",
-        server.version(),
-        server::ROWS,
-        options.pairs,
-        options.seconds,
-        rounds[0].looptax.version,
+        "{}; up to {n_rounds} rounds in random order, {seconds} s per arm and measurement; seed {seed:016x}",
+        looptax_version(&looptax)?
     );
-    server.stop()?;
-    println!("{head}\n\n{}", table::of(&rounds));
-    Ok(())
+    let mut coin = Coin::new(seed);
+    let mut report = Report::new(head, options.markdown.as_deref());
+    for case in cases {
+        report.add(case, &how, &mut coin)?;
+    }
+    report.finish()
 }
 
-/// The release binary, which is also the reaper of the private server.
+fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
+    if options.cases.is_empty() {
+        let wanted = CASES.iter().filter(|case| case.is_short || !options.short);
+        return Ok(wanted.collect());
+    }
+    let find = |name: &String| {
+        let found = CASES.iter().find(|case| case.name == name);
+        found.with_context(|| format!("no case `{name}`: cargo xtask peers --list"))
+    };
+    options.cases.iter().map(find).collect()
+}
+
+/// One case in a line, with what is wanted.
+fn line(case: &Case) -> String {
+    let wanted = &case.wanted;
+    let mut words = match wanted.throughput {
+        Throughput::AtLeast(least) => vec![format!("throughput ≥ {least}")],
+        Throughput::Ranges => vec!["ranges of rates over 1 s".to_owned()],
+        Throughput::Shown => Vec::new(),
+    };
+    for (name, most) in [
+        ("user CPU", wanted.user_cpu),
+        ("memory", wanted.memory),
+        ("median latency", wanted.p50),
+    ] {
+        words.extend(most.map(|most| format!("{name} ≤ {most}")));
+    }
+    format!(
+        "{:25} {}, {}, {} connections, {}; wanted: {}",
+        case.name,
+        case.tool.name,
+        case.work.words(),
+        case.connections,
+        case.place.words(),
+        words.join(", ")
+    )
+}
+
+fn seed(typed: Option<&str>) -> Result<u64> {
+    let Some(hex) = typed else {
+        let mut bytes = [0; 8];
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        return Ok(u64::from_ne_bytes(bytes));
+    };
+    u64::from_str_radix(hex, 16).with_context(|| format!("`{hex}` is no hexadecimal number"))
+}
+
+/// A thousand connections need more files than the usual limit, in the peers too.
+fn raise_file_limit() -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    setrlimit(Resource::Nofile, raised).context("cannot raise the limit on open files")
+}
+
+fn looptax_version(looptax: &Path) -> Result<String> {
+    let mut command = Command::new(looptax);
+    command.arg("--version");
+    Ok(process::run(command)?.stdout.trim().to_owned())
+}
+
+/// The release binary, which is also the reaper of the private servers.
 fn build() -> Result<PathBuf> {
     workspace::run_cargo(&["build", "--release", "--locked", "--package", "looptax"])?;
     let metadata = workspace::metadata()?;
-    Ok(metadata
-        .target_directory
-        .join("release/looptax")
-        .into_std_path_buf())
+    let binary = metadata.target_directory.join("release/looptax");
+    if !binary.is_file() {
+        bail!("cargo built no {binary}");
+    }
+    Ok(binary.into_std_path_buf())
 }

@@ -1,85 +1,236 @@
-//! The private MariaDB that both tools ask, filled once.
+//! The server that both ask: a private one of looptax's kinds, filled once, or the peer's own.
 //!
-//! Started as looptax starts its own, with the same settings and rows.
+//! A private one is started as looptax starts its own, with the same settings and rows, and says
+//! itself how much it was asked.
 
-use std::path::Path;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use looptax_path::{Conversation, Endpoint, Limits, Protocol};
 use looptax_servers::{Config, Kind, PrivateServer, Reaper, dataset, leftovers};
 
+use super::case::{Case, Work};
+use super::counter;
+use super::tool::{Address, Tool};
+use super::tools::pgbench;
+
 /// Rows of the table: looptax's default.
 pub(crate) const ROWS: u32 = 100_000;
-/// Connections at the same time: a tool's one or two and its questions.
-const CONNECTIONS: u32 = 16;
+/// What the keys start with that redis-benchmark asks for.
+pub(crate) const KEY_PREFIX: &str = "looptax_scratch_peers:";
+/// Connections beside those of looptax's two arms: for questions.
+const SPARE_CONNECTIONS: u32 = 16;
+/// How long a peer's own server may take to listen.
+const LISTEN_LIMIT: Duration = Duration::from_secs(5);
+/// Pause between two looks for it.
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
-/// A MariaDB that answers and holds the rows.
+/// A server that answers.
 pub(crate) struct Server {
-    private: PrivateServer,
+    pub(crate) at: Address,
+    /// What it is, for the head of the table.
+    pub(crate) words: String,
+    process: Process,
+}
+
+enum Process {
+    Private(Box<Private>),
+    Own(OwnServer),
+}
+
+struct Private {
+    server: PrivateServer,
+    questions: Conversation,
+}
+
+/// A peer's own server; ended when dropped.
+struct OwnServer(Child);
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        // One that has ended by itself needs no ending.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
 }
 
 impl Server {
-    /// Starts it with `looptax` as its reaper, and fills it.
-    pub(crate) fn start(looptax: &Path) -> Result<Self> {
+    /// Starts what the case needs, with `looptax` as the reaper.
+    pub(crate) fn start(case: &Case, looptax: &Path) -> Result<Self> {
+        match (case.work.kind(), case.tool.server) {
+            (Some(kind), _) => Self::start_private(kind, case, looptax),
+            (None, Some(_)) => Self::start_own(case.tool),
+            (None, None) => bail!("{} has no server", case.tool.name),
+        }
+    }
+
+    fn start_private(kind: Kind, case: &Case, looptax: &Path) -> Result<Self> {
         let scratch_root = std::env::temp_dir();
         leftovers::sweep(&scratch_root);
         let reaper = Reaper::start(looptax)?;
         let config = Config {
-            kind: Kind::Mariadb,
+            kind,
             self_exe: looptax.to_owned(),
             scratch_root,
-            max_connections: CONNECTIONS,
+            max_connections: 2 * case.connections + SPARE_CONNECTIONS,
             rows: ROWS,
         };
-        let private = PrivateServer::start(&config, &reaper)?;
-        let server = Self { private };
-        server.fill()?;
-        Ok(server)
-    }
-
-    fn fill(&self) -> Result<()> {
-        let mut conversation = Conversation::open(
-            Protocol::Mysql,
-            &Endpoint::unix(&self.private.socket)?,
-            &self.private.login,
+        let server = PrivateServer::start(&config, &reaper)?;
+        let mut questions = Conversation::open(
+            protocol_of(kind)?,
+            &Endpoint::unix(&server.socket)?,
+            &server.login,
             Limits::default(),
         )?;
-        dataset::populate_mysql(|sql| conversation.execute(sql), ROWS)?;
-        Ok(())
+        let at = Address {
+            socket: server.socket.clone(),
+            port: server.tcp.port(),
+            user: server.login.user.clone(),
+            password: server.login.password.reveal().to_owned(),
+            database: server.login.database.clone().unwrap_or_default(),
+        };
+        fill(&mut questions, case.work, &at)?;
+        Ok(Self {
+            at,
+            words: format!("{kind} {}, {ROWS} rows", server.version),
+            process: Process::Private(Box::new(Private { server, questions })),
+        })
     }
 
+    fn start_own(tool: &Tool) -> Result<Self> {
+        let server = tool.server.context("the tool has no server")?;
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|listener| listener.local_addr())
+            .context("no free port")?
+            .port();
+        let child = server(port)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start `{}`", tool.name))?;
+        let process = Process::Own(OwnServer(child));
+        let start = Instant::now();
+        while !is_listening(port) {
+            if start.elapsed() > LISTEN_LIMIT {
+                bail!("the server of {} does not listen", tool.name);
+            }
+            thread::sleep(LOOK_PAUSE);
+        }
+        Ok(Self {
+            at: Address {
+                socket: PathBuf::new(),
+                port,
+                user: String::new(),
+                password: String::new(),
+                database: String::new(),
+            },
+            words: format!("{} with its own server, looptax with its own", tool.name),
+            process,
+        })
+    }
+
+    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
-        self.private.pid
+        match &self.process {
+            Process::Private(private) => private.server.pid,
+            Process::Own(child) => child.0.id(),
+        }
     }
 
-    pub(crate) fn version(&self) -> &str {
-        &self.private.version
-    }
-
-    pub(crate) fn socket(&self) -> &Path {
-        &self.private.socket
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.private.tcp.port()
-    }
-
-    pub(crate) fn user(&self) -> &str {
-        &self.private.login.user
-    }
-
-    pub(crate) fn password(&self) -> &str {
-        self.private.login.password.reveal()
-    }
-
-    /// The database that holds the table.
-    pub(crate) fn database(&self) -> &str {
-        self.private.login.database.as_deref().unwrap_or_default()
+    /// How many requests it has answered since it was started; `None` where it does not count.
+    pub(crate) fn answered(&mut self, work: Work) -> Result<Option<u64>> {
+        match &mut self.process {
+            Process::Private(private) => counter::answered(&mut private.questions, work).map(Some),
+            Process::Own(_) => Ok(None),
+        }
     }
 
     pub(crate) fn stop(self) -> Result<()> {
-        self.private
-            .stop()
-            .context("cannot stop the private server")
+        match self.process {
+            Process::Private(private) => {
+                let stopped = private.server.stop();
+                stopped.context("cannot stop the private server")
+            }
+            Process::Own(child) => {
+                drop(child);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn protocol_of(kind: Kind) -> Result<Protocol> {
+    match kind {
+        Kind::Mariadb => Ok(Protocol::Mysql),
+        Kind::Postgres => Ok(Protocol::Postgres),
+        Kind::Redis => Ok(Protocol::Redis),
+        other => bail!("no peer asks {other}"),
+    }
+}
+
+fn fill(questions: &mut Conversation, work: Work, at: &Address) -> Result<()> {
+    match questions.protocol() {
+        Protocol::Mysql => dataset::populate_mysql(|sql| questions.execute(sql), ROWS)?,
+        Protocol::Redis => fill_redis(questions)?,
+        _ if work == Work::SelectOnly => pgbench::fill(at)?,
+        _ => bail!("nothing is known to fill the server with"),
+    }
+    Ok(())
+}
+
+/// The keys that redis-benchmark asks for. On a server that it did not start looptax asks for scratch
+/// keys of its own, of this length, number, value size and time to live.
+fn fill_redis(questions: &mut Conversation) -> Result<()> {
+    const PER_PIPELINE: usize = 1000;
+    const KEY_TTL_S: &[u8] = b"3600";
+    let value = vec![b'x'; dataset::REDIS_VALUE_BYTES];
+    // From 0 on, as redis-benchmark draws them.
+    let ids: Vec<u32> = (0..ROWS).collect();
+    for part in ids.chunks(PER_PIPELINE) {
+        let set = |id: &u32| {
+            let key = format!("{KEY_PREFIX}{id:012}").into_bytes();
+            let words = [b"SET", key.as_slice(), &value, b"EX", KEY_TTL_S];
+            words.map(<[u8]>::to_vec).to_vec()
+        };
+        let commands: Vec<_> = part.iter().map(set).collect();
+        questions.pipeline(&commands)?;
+    }
+    Ok(())
+}
+
+/// Whether somebody listens on this port of 127.0.0.1. Asked of the kernel, because a connection made
+/// to find out would be a client to the server.
+fn is_listening(port: u16) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    lists_listener(&table, port)
+}
+
+/// Of `/proc/net/tcp`: `sl local_address rem_address st …`, in hexadecimal; state 0A is LISTEN.
+fn lists_listener(table: &str, port: u16) -> bool {
+    let local = format!(":{port:04X}");
+    table.lines().any(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let is_here = fields.next().is_some_and(|field| field.ends_with(&local));
+        is_here && fields.nth(1) == Some("0A")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_listener_in_the_kernels_table() {
+        let table = "  sl  local_address rem_address   st tx_queue
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000
+   1: 0100007F:1F91 0100007F:1F90 01 00000000:00000000\n";
+        assert!(lists_listener(table, 8080));
+        assert!(!lists_listener(table, 8081));
+        assert!(!lists_listener("", 8080));
     }
 }

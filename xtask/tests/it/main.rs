@@ -75,6 +75,17 @@ fn installs_only_what_is_missing_and_prints_how_to_undo_it() {
 }
 
 #[test]
+fn long_measurements_need_more_than_the_tests_do() {
+    let machine = Machine::complete();
+    check(&machine.setup("test"), 0, &[]);
+    assert_eq!(machine.asked(), "");
+    machine.add_program("sockperf", "");
+    machine.plan("iperf3", FINE_PLAN);
+    check(&machine.setup("peers"), 0, &["missing programs: iperf3"]);
+    assert!(machine.has_program("iperf3"));
+}
+
+#[test]
 fn holds_services_back_during_the_installation_only() {
     let machine = Machine::complete();
     machine.remove_program("postgres");

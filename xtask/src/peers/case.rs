@@ -1,0 +1,123 @@
+//! What a case is: which peer does which work over how many connections, and what is wanted of looptax.
+//!
+//! Types only; the table is in `cases`, what is done with it in `driver`.
+
+use looptax_path::Arm;
+use looptax_servers::Kind;
+
+use super::tool::Tool;
+
+/// One row of the table.
+pub(crate) struct Case {
+    /// What to type.
+    pub(crate) name: &'static str,
+    /// The peer.
+    pub(crate) tool: &'static Tool,
+    pub(crate) work: Work,
+    pub(crate) connections: u32,
+    pub(crate) place: Place,
+    pub(crate) arms: &'static [Arm],
+    /// What looptax is told beside target, connections, placement and length.
+    pub(crate) looptax: &'static [&'static str],
+    pub(crate) wanted: Wanted,
+    /// Enough rounds, where more would only take time.
+    pub(crate) most_rounds: Option<u32>,
+    /// Whether the short run has it.
+    pub(crate) is_short: bool,
+}
+
+/// What is asked of the server, by both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// sysbench's `oltp_point_select`, prepared, keys drawn evenly.
+    PointSelect,
+    /// sysbench's `oltp_read_write`, prepared, keys drawn evenly. A request is a transaction.
+    ReadWrite,
+    /// pgbench's `-S`, prepared, keys drawn evenly.
+    SelectOnly,
+    /// GET of looptax's keys, drawn evenly.
+    Get { pipeline: u32 },
+    /// A message of so many bytes, and one back.
+    PingPong { bytes: u32 },
+    /// Bytes in one direction, so many per write.
+    Stream { write_bytes: u32 },
+}
+
+/// Where server and load generator run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Both on one core.
+    OneCore,
+    /// The server on one core, the load generator on another.
+    Split,
+    /// Wherever the scheduler puts them.
+    Free,
+}
+
+/// What is wanted of looptax; every figure is looptax's over the peer's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) throughput: Throughput,
+    /// Client CPU time in user mode per request, at most.
+    pub(crate) user_cpu: Option<f64>,
+    /// Peak memory of the process, at most.
+    pub(crate) memory: Option<f64>,
+    /// Median latency, at most.
+    pub(crate) p50: Option<f64>,
+}
+
+/// What is wanted of the throughput.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Throughput {
+    /// At least this ratio.
+    AtLeast(f64),
+    /// A ratio that is shown and not judged.
+    Shown,
+    /// No ratio, because the scheduler decides: the ranges of rates over 1 s, side by side.
+    Ranges,
+}
+
+impl Work {
+    /// The private server that both ask; `None` where each has a server of its own.
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self {
+            Self::PointSelect | Self::ReadWrite => Some(Kind::Mariadb),
+            Self::SelectOnly => Some(Kind::Postgres),
+            Self::Get { .. } => Some(Kind::Redis),
+            Self::PingPong { .. } | Self::Stream { .. } => None,
+        }
+    }
+
+    /// What a rate counts.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Self::PointSelect | Self::SelectOnly => "queries",
+            Self::ReadWrite => "transactions",
+            Self::Get { .. } => "commands",
+            Self::PingPong { .. } => "round trips",
+            Self::Stream { .. } => "bytes",
+        }
+    }
+
+    /// In words, for the head of a table.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Self::PointSelect => "point select, prepared".to_owned(),
+            Self::ReadWrite => "read-write, prepared".to_owned(),
+            Self::SelectOnly => "select only, prepared".to_owned(),
+            Self::Get { pipeline } => format!("get, pipeline {pipeline}"),
+            Self::PingPong { bytes } => format!("{bytes} bytes there and back"),
+            Self::Stream { write_bytes } => format!("one way, {write_bytes} bytes per write"),
+        }
+    }
+}
+
+impl Place {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::OneCore => "one core",
+            Self::Split => "two cores",
+            Self::Free => "free",
+        }
+    }
+}

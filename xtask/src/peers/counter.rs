@@ -1,0 +1,94 @@
+//! What a server says of how much it was asked: the judge over what load generators say.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use looptax_path::Conversation;
+use looptax_wire::redis::Value;
+
+use super::case::Work;
+
+/// How long `PostgreSQL`'s processes may take to end after their clients, and with that to count.
+const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+/// Pause between two looks at them.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Requests of this work that the server has answered since its start.
+///
+/// Our own questions are among those of `PostgreSQL`: a handful in thousands.
+pub(crate) fn answered(questions: &mut Conversation, work: Work) -> Result<u64> {
+    match work {
+        Work::PointSelect => status(questions, "Com_stmt_execute"),
+        Work::ReadWrite => status(questions, "Com_commit"),
+        Work::SelectOnly => {
+            settle(questions)?;
+            let sql = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
+            number(questions, sql, 0)
+        }
+        Work::Get { .. } => gets(questions),
+        Work::PingPong { .. } | Work::Stream { .. } => bail!("there is nobody to ask"),
+    }
+}
+
+fn status(questions: &mut Conversation, name: &str) -> Result<u64> {
+    let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
+    number(questions, &sql, 1)
+}
+
+/// Waits until no other client is there: a `PostgreSQL` process counts for all when it ends.
+fn settle(questions: &mut Conversation) -> Result<()> {
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
+               AND pid <> pg_backend_pid()";
+    let start = Instant::now();
+    while number(questions, sql, 0)? > 0 {
+        if start.elapsed() > SETTLE_LIMIT {
+            bail!("a client of PostgreSQL is still there");
+        }
+        thread::sleep(LOOK_PAUSE);
+    }
+    Ok(())
+}
+
+/// The number in a column of the first row.
+fn number(questions: &mut Conversation, sql: &str, column: usize) -> Result<u64> {
+    let rows = questions.query(sql)?;
+    let cell = rows
+        .into_iter()
+        .next()
+        .and_then(|row| row.into_iter().nth(column));
+    let text = cell
+        .flatten()
+        .with_context(|| format!("no answer to `{sql}`"))?;
+    text.parse()
+        .with_context(|| format!("`{text}` is no number"))
+}
+
+fn gets(questions: &mut Conversation) -> Result<u64> {
+    let command = vec![b"INFO".to_vec(), b"commandstats".to_vec()];
+    let replies = questions.pipeline(&[command])?;
+    match replies.into_iter().next() {
+        Some(Value::Bulk(Some(stats))) => Ok(calls_of(&String::from_utf8_lossy(&stats), "get")),
+        other => bail!("Redis answers INFO with {other:?}"),
+    }
+}
+
+/// The line `cmdstat_get:calls=123,…`; a command that was never called has none.
+fn calls_of(stats: &str, command: &str) -> u64 {
+    let name = format!("cmdstat_{command}:calls=");
+    let rest = stats.split_once(&name).map_or("", |(_, rest)| rest);
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_calls_of_one_command() {
+        let stats = "cmdstat_getset:calls=9,usec=1\r\ncmdstat_get:calls=100000,usec=14433\r\n";
+        assert_eq!(calls_of(stats, "get"), 100_000);
+        assert_eq!(calls_of(stats, "set"), 0);
+    }
+}

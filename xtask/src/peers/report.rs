@@ -1,0 +1,66 @@
+//! What was measured so far: written after each case, so that a run that is broken off keeps it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::case::Case;
+use super::driver::{self, Manner, Measured};
+use super::markdown::{self, Unmeasured};
+use super::order::Coin;
+
+/// Gathers the cases of a run.
+pub(crate) struct Report<'a> {
+    head: String,
+    path: Option<&'a Path>,
+    measured: Vec<Measured<'a>>,
+    unmeasured: Vec<Unmeasured>,
+    /// Cases that broke, unlike those that cannot be measured here.
+    broken: Vec<&'static str>,
+}
+
+impl<'a> Report<'a> {
+    /// A report with this first line, to be written there too.
+    pub(crate) fn new(head: String, path: Option<&'a Path>) -> Self {
+        Self {
+            head,
+            path,
+            measured: Vec::new(),
+            unmeasured: Vec::new(),
+            broken: Vec::new(),
+        }
+    }
+
+    /// Measures a case, or notes why not.
+    pub(crate) fn add(&mut self, case: &'a Case, how: &Manner<'_>, coin: &mut Coin) -> Result<()> {
+        let name = case.name;
+        if let Some(reason) = driver::objection(case, how.looptax) {
+            self.unmeasured.push(Unmeasured { name, reason });
+        } else {
+            match driver::measure(case, how, coin) {
+                Ok(done) => self.measured.push(done),
+                Err(error) => {
+                    let reason = format!("{error:#}");
+                    self.unmeasured.push(Unmeasured { name, reason });
+                    self.broken.push(name);
+                }
+            }
+        }
+        let Some(path) = self.path else { return Ok(()) };
+        std::fs::write(path, self.text())
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Prints everything; fails when a case broke.
+    pub(crate) fn finish(self) -> Result<()> {
+        println!("{}", self.text());
+        if !self.broken.is_empty() {
+            bail!("could not be run: {}", self.broken.join(", "));
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        markdown::of(&self.head, &self.measured, &self.unmeasured)
+    }
+}

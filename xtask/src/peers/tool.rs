@@ -1,0 +1,103 @@
+//! What the driver knows of a peer: how to run it on a work, and how to read what it prints.
+//!
+//! One of these per program, in `tools`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use looptax_path::Arm;
+
+use super::case::Work;
+
+/// A load generator other than looptax.
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    /// The Debian package that brings it.
+    pub(crate) package: &'static str,
+    /// Name and version in its own words.
+    pub(crate) version: fn() -> Result<String>,
+    /// The command that does as asked.
+    pub(crate) command: fn(&Ask<'_>) -> Result<Command>,
+    /// What it printed.
+    pub(crate) read: fn(&str, &Ask<'_>) -> Result<Told>,
+    /// How its length is given.
+    pub(crate) length: Length,
+    /// Whether `Effort::Requests` works, so that its start can be told from its work.
+    pub(crate) can_count: bool,
+    /// Its own server on this port, where it speaks to no other.
+    pub(crate) server: Option<fn(u16) -> Command>,
+}
+
+/// How a tool takes the length of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    Seconds,
+    /// As a number of requests, which the driver works out from an earlier rate.
+    Requests,
+}
+
+/// Where the server is, and who we are there.
+pub(crate) struct Address {
+    pub(crate) socket: PathBuf,
+    pub(crate) port: u16,
+    pub(crate) user: String,
+    pub(crate) password: String,
+    pub(crate) database: String,
+}
+
+/// One run of a tool.
+pub(crate) struct Ask<'a> {
+    pub(crate) at: &'a Address,
+    pub(crate) work: Work,
+    pub(crate) arm: Arm,
+    pub(crate) connections: u32,
+    /// Cores that the client may use.
+    pub(crate) n_cores: usize,
+    pub(crate) effort: Effort,
+    pub(crate) seed: u32,
+}
+
+/// How long a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Seconds(u32),
+    /// All connections together.
+    Requests(u64),
+}
+
+/// What a tool says of its run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Told {
+    pub(crate) n_requests: u64,
+    pub(crate) rate_per_s: f64,
+    /// Of each second, where it tells.
+    pub(crate) rates_1s: Vec<f64>,
+    /// Median latency, µs, where it tells.
+    pub(crate) p50_us: Option<f64>,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A run of 1,000 requests over the socket, for readers of reports.
+    pub(crate) fn ask(work: Work) -> Ask<'static> {
+        let at = Box::new(Address {
+            socket: PathBuf::from("/tmp/s.sock"),
+            port: 7,
+            user: "looptax".to_owned(),
+            password: "secret".to_owned(),
+            database: "looptax".to_owned(),
+        });
+        Ask {
+            at: Box::leak(at),
+            work,
+            arm: Arm::Unix,
+            connections: 1,
+            n_cores: 1,
+            effort: Effort::Requests(1000),
+            seed: 1,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! redis-benchmark: GET of keys as looptax's, drawn evenly.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use looptax_path::Arm;
+
+use crate::peers::case::Work;
+use crate::peers::server::{KEY_PREFIX, ROWS};
+use crate::peers::tool::{Ask, Effort, Length, Told, Tool};
+
+pub(crate) const REDIS_BENCHMARK: Tool = Tool {
+    name: "redis-benchmark",
+    package: "redis-tools",
+    version: || super::version_of("redis-benchmark", "--version"),
+    command,
+    read,
+    length: Length::Requests,
+    can_count: true,
+    server: None,
+};
+
+fn command(ask: &Ask<'_>) -> Result<Command> {
+    let Work::Get { pipeline } = ask.work else {
+        bail!("redis-benchmark does no {}", ask.work.words());
+    };
+    let mut command = Command::new("redis-benchmark");
+    match ask.arm {
+        Arm::Unix => command.arg("-s").arg(&ask.at.socket),
+        Arm::Tcp => command.args(["-h", "127.0.0.1", "-p", &ask.at.port.to_string()]),
+    };
+    command
+        .args(["-a", &ask.at.password])
+        .args(["-c", &ask.connections.to_string()])
+        .args(["-P", &pipeline.to_string()])
+        .args(["-n", &n_requests(ask)?.to_string()])
+        .args(["-r", &ROWS.to_string(), "--csv"])
+        .args(["GET", &format!("{KEY_PREFIX}__rand_int__")]);
+    Ok(command)
+}
+
+/// The second line: `"GET …","91911.76","0.329",…` with rate, mean, least and median latency in ms.
+fn read(report: &str, ask: &Ask<'_>) -> Result<Told> {
+    let line = report.lines().find(|line| line.starts_with("\"GET "));
+    let fields = line.map(|line| line.split(',').map(|field| field.trim_matches('"')));
+    let fields: Vec<&str> = fields
+        .context("redis-benchmark prints no figures")?
+        .collect();
+    let number = |idx: usize| fields.get(idx).and_then(|field| field.parse::<f64>().ok());
+    Ok(Told {
+        n_requests: n_requests(ask)?,
+        rate_per_s: number(1).context("redis-benchmark prints no rate")?,
+        rates_1s: Vec::new(),
+        p50_us: number(4).map(|ms| 1e3 * ms),
+    })
+}
+
+fn n_requests(ask: &Ask<'_>) -> Result<u64> {
+    match ask.effort {
+        Effort::Requests(n) => Ok(n),
+        Effort::Seconds(_) => bail!("redis-benchmark takes no length in seconds"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::tool::tests::ask;
+
+    const REPORT: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\"
+\"GET looptax_scratch_peers:__rand_int__\",\"91911.76\",\"0.329\",\"0.104\",\"0.295\",\"0.511\"
+";
+
+    #[test]
+    fn reads_rate_and_median() {
+        let told = read(REPORT, &ask(Work::Get { pipeline: 1 })).unwrap();
+        assert_eq!((told.n_requests, told.rate_per_s), (1000, 91_911.76));
+        assert_eq!(told.p50_us, Some(295.0));
+        assert!(read("", &ask(Work::Get { pipeline: 1 })).is_err());
+    }
+}
