@@ -143,8 +143,8 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = pairs(settings, case);
     let mut connector = TargetConnector::new(target, pairs);
-    let counter = target
-        .is_private()
+    // Where others use the server, its count holds their requests too.
+    let counter = (!target.is_cared_for)
         .then(|| Counter::start(target))
         .flatten();
     let outcome = run(&plan, &mut connector, line, stop)?;

@@ -5,6 +5,7 @@ use std::fs;
 use looptax_servers::Kind;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::fixture::{Server, compare};
 
@@ -36,6 +37,24 @@ fn nothing_is_written_to_redis_unasked() {
     assert_eq!(redis_contents(&server), before);
     let statistics = server.redis(&["INFO", "commandstats"]);
     assert!(statistics.contains("cmdstat_get:"), "it was measured");
+}
+
+#[test]
+fn a_server_that_nobody_else_uses_counts_with_us() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let count = |options: &[&str]| {
+        let scratch = Scratch::new();
+        server.compare(&scratch).args(options).run().expect_code(0);
+        let record = fs::read(scratch.file("r.json")).unwrap();
+        let record: Value = serde_json::from_slice(&record).unwrap();
+        record["comparisons"][0]["server_count"].clone()
+    };
+    assert_eq!(count(&[]), Value::Null);
+    let own = count(&["--own-server"]);
+    let [sent, counted] = ["sent", "counted"].map(|name| own[name].as_f64().unwrap());
+    assert!(sent > 0.0 && (counted - sent).abs() <= 0.01 * sent, "{own}");
 }
 
 #[test]
