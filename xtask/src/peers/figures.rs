@@ -197,7 +197,6 @@ pub(crate) mod tests {
                         system_us: 4.0,
                         p50_us: None,
                         rates_1s: vec![*rate_per_s],
-                        n_requests: 60_000,
                     })
                     .collect(),
                 tax_pct: None,
@@ -205,8 +204,7 @@ pub(crate) mod tests {
                     peak_bytes: Some(10 << 20),
                     ..USED
                 },
-                n_epochs: 12,
-                n_warm_up_epochs: 4,
+                count_ratio: Some(1.0),
             },
             looptax_counted: Some(165_000),
         }

@@ -27,8 +27,8 @@ pub(crate) struct LooptaxRun {
     pub(crate) tax_pct: Option<Estimate>,
     /// The whole process: warm-up, both arms, analysis.
     pub(crate) used: Used,
-    pub(crate) n_epochs: u64,
-    pub(crate) n_warm_up_epochs: u64,
+    /// What it counted of all that it sent over what the server did, where the server counts.
+    pub(crate) count_ratio: Option<f64>,
 }
 
 /// One arm of it.
@@ -42,8 +42,6 @@ pub(crate) struct LooptaxArm {
     pub(crate) p50_us: Option<f64>,
     /// Of each slice of a second or more.
     pub(crate) rates_1s: Vec<f64>,
-    /// Requests of the counted epochs, guards and drains included.
-    pub(crate) n_requests: u64,
 }
 
 /// Asks looptax whether it knows what the case asks of it, without measuring.
@@ -128,8 +126,10 @@ fn read(record: &Record, case: &Case, used: Used) -> Result<LooptaxRun> {
         arms: arms?,
         tax_pct: tax.and_then(|tax| tax.throughput_pct.known()).copied(),
         used,
-        n_epochs: comparison.raw.epochs.len() as u64,
-        n_warm_up_epochs: u64::from(comparison.schedule.warmup_epochs),
+        count_ratio: comparison
+            .server_count
+            .as_ref()
+            .map(|count| count.sent as f64 / count.counted as f64),
     })
 }
 
@@ -141,19 +141,21 @@ fn arm(comparison: &Comparison, wanted: Arm) -> Result<LooptaxArm> {
     let rate = arm.throughput_per_s.known();
     let cpu = Cpu::of(comparison, idx as u32);
     let cpu = cpu.with_context(|| format!("looptax gives no CPU time of `{name}`"))?;
-    let per_request = |ns: u64| ns as f64 / 1e3 / cpu.n_requests as f64;
+    // To looptax a batch of commands is one request, to the peers each command is one.
+    let batch = f64::from(comparison.workload.pipeline);
+    let per_request = |ns: u64| ns as f64 / 1e3 / (batch * cpu.n_requests as f64);
     Ok(LooptaxArm {
-        rate_per_s: rate
-            .with_context(|| format!("looptax gives no throughput of `{name}`"))?
-            .value,
+        rate_per_s: batch
+            * rate
+                .with_context(|| format!("looptax gives no throughput of `{name}`"))?
+                .value,
         user_us: per_request(cpu.user_ns),
         system_us: per_request(cpu.all_ns.saturating_sub(cpu.user_ns)),
         p50_us: arm.latency_us.p50.known().map(|estimate| estimate.value),
         rates_1s: slices_of(comparison, idx as u32)
             .filter(|slice| slice.active_ns >= SECOND_NS)
-            .map(|slice| slice.completions as f64 * 1e9 / slice.active_ns as f64)
+            .map(|slice| batch * slice.completions as f64 * 1e9 / slice.active_ns as f64)
             .collect(),
-        n_requests: cpu.n_requests,
     })
 }
 

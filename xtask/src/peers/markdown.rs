@@ -143,7 +143,7 @@ fn behind(measured: &[Measured<'_>]) -> String {
             figure(1, &|it| it.peer[arm_idx].used.peak_bytes.map(mib)),
             figure(1, &|it| it.looptax.used.peak_bytes.map(mib)),
             figure(4, &|it| it.peer[arm_idx].count_ratio()),
-            figure(2, &Round::looptax_count_ratio),
+            figure(4, &|it| it.looptax.count_ratio),
         ];
         let name = it.case.name;
         let unit = it.case.work.unit();

@@ -21,9 +21,10 @@ fn version_of(program: &str, arg: &str) -> Result<String> {
     Ok(line.context("it prints no version")?.trim().to_owned())
 }
 
-/// The number after `name` up to the next blank, in the line that starts with it.
+/// The number after `name` up to the next blank or slash, in the line that starts with it.
 fn number_after(report: &str, name: &str) -> Option<f64> {
     let mut lines = report.lines().map(str::trim);
     let rest = lines.find_map(|line| line.strip_prefix(name))?;
-    rest.split_whitespace().next()?.parse().ok()
+    let number = rest.trim_start().split([' ', '/']).next()?;
+    number.trim_end().parse().ok()
 }

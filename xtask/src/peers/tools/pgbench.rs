@@ -113,6 +113,15 @@ tps = 79100.250000 (without initial connection time)
     }
 
     #[test]
+    fn reads_a_count_beside_the_one_asked_for() {
+        let report = REPORT.replace("processed: 79012", "processed: 16/16");
+        assert_eq!(
+            read(&report, &ask(Work::SelectOnly)).unwrap().n_requests,
+            16
+        );
+    }
+
+    #[test]
     fn believes_no_report_with_failures() {
         let failed = REPORT.replace("transactions: 0 ", "transactions: 2 ");
         assert!(read(&failed, &ask(Work::SelectOnly)).is_err());
