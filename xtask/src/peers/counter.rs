@@ -12,7 +12,7 @@ use super::case::Work;
 /// How long `PostgreSQL`'s processes may take to end after their clients, and with that to count.
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 /// Pause between two looks at them.
-const LOOK_PAUSE: Duration = Duration::from_millis(20);
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Requests of this work that the server has answered since its start.
 ///
