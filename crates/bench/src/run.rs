@@ -14,7 +14,7 @@ use crate::connect::Connector;
 use crate::cores::cores_for;
 use crate::epoch::{EpochData, EpochOrder, EpochRunner};
 use crate::error::BenchError;
-use crate::plan::Plan;
+use crate::plan::{Plan, Stopping};
 use crate::progress::{Observer, Phase, Progress};
 use crate::schedule::round_order;
 use crate::shape::Shape;
@@ -208,44 +208,16 @@ impl Experiment<'_> {
             let look = looks.iter().last().expect("a schedule has a look");
             self.outcome.contrasts[contrast_idx].stopped = Some((look, StopCause::Invalid));
         } else if let Some(look) = looks.due(n_epochs) {
-            self.outcome.contrasts[contrast_idx].stopped =
-                self.look(contrast_idx, look).map(|cause| (look, cause));
+            self.outcome.contrasts[contrast_idx].stopped = decide(
+                &self.plan.stopping,
+                &self.numbers[contrast_idx],
+                self.plan.connections,
+                look,
+            )
+            .map(|cause| (look, cause));
         }
-        let theta = self.rough_theta(contrast_idx);
+        let theta = rough_theta(&self.numbers[contrast_idx]);
         self.tell(contrast_idx, Phase::Measuring, n_epochs, theta);
-    }
-
-    fn look(&self, contrast_idx: usize, look: Look) -> Option<StopCause> {
-        let primary = primary(&Input {
-            epochs: &self.numbers[contrast_idx],
-            connections: self.plan.connections as u32,
-            alpha: look.alpha,
-            delta: self.plan.stopping.delta,
-            invalid: Vec::new(),
-            stopped_early: false,
-        });
-        let Some(theta) = primary.theta else {
-            // No look follows the last: without an estimate, too, it ends the contrast.
-            return look.is_last.then_some(StopCause::Last);
-        };
-        let verdict = if theta.has_interval() || look.is_last {
-            primary.verdict
-        } else {
-            Verdict::Inconclusive
-        };
-        match self.plan.stopping.rule.decide(look, &theta, verdict) {
-            Decision::Continue => None,
-            Decision::Stop(cause) => Some(cause),
-        }
-    }
-
-    /// For the progress line only: never decides anything.
-    fn rough_theta(&self, contrast_idx: usize) -> Option<Estimate> {
-        let thetas: Vec<f64> = self.numbers[contrast_idx]
-            .iter()
-            .filter_map(Epoch::theta)
-            .collect();
-        hodges_lehmann::estimate(&thetas, 0.05)
     }
 
     fn tell(
@@ -277,6 +249,42 @@ impl Experiment<'_> {
             left_at_most: self.epoch_time * u32::try_from(left).unwrap_or(u32::MAX),
         });
     }
+}
+
+/// Whether a look at the epochs so far ends their contrast, and why.
+pub(crate) fn decide(
+    stopping: &Stopping,
+    epochs: &[Epoch],
+    connections: usize,
+    look: Look,
+) -> Option<StopCause> {
+    let primary = primary(&Input {
+        epochs,
+        connections: connections as u32,
+        alpha: look.alpha,
+        delta: stopping.delta,
+        invalid: Vec::new(),
+        stopped_early: false,
+    });
+    let Some(theta) = primary.theta else {
+        // No look follows the last: without an estimate, too, it ends the contrast.
+        return look.is_last.then_some(StopCause::Last);
+    };
+    let verdict = if theta.has_interval() || look.is_last {
+        primary.verdict
+    } else {
+        Verdict::Inconclusive
+    };
+    match stopping.rule.decide(look, &theta, verdict) {
+        Decision::Continue => None,
+        Decision::Stop(cause) => Some(cause),
+    }
+}
+
+/// For the progress line only: never decides anything.
+pub(crate) fn rough_theta(epochs: &[Epoch]) -> Option<Estimate> {
+    let thetas: Vec<f64> = epochs.iter().filter_map(Epoch::theta).collect();
+    hodges_lehmann::estimate(&thetas, 0.05)
 }
 
 fn total_rate(data: &EpochData) -> f64 {
