@@ -11,6 +11,7 @@ mod error;
 mod link;
 mod prepare;
 mod proof;
+mod sighting;
 mod workload;
 
 pub use arm::{Arm, Endpoint, MAX_SOCKET_PATH_BYTES};
@@ -19,4 +20,5 @@ pub use conversation::{Conversation, Protocol};
 pub use error::PathError;
 pub use link::{Family, Limits, Link, LinkFacts};
 pub use proof::{Proof, prove};
+pub use sighting::{Peer, peers_of};
 pub use workload::{Oltp, Sending, TPCB_ACCOUNTS, Workload};

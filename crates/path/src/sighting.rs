@@ -1,0 +1,135 @@
+//! Where the connections of somebody else's process lead: seen from outside, while it runs.
+//!
+//! Each socket is borrowed for a moment (`pidfd_getfd`) and asked for its peer, so that the answer is
+//! the kernel's own and holds in every network namespace. Called for whole commands, whose
+//! connections looptax does not make itself. Whatever cannot be looked at is simply not seen.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+/// More processes than this are not looked at: a look must stay short.
+const MOST_PROCESSES: usize = 64;
+
+/// The other end of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Peer {
+    /// A Unix socket with a path.
+    Unix(PathBuf),
+    /// A TCP address.
+    Tcp(SocketAddr),
+}
+
+/// The peers of all connections of process `pid` and of what it has started.
+///
+/// Sockets without a connection, and Unix sockets whose peer has no path, are left out.
+///
+/// # Cost
+/// Four system calls per open socket and one per other open file.
+pub fn peers_of(pid: u32) -> Vec<Peer> {
+    family_of(pid).into_iter().flat_map(of_process).collect()
+}
+
+/// The process and its descendants, as far as the kernel tells.
+fn family_of(pid: u32) -> Vec<u32> {
+    let mut family = vec![pid];
+    let mut next = 0;
+    while next < family.len() && family.len() < MOST_PROCESSES {
+        family.extend(children(family[next]));
+        next += 1;
+    }
+    family
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let threads = entries(&format!("/proc/{pid}/task"));
+    let lists = threads.into_iter().filter_map(|thread| {
+        fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok()
+    });
+    let words: Vec<String> = lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    words.iter().filter_map(|word| word.parse().ok()).collect()
+}
+
+/// The numbers that are names in a folder.
+fn entries(folder: &str) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+fn of_process(pid: u32) -> Vec<Peer> {
+    let Some(handle) =
+        Pid::from_raw(pid.cast_signed()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+    else {
+        return Vec::new();
+    };
+    let folder = format!("/proc/{pid}/fd");
+    let is_socket = |number: &u32| {
+        fs::read_link(format!("{folder}/{number}"))
+            .is_ok_and(|target| target.as_os_str().as_bytes().starts_with(b"socket:"))
+    };
+    entries(&folder)
+        .into_iter()
+        .filter(is_socket)
+        .filter_map(|number| peer_of(&handle, number))
+        .collect()
+}
+
+fn peer_of(process: &OwnedFd, number: u32) -> Option<Peer> {
+    let number = number.cast_signed();
+    let socket = pidfd_getfd(process.as_fd(), number, PidfdGetfdFlags::empty()).ok()?;
+    let peer: SocketAddrAny = getpeername(&socket).ok()??;
+    if let Ok(address) = SocketAddr::try_from(peer.clone()) {
+        return Some(Peer::Tcp(address));
+    }
+    let peer = SocketAddrUnix::try_from(peer).ok()?;
+    let path = OsStr::from_bytes(peer.path_bytes()?).into();
+    Some(Peer::Unix(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    use super::*;
+
+    #[test]
+    fn our_own_connections_are_seen_with_their_peers() {
+        let folder = std::env::temp_dir().join(format!("looptax-sight-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("s.sock");
+        let unix = UnixListener::bind(&path).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = tcp.local_addr().unwrap();
+        let _open = (
+            UnixStream::connect(&path).unwrap(),
+            TcpStream::connect(address).unwrap(),
+        );
+        let found = peers_of(std::process::id());
+        fs::remove_dir_all(&folder).unwrap();
+        drop(unix);
+        assert!(found.contains(&Peer::Tcp(address)), "{found:?}");
+        assert!(found.contains(&Peer::Unix(path)), "{found:?}");
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_has_none() {
+        assert_eq!(peers_of(u32::MAX >> 1), []);
+    }
+}
