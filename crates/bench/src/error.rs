@@ -29,6 +29,24 @@ impl fmt::Display for Stage {
     }
 }
 
+/// Which run of an arm's command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunName {
+    /// The one that does not count.
+    WarmUp,
+    /// A counted one, by number from 1.
+    Counted(usize),
+}
+
+impl fmt::Display for RunName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WarmUp => f.write_str("its warm-up run"),
+            Self::Counted(number) => write!(f, "run {number}"),
+        }
+    }
+}
+
 /// One request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -70,6 +88,68 @@ pub enum LoadError {
     },
 }
 
+/// A whole command did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It could not be started.
+    #[error("cannot start it")]
+    Start {
+        /// Why.
+        source: io::Error,
+    },
+    /// It could not be waited for.
+    #[error("cannot wait for its end")]
+    Wait {
+        /// Why.
+        source: io::Error,
+    },
+    /// It ended with another exit code than 0.
+    #[error("it ended with exit code {code}{}", words_after(.said))]
+    Code {
+        /// The exit code.
+        code: i32,
+        /// The end of what it wrote to stderr.
+        said: String,
+    },
+    /// A signal ended it.
+    #[error("it was ended by signal {signal}{}", words_after(.said))]
+    Signal {
+        /// The signal.
+        signal: i32,
+        /// The end of what it wrote to stderr.
+        said: String,
+    },
+    /// It took too long and was ended, with all that it had started.
+    #[error("it did not end within {limit:?} and was stopped{}", words_after(.said))]
+    Timeout {
+        /// The limit.
+        limit: Duration,
+        /// The end of what it wrote to stderr.
+        said: String,
+    },
+    /// It was stopped, as happens to whoever reads from the terminal and must not.
+    #[error("it was stopped by a signal, as when it asks for something on the terminal{}", words_after(.said))]
+    Stopped {
+        /// The end of what it wrote to stderr.
+        said: String,
+    },
+    /// It used another transport than its arm's.
+    #[error("{found}")]
+    WrongTransport {
+        /// What was seen.
+        found: String,
+    },
+}
+
+/// The end of a command's stderr, for a sentence.
+fn words_after(said: &str) -> String {
+    if said.is_empty() {
+        ", and said nothing on stderr".to_owned()
+    } else {
+        format!("; the end of its stderr:\n{said}")
+    }
+}
+
 /// An experiment could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
@@ -92,6 +172,18 @@ pub enum BenchError {
         stage: Stage,
         /// Why.
         source: LoadError,
+    },
+    /// A whole command failed: no result of this run can be trusted.
+    #[error("the command of `{arm}` failed in {run}: {line}")]
+    Command {
+        /// The arm.
+        arm: String,
+        /// Which run of it.
+        run: RunName,
+        /// The command, as it may be shown.
+        line: String,
+        /// Why.
+        source: CommandError,
     },
     /// A client thread could not be started or pinned.
     #[error("cannot {action}")]

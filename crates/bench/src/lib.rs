@@ -1,6 +1,6 @@
 //! The experiment: which connections run when, the loop that drives them, and the raw numbers.
 //!
-//! [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
+//! [`run_commands`] is the same for whole commands. [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
 //! command line) and gives raw counts per slice. It alone reads the measuring clock. Verdicts are
 //! the statistics room's; the only question asked of them here is when to stop.
 
@@ -22,11 +22,12 @@ mod server_cpu;
 mod shape;
 mod sys;
 mod turns;
+mod whole;
 
 pub use connect::{Connector, Wired, Worker};
 pub use cores::{CoreMap, allowed_cores};
 pub use epoch::{EpochData, SliceData};
-pub use error::{BenchError, LoadError, Stage};
+pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
 pub use look::{LookData, look};
 pub use machine::{CpuTicks, MachineDelta};
 pub use plan::{
@@ -37,3 +38,6 @@ pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{ContrastRun, Outcome, run};
 pub use shape::Shape;
 pub use turns::InTurns;
+pub use whole::{
+    CommandPlan, Length, Sight, Tally, Watcher, WholeOutcome, WholePlan, run_commands,
+};

@@ -1,10 +1,12 @@
-//! System calls that no safe library offers: another process's CPU clock, a thread's own usage, how a
-//! thread is scheduled.
+//! System calls that no safe library offers: another process's CPU clock, a thread's own usage, what a
+//! child used, how a thread is scheduled.
 //!
 //! The only file of this room with unsafe code.
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 /// Context switches and user time of the calling thread.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,6 +76,46 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
         let time = time.assume_init();
         Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
+}
+
+/// What a child used, with all of its own children that it waited for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ChildUsage {
+    /// User CPU in nanoseconds; its share of the total comes from tick samples.
+    pub(crate) user_ns: u64,
+    /// Kernel CPU in nanoseconds.
+    pub(crate) system_ns: u64,
+    /// Gave up the core by waiting.
+    pub(crate) voluntary: u64,
+    /// Lost the core.
+    pub(crate) involuntary: u64,
+}
+
+/// Waits for the end of child `pid` and collects it (`wait4(2)`).
+pub(crate) fn reap(pid: u32) -> io::Result<(ExitStatus, ChildUsage)> {
+    let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: both pointers are to whole objects that live through the call.
+        if unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) } == pid {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    // SAFETY: the call that fills it has succeeded, and zeroes are valid for all its fields.
+    let usage = unsafe { usage.assume_init() };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    let used = ChildUsage {
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    };
+    Ok((ExitStatus::from_raw(status), used))
 }
 
 /// Sets how thread `tid` (0: the calling one) is scheduled (`sched_setscheduler(2)`).

@@ -51,6 +51,22 @@ pub struct Proof {
     pub rcvbuf_bytes: Option<u64>,
     /// The network namespace, as `net:[…]`.
     pub netns: Option<String>,
+    /// What was seen of a whole command's own connections; `null` where looptax made them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Sightings>,
+}
+
+/// In how many runs of a whole command a connection was seen, and over which transport.
+///
+/// A run may be seen on both, or on neither when it is too short to be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Sightings {
+    /// Runs, those of the warm-up included.
+    pub n_runs: u64,
+    /// Of these, seen on a Unix socket.
+    pub n_unix: u64,
+    /// Of these, seen on TCP.
+    pub n_tcp: u64,
 }
 
 /// One figure per statistic of latency, µs. In a tax: the other arm minus the baseline.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, Client, Placement, Raw, Schedule, Tax};
+use crate::{Arm, Client, Commands, Placement, Raw, Schedule, Tax};
 
 /// Some arms of one server, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,9 @@ pub struct Comparison {
     /// What made it send.
     #[serde(default)]
     pub load: Load,
+    /// The whole commands that ran in its place; `null` where requests were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
     /// When what ran.
     pub schedule: Schedule,
     /// The arms; indexes elsewhere point into this list.
@@ -47,7 +50,7 @@ pub struct Comparison {
 /// A database server. No field of it can hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey` or `echo`.
+    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey` or `echo`; `none` where commands brought their own.
     pub kind: String,
     /// The version as the server states it; empty for the echo server.
     pub version: String,
@@ -67,7 +70,8 @@ pub struct Target {
 /// What the server was asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …
+    /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole
+    /// command.
     pub name: String,
     /// How a request is put: `prepared` or `text`; `null` where there is only one way.
     pub protocol: Option<String>,

@@ -5,6 +5,7 @@
 //! the store, read by the report. A field that may be `null` may also be missing.
 
 mod arm;
+mod commands;
 mod comparison;
 mod diagnostics;
 mod figure;
@@ -18,7 +19,8 @@ mod schedule;
 mod tax;
 mod words;
 
-pub use arm::{Arm, Cpu, Latency, Proof, Syscalls};
+pub use arm::{Arm, Cpu, Latency, Proof, Sightings, Syscalls};
+pub use commands::{CommandLine, Commands};
 pub use comparison::{Comparison, Load, PlacementUsed, ServerCount, Stall, Target, Workload};
 pub use diagnostics::{Diagnostics, RateModes, Tested};
 pub use figure::{Estimate, Figure, Missing};

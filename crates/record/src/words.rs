@@ -63,6 +63,8 @@ pub enum Client {
     Block,
     /// Few threads with epoll.
     Event,
+    /// As it likes: a whole command that somebody else wrote.
+    Command,
 }
 
 impl Placement {
@@ -85,6 +87,7 @@ impl Client {
             Self::PollFirst => "poll-first",
             Self::Block => "block",
             Self::Event => "event",
+            Self::Command => "command",
         }
     }
 }
@@ -125,6 +128,7 @@ mod tests {
             Client::PollFirst,
             Client::Block,
             Client::Event,
+            Client::Command,
         ] {
             check(word);
         }

@@ -12,6 +12,7 @@ mod peer;
 mod samples;
 mod schedule;
 mod stopping;
+mod whole;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -72,6 +72,7 @@ pub(super) fn skeleton(
         connections: case.connections,
         placement: placement_used(case.placement),
         client: client_of(client),
+        commands: None,
         schedule: record::Schedule {
             slice_ms: shape.slice.as_secs_f64() * 1e3,
             guard_ms: shape.guard.as_secs_f64() * 1e3,
@@ -150,6 +151,7 @@ fn proof_of(proof: &ArmProof) -> record::Proof {
         sndbuf_bytes: Some(facts.send_buffer_bytes as u64),
         rcvbuf_bytes: Some(facts.receive_buffer_bytes as u64),
         netns: None,
+        seen: None,
     }
 }
 

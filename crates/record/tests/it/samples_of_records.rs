@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use looptax_record::{
-    Arm, Client, Comparison, Cpu, CpuTax, CpuTicks, Diagnostics, Direction, Epoch, Figure, Hex64,
-    Host, Latency, Look, LookArm, METHOD_VERSION, Placement, PlacementUsed, PlannedLook, Proof,
-    RateModes, RateRange, Raw, Reason, Record, SCHEMA_VERSION, SamplesAt, SamplesFile, Schedule,
-    Slice, Stall, Syscalls, Target, Tax, Tested, Verdict, Workload,
+    Arm, Client, CommandLine, Commands, Comparison, Cpu, CpuTax, CpuTicks, Diagnostics, Direction,
+    Epoch, Figure, Hex64, Host, Latency, Look, LookArm, METHOD_VERSION, Placement, PlacementUsed,
+    PlannedLook, Proof, RateModes, RateRange, Raw, Reason, Record, SCHEMA_VERSION, SamplesAt,
+    SamplesFile, Schedule, Sightings, Slice, Stall, Syscalls, Target, Tax, Tested, Verdict,
+    Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -121,6 +122,15 @@ fn comparison() -> Comparison {
         connections: 16,
         placement: placement(),
         client: Client::PollFirst,
+        commands: Some(Commands {
+            template: Some("psql {transport}".to_owned()),
+            lines: vec![CommandLine {
+                arm: "unix".to_owned(),
+                line: "psql -h /run/postgresql".to_owned(),
+                variables: vec!["PGPASSWORD".to_owned()],
+            }],
+            timeout_s: 600,
+        }),
         schedule: Schedule {
             slice_ms: 50.0,
             guard_ms: 10.0,
@@ -167,6 +177,11 @@ fn arm(name: &str, endpoint: &str) -> Arm {
             sndbuf_bytes: Some(212_992),
             rcvbuf_bytes: Some(131_072),
             netns: Some("net:[4026531840]".to_owned()),
+            seen: Some(Sightings {
+                n_runs: 40,
+                n_unix: 0,
+                n_tcp: 38,
+            }),
         },
         throughput_per_s: figure(79_800.0),
         latency_us: latency(12.5),

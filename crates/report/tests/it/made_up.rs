@@ -39,6 +39,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
         connections,
         placement: used(placement),
         client: Client::Poll,
+        commands: None,
         schedule: schedule(),
         arms: vec![arm("unix", per_s[0], us[0]), arm("tcp", per_s[1], us[1])],
         tax: vec![tax(
