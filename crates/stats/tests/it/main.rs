@@ -5,3 +5,4 @@
 mod judgement;
 mod noise_model;
 mod promises;
+mod whole_runs;
