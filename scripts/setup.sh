@@ -66,6 +66,7 @@ packages_of() {
   case $1 in
     mariadbd) echo mariadb-server-core ;;
     my_print_defaults) echo mariadb-client-core ;;
+    mariadb-dump) echo mariadb-client ;;
     postgres) echo postgresql ;;
     redis-server) echo redis-server ;;
     redis-benchmark) echo redis-tools ;;
@@ -76,7 +77,8 @@ packages_of() {
 }
 
 find_missing() {
-  local program programs=(mariadbd my_print_defaults postgres redis-server redis-benchmark sysbench cc)
+  local program
+  local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark sysbench cc)
   if [ "$purpose" = peers ]; then programs+=(sockperf iperf3); fi
   missing=()
   for program in "${programs[@]}"; do

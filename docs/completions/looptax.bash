@@ -95,7 +95,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -o -y -q -h -V --arms --baseline --connections --workload --placement --client --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --color --quiet --help --version compare selfcheck analyze internal help"
+            opts="-c -o -y -q -h -V --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help --version compare selfcheck analyze internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -118,6 +118,18 @@ _looptax() {
                     return 0
                     ;;
                 --workload)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --protocol)
+                    COMPREPLY=($(compgen -W "prepared text" -- "${cur}"))
+                    return 0
+                    ;;
+                --pipeline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -158,6 +170,22 @@ _looptax() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-unix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-tcp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -195,7 +223,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -o -y -q -h --arms --baseline --connections --workload --placement --client --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --color --quiet --help"
+            opts="-c -o -y -q -h --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -218,6 +246,18 @@ _looptax() {
                     return 0
                     ;;
                 --workload)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --protocol)
+                    COMPREPLY=($(compgen -W "prepared text" -- "${cur}"))
+                    return 0
+                    ;;
+                --pipeline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -258,6 +298,22 @@ _looptax() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-unix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-tcp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

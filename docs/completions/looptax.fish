@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= placement= client= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list protocol= pipeline= value-size= placement= client= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -27,7 +27,11 @@ end
 complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to hold against each other' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l protocol -d 'SQL statements go out prepared, or whole as text' -r -f -a "prepared\t'Prepared once per connection'
+text\t'Whole, each time'"
+complete -c looptax -n "__fish_looptax_needs_command" -l pipeline -d 'Redis and echo: requests in one send; a request is then the whole batch' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l value-size -d 'Redis: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
@@ -37,9 +41,14 @@ complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of 
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l exec-tcp -d 'The command for the tcp arm' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l exec-timeout -d 'A run that takes longer (90s, 10m) is stopped, with all that it has started, and ends the measurement' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_needs_command" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_needs_command" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the plan and do nothing'
@@ -57,7 +66,11 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this m
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select (SQL), get or set (Redis), ping. Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l protocol -d 'SQL statements go out prepared, or whole as text' -r -f -a "prepared\t'Prepared once per connection'
+text\t'Whole, each time'"
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pipeline -d 'Redis and echo: requests in one send; a request is then the whole batch' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l value-size -d 'Redis: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
@@ -67,9 +80,14 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-tcp -d 'The command for the tcp arm' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-timeout -d 'A run that takes longer (90s, 10m) is stopped, with all that it has started, and ends the measurement' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d 'Print the plan and do nothing'

@@ -3,9 +3,13 @@
 //! What it means here is `settings`' business. The help texts are the option reference: the man
 //! page, `docs/cli.md` and the completions are made from them.
 
+mod exec;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use exec::ExecArgs;
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -181,6 +185,9 @@ pub(crate) struct CompareArgs {
     /// Agree to the plan for a running server without being asked.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Whole commands instead of requests.
+    #[command(flatten)]
+    pub(crate) exec: ExecArgs,
 }
 
 /// Options of `selfcheck`.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use looptax_bench::BenchError;
+use looptax_bench::{BenchError, CommandError, RunName};
 use looptax_path::PathError;
 use looptax_servers::ServerError;
 use looptax_store::StoreError;
@@ -94,8 +94,25 @@ fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {
             "nothing is concluded from a run with a failed request; the server's log may say why"
                 .to_owned(),
         ),
+        Some(BenchError::Command { source, .. }) => Some(command_hint(source).to_owned()),
         Some(BenchError::Machine { .. }) => Some("--placement free needs no pinning".to_owned()),
         _ => None,
+    }
+}
+
+fn command_hint(source: &CommandError) -> &'static str {
+    match source {
+        CommandError::Start { .. } => "is it installed, and on PATH or named with its folder?",
+        CommandError::Timeout { .. } => "--exec-timeout allows more; or let each run do less",
+        CommandError::Stopped { .. } => {
+            "it cannot ask: give it passwords by its environment or its configuration file"
+        }
+        CommandError::WrongTransport { .. } => {
+            "its configuration files or its own flags may overrule the transport; nothing is concluded from this run"
+        }
+        CommandError::Wait { .. } | CommandError::Code { .. } | CommandError::Signal { .. } => {
+            "run it by hand to see more; nothing is concluded from a comparison with a failed run"
+        }
     }
 }
 
@@ -130,6 +147,13 @@ fn is_invalid(cause: &(dyn Error + 'static)) -> bool {
     });
     let failed = cause
         .downcast_ref::<BenchError>()
-        .is_some_and(|error| matches!(error, BenchError::Request { .. }));
+        .is_some_and(|error| match error {
+            BenchError::Request { .. } => true,
+            // A command that cannot even be warmed up with has measured nothing.
+            BenchError::Command { run, source, .. } => {
+                *run != RunName::WarmUp || matches!(source, CommandError::WrongTransport { .. })
+            }
+            _ => false,
+        });
     unproved || failed
 }

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod connector;
 mod convert;
+mod exec;
 mod failure;
 mod host;
 mod measure;

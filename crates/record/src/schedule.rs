@@ -10,11 +10,11 @@ use crate::Hex64;
 /// The plan of one comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
-    /// Length of a slice's active window.
+    /// Length of a slice's active window; 0 for whole commands, which are as long as they are.
     pub slice_ms: f64,
     /// Time after each change of arm that is not counted.
     pub guard_ms: f64,
-    /// Groups of eight slices in an epoch.
+    /// Groups of eight slices in an epoch; 0 for whole commands, with four runs in an epoch.
     pub octets_per_epoch: u32,
     /// Planned looks at the data, in rising order.
     pub looks: Vec<PlannedLook>,

@@ -75,6 +75,19 @@ impl Text {
         format!("{}{GLUE}{ends}", self.signed_micros(us.value))
     }
 
+    /// `+10.1 ms [9.8, 10.3]`: what a whole command takes more, in at least as many digits as its
+    /// interval is worth.
+    pub(crate) fn signed_run_time(self, us: &Estimate) -> String {
+        let (scale, unit) = run_unit(us.value);
+        let decimals = three_decimals(us.value / scale);
+        let sign = if us.value >= 0.0 { "+" } else { "" };
+        let ends = self.interval(us, |end| fixed(end / scale, decimals));
+        format!(
+            "{sign}{}{GLUE}{unit}{GLUE}{ends}",
+            fixed(us.value / scale, decimals)
+        )
+    }
+
     /// `16.0 % [15.4, 16.4]`.
     pub(crate) fn percent(self, pct: &Estimate) -> String {
         let decimals = pct_decimals(pct);
@@ -145,6 +158,21 @@ fn scale_of(per_s: f64) -> (f64, &'static str) {
         rate if rate < 999.5e3 => (1e3, "K"),
         rate if rate < 999.5e6 => (1e6, "M"),
         _ => (1e9, "G"),
+    }
+}
+
+/// `312 ms`, `12.3 s`: how long a whole command takes.
+pub(crate) fn run_time(us: f64) -> String {
+    let (scale, unit) = run_unit(us);
+    format!("{}{GLUE}{unit}", three_digits(us / scale))
+}
+
+/// Milliseconds below ten seconds, else seconds: how many µs they have, and their name.
+fn run_unit(us: f64) -> (f64, &'static str) {
+    if us.abs() < 9_999_500.0 {
+        (1e3, "ms")
+    } else {
+        (1e6, "s")
     }
 }
 
@@ -239,6 +267,18 @@ mod tests {
         check(ASCII.signed_micros(-3.24), "-3.2 us");
         let us = estimate(2.04, Some(1.9), None);
         check(UNICODE.signed_micros_interval(&us), "+2.0 µs [1.9, ∞]");
+    }
+
+    #[test]
+    fn a_run_takes_milliseconds_or_seconds() {
+        check(run_time(15_340.0), "15.3 ms");
+        check(run_time(850.0), "0.85 ms");
+        check(run_time(2_500_000.0), "2500 ms");
+        check(run_time(12_340_000.0), "12.3 s");
+        let us = estimate(10_060.0, Some(9_840.0), Some(10_310.0));
+        check(UNICODE.signed_run_time(&us), "+10.1 ms [9.8, 10.3]");
+        let us = estimate(-40.0, None, Some(60.0));
+        check(ASCII.signed_run_time(&us), "-0.04 ms [-inf, 0.06]");
     }
 
     #[test]

@@ -8,10 +8,14 @@ use crate::format::Text;
 
 /// The heading of everything that was measured on one server with one workload.
 pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
-    let mut parts = vec![
-        server(target, text),
-        text.clean(&workload.name.replace('-', " ")),
-    ];
+    let name = match workload.name.as_str() {
+        "command" => "whole command".to_owned(),
+        name => text.clean(&name.replace('-', " ")),
+    };
+    if target.kind == "none" {
+        return format!("{name}, with a server of its own choice");
+    }
+    let mut parts = vec![server(target, text), name];
     parts.extend(
         workload
             .protocol

@@ -16,9 +16,10 @@ const TOOLS: [&str; 17] = [
     "bash", "cat", "chmod", "dirname", "env", "grep", "head", "ls", "mkdir", "mktemp", "printf",
     "rm", "rmdir", "sed", "sh", "sort", "tr",
 ];
-const WANTED: [&str; 7] = [
+const WANTED: [&str; 8] = [
     "mariadbd",
     "my_print_defaults",
+    "mariadb-dump",
     "postgres",
     "redis-server",
     "redis-benchmark",

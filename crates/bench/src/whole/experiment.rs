@@ -214,6 +214,7 @@ impl Experiment<'_> {
             machine: Snapshot::read().since(machine),
             own_cpu_ns: own_ns.map(|own| own + children_ns),
             // What a command prints is not looked at: its exit code is its answer.
+            lag_p99_ns: [None, None],
             answers_agree: true,
         }))
     }
@@ -307,5 +308,9 @@ fn slice(
         buckets: Vec::new(),
         checksum: 0,
         n_unsampled: 0,
+        median_ns: None,
+        n_queued: 0,
+        n_unsent: 0,
+        behind_ns: 0,
     }
 }

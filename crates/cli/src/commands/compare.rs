@@ -10,6 +10,7 @@ use looptax_store::{Existing, Saver};
 
 use crate::alone::Claim;
 use crate::args::CompareArgs;
+use crate::exec;
 use crate::failure::{Exit, Failure};
 use crate::host;
 use crate::measure::{self, Sink, plan};
@@ -78,20 +79,26 @@ fn measure_all(
     terminal: Terminal,
     stop: &Arc<AtomicBool>,
 ) -> Result<(), Failure> {
+    if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
+        return exec::measure(None, settings, exec, sink, terminal, stop);
+    }
     let host = Host::new()?;
     for (target_idx, spec) in settings.targets.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let mut target = Target::open(spec, settings, &host)?;
-        let measured = measure::target(
-            &mut target,
-            settings,
-            &plan.targets[target_idx],
-            sink,
-            terminal,
-            stop,
-        );
+        let measured = match &settings.exec {
+            Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, terminal, stop),
+            None => measure::target(
+                &mut target,
+                settings,
+                &plan.targets[target_idx],
+                sink,
+                terminal,
+                stop,
+            ),
+        };
         // What we wrote is dropped and what we started is stopped, whatever happened.
         let closed = target.close();
         measured?;
@@ -151,9 +158,16 @@ fn command_line(settings: &Compare) -> Vec<String> {
         })
         .collect();
     let mut shown = shown.into_iter();
+    let lines = settings.exec.iter().flat_map(|exec| &exec.typed);
+    let line_of = |word: &str| {
+        let mut lines = lines.clone();
+        lines.find_map(|(typed, shown)| Some(word.strip_suffix(typed.as_str())?.to_owned() + shown))
+    };
     std::env::args()
         .map(|word| {
-            if word.contains("://") {
+            if let Some(line) = line_of(&word) {
+                line
+            } else if word.contains("://") {
                 shown.next().unwrap_or("****").to_owned()
             } else {
                 word

@@ -150,6 +150,7 @@ fn settings(kind: Kind, seed: u64) -> Compare {
         may_write: false,
         is_own_server: false,
         is_agreed: true,
+        exec: None,
     }
 }
 

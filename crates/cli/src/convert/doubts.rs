@@ -23,7 +23,11 @@ const CLIENT_SHARE: f64 = 0.5;
 /// Reasons why the epochs of `pair` cannot be used.
 pub(super) fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut reasons = Vec::new();
-    for arm in arms.iter().filter(|arm| !arm.verified) {
+    // A command that is too short to be looked at is no proof against its arm: see `warnings`.
+    for arm in arms
+        .iter()
+        .filter(|arm| !arm.verified && arm.proof.seen.is_none())
+    {
         reasons.push(format!("`{}` was not proved to be what it says", arm.name));
     }
     let identities = arms.each_ref().map(|arm| &arm.proof.server_identity);
@@ -104,8 +108,19 @@ pub(crate) fn miscounted(count: &ServerCount) -> Option<String> {
 /// What a reader should know about the epochs of `pair`.
 pub(super) fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
+    for arm in arms.iter().filter(|arm| !arm.verified) {
+        warnings.extend(arm.proof.seen.map(|seen| {
+            format!(
+                "no connection of {} was seen in its {} runs: it makes none, or they are too short to be looked at",
+                arm.name, seen.n_runs
+            )
+        }));
+    }
     for side in Side::BOTH {
-        let share = client_share(raw, pair, side).filter(|share| *share > CLIENT_SHARE);
+        // Of a whole command its own code is what somebody wants to know about.
+        let is_command = arms[side.idx()].proof.seen.is_some();
+        let share =
+            client_share(raw, pair, side).filter(|share| *share > CLIENT_SHARE && !is_command);
         warnings.extend(share.map(|share| {
             format!(
                 "the client is the bottleneck on {}: its own code takes {:.0} % of all CPU time per \

@@ -116,7 +116,7 @@ pub(super) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
 }
 
 /// System calls per request over all slices of a side, guards and drains included; `None` without
-/// requests.
+/// requests, and where none were counted.
 pub(super) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls> {
     let slices = of_pair(raw, pair).flat_map(|(_, epoch)| sided(epoch));
     let (mut requests, mut calls) = (0, [0, 0, 0]);
@@ -127,7 +127,8 @@ pub(super) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls
         calls[2] += slice.waits;
     }
     let [send, receive, wait] = calls.map(|n| n as f64 / requests as f64);
-    (requests > 0).then_some(Syscalls {
+    let is_counted = requests > 0 && send + receive + wait > 0.0;
+    is_counted.then_some(Syscalls {
         send,
         receive,
         wait,

@@ -8,7 +8,7 @@ use std::error::Error;
 use looptax_bench::{BenchError, ClientModel, ContrastRun, Pacing, Placement, Plan, Shape};
 use looptax_path::{Arm, Endpoint, Family};
 use looptax_record as record;
-use looptax_stats::{Estimate, StopCause, selfcheck};
+use looptax_stats::{Estimate, Looks, StopCause, selfcheck};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64, SamplesAt};
 
@@ -22,7 +22,7 @@ use crate::settings::{Compare, Effort};
 use crate::target::Target;
 
 /// Server and workload, for the record.
-pub(super) fn what(target: &Target, settings: &Compare) -> (record::Target, record::Workload) {
+pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, record::Workload) {
     let is_sql = matches!(
         target.protocol,
         looptax_path::Protocol::Mysql | looptax_path::Protocol::Postgres
@@ -77,13 +77,7 @@ pub(super) fn skeleton(
             slice_ms: shape.slice.as_secs_f64() * 1e3,
             guard_ms: shape.guard.as_secs_f64() * 1e3,
             octets_per_epoch: shape.octets as u32,
-            looks: looks(settings, case)
-                .iter()
-                .map(|look| record::PlannedLook {
-                    epochs: look.n_epochs as u32,
-                    alpha: look.alpha,
-                })
-                .collect(),
+            looks: planned_looks(&looks(settings, case)),
             fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
             precise: settings.effort == Effort::Precise,
             delta_pct: DELTA * 100.0,
@@ -122,6 +116,15 @@ pub(super) fn load_of(case: &Case, plan: &Plan, capacity_per_s: Option<f64>) -> 
             think_us: None,
         },
     }
+}
+
+/// The looks as the record keeps them.
+pub(crate) fn planned_looks(looks: &Looks) -> Vec<record::PlannedLook> {
+    let planned = |look: looptax_stats::Look| record::PlannedLook {
+        epochs: look.n_epochs as u32,
+        alpha: look.alpha,
+    };
+    looks.iter().map(planned).collect()
 }
 
 /// An arm with its proof.
@@ -164,10 +167,10 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Of a contrast just run.
-    pub(super) fn of_run(
+    /// Of a contrast just run; `cut_short_alpha` is the level for one without a look at its end.
+    pub(crate) fn of_run(
         contrast: &ContrastRun,
-        plan: &Plan,
+        cut_short_alpha: f64,
         failure: Option<&BenchError>,
     ) -> Self {
         let chain = failure.map(|failure| {
@@ -176,18 +179,11 @@ impl Ending {
                 .collect::<Vec<_>>()
                 .join(": ")
         });
-        let first_alpha = plan
-            .stopping
-            .looks
-            .iter()
-            .next()
-            .map_or(0.05, |look| look.alpha);
         let stopped = contrast.stopped;
         Self {
             invalid: chain.into_iter().collect(),
             look: stopped.map(|(look, _)| look.idx as u32),
-            // Cut short: the strictest level of the schedule, since no look was planned here.
-            alpha: stopped.map_or(first_alpha, |(look, _)| look.alpha),
+            alpha: stopped.map_or(cut_short_alpha, |(look, _)| look.alpha),
             stopped_early: stopped
                 .is_some_and(|(look, cause)| !look.is_last && cause != StopCause::Invalid),
         }
@@ -305,7 +301,7 @@ fn estimate(figure: &record::Figure) -> Option<Estimate> {
 }
 
 /// The placement asked for, with what it means.
-pub(super) fn placement_used(placement: Placement) -> record::PlacementUsed {
+pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     let (asked, real) = match placement {
         Placement::Same => (
             record::Placement::Same,

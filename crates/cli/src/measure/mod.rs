@@ -111,7 +111,7 @@ impl Capacities {
 }
 
 /// A server that has ended says more about a failure than the failure itself.
-fn with_log(failure: Failure, target: &mut Target) -> Failure {
+pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
     // A killed process closes its connections a moment before its end can be seen.
     let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {
         if look_idx > 0 {
@@ -150,6 +150,9 @@ fn judge(
     let outcome = run(&plan, &mut connector, line, stop)?;
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = settings.arms.len() - 1;
+    // Cut short: the strictest level of the schedule, since no look is planned there.
+    let cut_short = plan.stopping.looks.iter().next();
+    let cut_short_alpha = cut_short.map_or(0.05, |look| look.alpha);
     let Outcome {
         contrasts,
         shape,
@@ -171,7 +174,7 @@ fn judge(
         let arms = arms(target, settings, &connector, client_idx * n_others)?;
         let mut endings = Vec::with_capacity(n_others);
         for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
-            endings.push(Ending::of_run(&contrast, &plan, failure.as_ref()));
+            endings.push(Ending::of_run(&contrast, cut_short_alpha, failure.as_ref()));
             for epoch in contrast.epochs {
                 let samples = keep_samples(sink, &epoch)?;
                 comparison

@@ -10,6 +10,7 @@ use looptax_bench::{
 use looptax_servers::Kind;
 use looptax_stats::{Looks, StopRule};
 
+use crate::exec::plan as exec_plan;
 use crate::failure::Failure;
 use crate::settings::load::{Load, Rate};
 use crate::settings::target::TargetSpec;
@@ -129,12 +130,17 @@ impl CaseLoad {
 /// The whole run.
 pub(crate) struct Overview {
     pub(crate) text: String,
-    /// By target.
+    /// By target; none for whole commands.
     pub(crate) targets: Vec<Vec<Case>>,
 }
 
 /// Lays out the run.
 pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
+    if let Some(exec) = &settings.exec {
+        let text = exec_plan::text(settings, exec)?;
+        let targets = Vec::new();
+        return Ok(Overview { text, targets });
+    }
     let n_cores = allowed_cores()?.len();
     let targets: Vec<Vec<Case>> = settings
         .targets
@@ -385,7 +391,7 @@ fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
     text
 }
 
-fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
+pub(crate) fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
     match spec {
         TargetSpec::Private(Kind::Echo) => {
             "echo: a built-in server, started and stopped by looptax".to_owned()
@@ -469,7 +475,7 @@ fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
     }
 }
 
-fn minutes(time: Duration) -> String {
+pub(crate) fn minutes(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil() as u64;
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds} s"),

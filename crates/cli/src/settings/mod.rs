@@ -1,7 +1,9 @@
 //! What the typed arguments mean: checked, defaults filled in, nothing opened yet.
 
+pub(crate) mod exec;
 pub(crate) mod load;
 pub(crate) mod target;
+pub(crate) mod tool;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use looptax_wire::Sent;
 
 use crate::args::{CompareArgs, ProtocolWord};
 use crate::failure::Failure;
+use exec::Exec;
 use load::Load;
 use target::TargetSpec;
 
@@ -98,12 +101,15 @@ pub(crate) struct Compare {
     pub(crate) may_write: bool,
     pub(crate) is_own_server: bool,
     pub(crate) is_agreed: bool,
+    /// Whole commands instead of requests.
+    pub(crate) exec: Option<Exec>,
 }
 
 impl Compare {
     /// Checks the arguments and fills in what was left open.
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Failure> {
-        let targets = if args.targets.is_empty() {
+        let exec = Exec::new(&args.exec)?;
+        let targets = if args.targets.is_empty() && exec.is_none() {
             installed().into_iter().map(TargetSpec::Private).collect()
         } else {
             args.targets
@@ -134,6 +140,7 @@ impl Compare {
             may_write: args.write,
             is_own_server: args.own_server,
             is_agreed: args.yes,
+            exec,
         })
     }
 

@@ -21,6 +21,8 @@ use workloads::Place;
 
 /// Connections kept free for our own questions, beside the measured ones.
 const SPARE_CONNECTIONS: u32 = 16;
+/// Connections that whole commands may open on a private server, by half.
+const MOST_OF_COMMANDS: u32 = 256;
 
 /// What it takes to start private servers.
 pub(crate) struct Host {
@@ -83,7 +85,10 @@ impl Target {
     }
 
     fn start(kind: Kind, settings: &Compare, host: &Host) -> Result<Self, Failure> {
-        let most = connections(settings, true).into_iter().max().unwrap_or(1);
+        let most = match &settings.exec {
+            Some(_) => MOST_OF_COMMANDS,
+            None => connections(settings, true).into_iter().max().unwrap_or(1),
+        };
         let config = Config {
             kind,
             self_exe: host.self_exe.clone(),
@@ -198,7 +203,7 @@ pub(crate) fn connections(settings: &Compare, is_private: bool) -> Vec<u32> {
     settings.connections.clone().unwrap_or(default)
 }
 
-fn protocol_of(kind: Kind) -> Protocol {
+pub(crate) fn protocol_of(kind: Kind) -> Protocol {
     match kind {
         Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
         Kind::Postgres => Protocol::Postgres,

@@ -45,6 +45,17 @@ pub(crate) fn is_installed(kind: Kind) -> bool {
     is_there
 }
 
+/// Whether a tool is on PATH; if not, says so aloud.
+pub(crate) fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if !is_there {
+        let words = format!("skipped: {program} is not installed\n");
+        io::stderr().write_all(words.as_bytes()).ok();
+    }
+    is_there
+}
+
 /// A server that runs beside the program under test, as if it were somebody's.
 pub(crate) struct Server {
     // In the order of their end.

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod bad_input;
+mod exec;
 mod fixture;
 mod killed;
 mod leftovers;

@@ -17,16 +17,16 @@ fn json(looptax: Looptax<'_>) -> Value {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-fn analyze(scratch: &Scratch) -> Value {
+pub(crate) fn analyze(scratch: &Scratch) -> Value {
     json(Looptax::new(exe(), scratch).args(["analyze", "r.json", "--json", "-"]))
 }
 
-fn saved(scratch: &Scratch) -> Value {
+pub(crate) fn saved(scratch: &Scratch) -> Value {
     serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap()
 }
 
 #[track_caller]
-fn check_against_schema(record: &Value) {
+pub(crate) fn check_against_schema(record: &Value) {
     let scratch = Scratch::new();
     let schema = json(Looptax::new(exe(), &scratch).args(["internal", "schema"]));
     let validator = jsonschema::validator_for(&schema).unwrap();

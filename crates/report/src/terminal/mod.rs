@@ -3,6 +3,7 @@
 //! Order: per server and workload a heading, per client model a table, then the words about it; then
 //! what holds for the whole run. Called by the command line, which prints it.
 
+mod command;
 mod counts;
 mod group;
 mod lines;
@@ -70,10 +71,18 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
 
 /// `shows_counts`: what each client does per request matters where several are compared.
 fn write_group(group: &Group, shows_counts: bool, lines: &mut Lines) {
-    lines.heading(2, &group.client_heading());
-    table::write(&group.table(lines.style), lines);
-    if let Some(line) = placement::line(group) {
-        lines.wrapped(2, &line);
+    if group.client == Client::Command {
+        for comparison in &group.comparisons {
+            if let Some(commands) = &comparison.commands {
+                command::write(comparison, commands, lines);
+            }
+        }
+    } else {
+        lines.heading(2, &group.client_heading());
+        table::write(&group.table(lines.style), lines);
+        if let Some(line) = placement::line(group) {
+            lines.wrapped(2, &line);
+        }
     }
     lines.blank();
     for line in sentence::of(group, lines.style.text()) {
@@ -85,6 +94,9 @@ fn write_group(group: &Group, shows_counts: bool, lines: &mut Lines) {
             for line in counts::of(comparison, text) {
                 lines.item(2, &line);
             }
+        }
+        if let Some(line) = command::seen(comparison, text) {
+            lines.item(2, &line);
         }
         for note in sentence::notes(comparison, text) {
             lines.item(2, &note);

@@ -89,10 +89,8 @@ fn with_slices(comparison: &Comparison) -> String {
 
 fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> Tail {
     let verdict = verdict_words(tax, comparison.schedule.delta_pct, text);
-    // No figure of a measurement that cannot be used is printed as a result.
-    let is_usable = tax.verdict != Verdict::Invalid;
     let shown = |cell: Option<String>| {
-        cell.filter(|_| is_usable)
+        cell.filter(|_| is_usable(tax))
             .unwrap_or_else(|| "n/a".to_owned())
     };
     let pct = shown(tax.throughput_pct.known().map(|pct| text.percent(pct)));
@@ -124,7 +122,13 @@ fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
     }
 }
 
-fn paint(tax: &Tax) -> Paint {
+/// No figure of a measurement that cannot be used is printed as a result.
+pub(super) fn is_usable(tax: &Tax) -> bool {
+    tax.verdict != Verdict::Invalid
+}
+
+/// The colour of the verdict.
+pub(super) fn paint(tax: &Tax) -> Paint {
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) | (Verdict::Invalid, _) => Paint::Loss,
         (Verdict::Inconclusive, _) | (Verdict::Difference, None) => Paint::Unsure,

@@ -2,12 +2,12 @@
 //!
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
-use looptax_record::{Comparison, Direction, Figure, Load, Placement, Reason, Tax, Verdict};
+use looptax_record::{Comparison, Direction, Estimate, Figure, Placement, Reason, Tax, Verdict};
 
 use super::group::Group;
 use super::row::verdict_words;
 use crate::client;
-use crate::format::{Text, chosen_percent, counted, rate};
+use crate::format::{Text, chosen_percent, counted, rate, run_time};
 use crate::load;
 
 /// Slices of two lengths are shown to agree when the interval of their difference lies within so
@@ -42,7 +42,10 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
             text.clean(&arm.name)
         ))
     });
-    let findings = comparison.tax.iter().flat_map(|tax| findings(tax, text));
+    let findings = comparison
+        .tax
+        .iter()
+        .flat_map(|tax| findings(comparison, tax, text));
     let findings = findings.map(|finding| format!("{place}: {finding}"));
     let warnings = comparison.warnings.iter();
     let warnings = warnings.map(|warning| format!("warning: {place}: {}", text.clean(warning)));
@@ -51,6 +54,9 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
 
 /// "16 connections, same".
 pub(super) fn place(comparison: &Comparison, text: Text) -> String {
+    if comparison.commands.is_some() {
+        return "whole command".to_owned();
+    }
     let connections = counted(u64::from(comparison.connections), "connection");
     let place = format!("{connections}, {}", comparison.placement.asked);
     match load::cell(&comparison.load, text) {
@@ -60,9 +66,17 @@ pub(super) fn place(comparison: &Comparison, text: Text) -> String {
 }
 
 /// What the data say about themselves and a reader should know.
-fn findings(tax: &Tax, text: Text) -> Vec<String> {
+fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
     let found = &tax.diagnostics;
     let modes = found.modes.iter().map(|mode| {
+        if comparison.commands.is_some() {
+            let (short, long) = (1e6 / mode.high_per_s, 1e6 / mode.low_per_s);
+            let [short, long] = [short, long].map(run_time);
+            return format!(
+                "a run on {} takes either about {short} or about {long}",
+                text.clean(&mode.arm)
+            );
+        }
         let (arm, low, high) = (
             text.clean(&mode.arm),
             rate(mode.low_per_s),
@@ -97,7 +111,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let (arm, baseline) = (text.clean(&tax.arm), text.clean(&tax.baseline));
     let delta = chosen_percent(comparison.schedule.delta_pct);
     let plus_minus = text.plus_minus();
-    let figures = figures(tax, &comparison.load, text);
+    let figures = figures(comparison, tax, text);
     let held = held(comparison, text);
     let found = match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherFaster)) => {
@@ -127,18 +141,33 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
 }
 
 /// "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".
-fn figures(tax: &Tax, load: &Load, text: Text) -> String {
-    if !load.is_flat_out() {
+fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
+    if !comparison.load.is_flat_out() {
         return response_figures(tax, text);
     }
+    let is_command = comparison.commands.is_some();
+    let each = |us: &Estimate| {
+        if is_command {
+            (text.signed_run_time(us), "run")
+        } else {
+            (text.signed_micros_interval(us), "request")
+        }
+    };
     let pct = tax
         .throughput_pct
         .known()
         .map(|pct| format!("{} of throughput", text.percent(pct)));
     let us = tax.latency_us.mean.known();
-    let us = us.map(|us| format!("{} per request", text.signed_micros_interval(us)));
-    let cpu = tax.cpu_us.both.known();
-    let cpu = cpu.map(|us| format!("{} CPU time per request", text.signed_micros_interval(us)));
+    let us = us.map(|us| {
+        let (time, unit) = each(us);
+        format!("{time} per {unit}")
+    });
+    // A command's own CPU time is known without its server's, too.
+    let own = tax.cpu_us.client.known().filter(|_| is_command);
+    let cpu = tax.cpu_us.both.known().or(own).map(|us| {
+        let (time, unit) = each(us);
+        format!("{time} CPU time per {unit}")
+    });
     let parts: Vec<String> = [pct, us, cpu].into_iter().flatten().collect();
     if parts.is_empty() {
         "n/a".to_owned()
@@ -169,6 +198,9 @@ fn response_figures(tax: &Tax, text: Text) -> String {
 
 /// What was held fixed while the transport changed.
 fn held(comparison: &Comparison, text: Text) -> String {
+    if comparison.commands.is_some() {
+        return "whole runs of the command, with the cores left to the scheduler".to_owned();
+    }
     let cores = match comparison.placement.asked {
         Placement::Same => "with both ends on one core (pinned)",
         Placement::Split => "with the two ends on different cores (pinned)",
@@ -268,7 +300,17 @@ fn uneven_start(tax: &Tax, ratios: [f64; 2], text: Text) -> String {
 fn more_time(comparison: &Comparison, n_epochs: u64) -> String {
     let schedule = &comparison.schedule;
     let slices = 8.0 * f64::from(schedule.octets_per_epoch);
-    let seconds = n_epochs as f64 * slices * (schedule.slice_ms + schedule.guard_ms) / 1e3;
+    // An epoch of whole commands is two runs of each arm.
+    let runs = comparison
+        .arms
+        .iter()
+        .filter_map(|arm| arm.latency_us.mean.known());
+    let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
+    let epoch_ms = match comparison.commands {
+        Some(_) => runs_ms,
+        None => slices * (schedule.slice_ms + schedule.guard_ms),
+    };
+    let seconds = n_epochs as f64 * epoch_ms / 1e3;
     let time = match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
         seconds => format!("{:.0} minutes", seconds / 60.0),
@@ -276,7 +318,7 @@ fn more_time(comparison: &Comparison, n_epochs: u64) -> String {
     let epochs = counted(n_epochs, "epoch");
     let same = match comparison.placement.asked {
         Placement::Same => "",
-        _ if !comparison.target.private => "",
+        _ if !comparison.target.private || comparison.commands.is_some() => "",
         _ => ", and so would --placement same",
     };
     format!("about {epochs} ({time}) would help (--fixed){same}")

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod commands;
 mod made_up;
 mod rules;
 mod whole;

@@ -1,0 +1,154 @@
+//! What will be run, as it is printed before; and what cannot be.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use looptax_bench::Length;
+use looptax_path::Protocol;
+use looptax_servers::Kind;
+use looptax_stats::Looks;
+
+use super::arms;
+use crate::failure::Failure;
+use crate::measure::plan::{minutes, target_line};
+use crate::settings::exec::{Exec, Given, joined};
+use crate::settings::target::TargetSpec;
+use crate::settings::tool::without_passwords;
+use crate::settings::{Compare, Effort};
+use crate::target::protocol_of;
+
+/// When to look: as ever, but up to 120 epochs only with `--precise`, because whole commands take
+/// their time.
+pub(super) fn length(effort: Effort) -> Length {
+    match effort {
+        Effort::Full | Effort::Quick => Length::Looks(Looks::quick()),
+        Effort::Precise => Length::Looks(Looks::full()),
+        Effort::Epochs(n) => Length::Looks(Looks::fixed(n)),
+        Effort::Time(time) => Length::Time(time),
+    }
+}
+
+/// A tool cannot be led to a server that nobody has named.
+pub(super) fn needs_target() -> Failure {
+    Failure::usage(
+        "--exec needs a server to lead the command to",
+        "for example looptax compare private:mariadb --exec 'mysqldump {transport} looptax'; without a server of \
+         looptax's: --exec-unix and --exec-tcp",
+    )
+}
+
+/// The plan in words.
+///
+/// # Errors
+/// A usage failure for what cannot be run.
+pub(crate) fn text(settings: &Compare, exec: &Exec) -> Result<String, Failure> {
+    check(settings, exec)?;
+    let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
+    for spec in &settings.targets {
+        let _ = writeln!(text, "  {}", target_line(settings, spec));
+    }
+    if settings.targets.is_empty() {
+        let _ = writeln!(text, "  no server of looptax's: the commands find theirs");
+    }
+    for line in lines(settings, exec) {
+        let _ = writeln!(text, "    {line}");
+    }
+    let _ = writeln!(
+        text,
+        "  seed {:016x}; how long a run takes shows in the warm-up",
+        settings.seed
+    );
+    Ok(text)
+}
+
+fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
+    if settings.arms.len() != 2 {
+        return Err(Failure::usage(
+            "whole commands are held against each other two at a time",
+            "--arms unix,tcp, or unix,unix for an A/A run",
+        ));
+    }
+    if settings.targets.is_empty() && matches!(exec.given, Given::Template(_)) {
+        return Err(needs_target());
+    }
+    for spec in &settings.targets {
+        let (protocol, name) = match spec {
+            TargetSpec::Private(kind) => (protocol_of(*kind), private_name(*kind)),
+            TargetSpec::Running(running) => (running.protocol, running.shown.clone()),
+        };
+        check_tool(exec, protocol, &name)?;
+        if matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server {
+            return Err(Failure::usage(
+                "looptax cannot bound what a whole command does to a running server",
+                "--own-server says that it is yours and that nobody else uses it",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn private_name(kind: Kind) -> String {
+    if kind == Kind::Echo {
+        "echo".to_owned()
+    } else {
+        format!("private:{kind}")
+    }
+}
+
+fn check_tool(exec: &Exec, protocol: Protocol, name: &str) -> Result<(), Failure> {
+    match &exec.given {
+        Given::Template(template) if !template.tool.speaks(protocol) => Err(Failure::usage(
+            format!(
+                "`{}` does not talk to {name}",
+                template.words[template.program_idx]
+            ),
+            "name a server of its kind",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn lines(settings: &Compare, exec: &Exec) -> Vec<String> {
+    let [baseline, other] = arms(settings);
+    let mut lines = match &exec.given {
+        Given::Template(template) => vec![
+            format!(
+                "whole runs of: {}",
+                joined(&without_passwords(&template.words))
+            ),
+            format!(
+                "{{transport}} becomes address and account of each arm in that tool's own words, without TLS; the \
+                 password goes {}",
+                template.tool.password_way()
+            ),
+        ],
+        Given::PerArm { unix, tcp } => vec![
+            format!("whole runs on unix: {}", joined(&without_passwords(unix))),
+            format!("whole runs on tcp:  {}", joined(&without_passwords(tcp))),
+        ],
+    };
+    lines.push(format!(
+        "{baseline} against {other}, nothing pinned: {}, each of four runs in an order drawn by lot, after a run of \
+         each that does not count; a run may take {}",
+        how_many(settings.effort),
+        minutes(exec.timeout)
+    ));
+    lines
+}
+
+fn how_many(effort: Effort) -> String {
+    match length(effort) {
+        Length::Looks(looks) => {
+            let most = looks.n_max();
+            if looks.iter().count() > 1 {
+                format!("{most} epochs at most")
+            } else {
+                format!("{most} epochs")
+            }
+        }
+        Length::Time(time) => format!(
+            "as many epochs as {} hold, at least 6",
+            minutes(time.max(Duration::ZERO))
+        ),
+    }
+}

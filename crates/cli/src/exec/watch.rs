@@ -1,0 +1,166 @@
+//! Which transport a command really uses, seen in its open connections while it runs.
+//!
+//! With a server that we know, only connections to it count. Without one, every named Unix socket and
+//! every TCP connection does, but for those to the services that any program may ask.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use looptax_bench::{Sight, Tally, Watcher};
+use looptax_path::{Arm, Endpoint, Peer, peers_of};
+use looptax_stats::Side;
+
+use crate::failure::Failure;
+use crate::target::Target;
+
+/// Sockets of name services, message buses and logs: the C library talks to them on its own.
+const SERVICES: [&str; 6] = [
+    "/run/nscd",
+    "/var/run/nscd",
+    "/run/systemd",
+    "/run/dbus",
+    "/run/user",
+    "/dev/log",
+];
+
+/// Looks at commands and knows what they should do.
+pub(super) struct Onlooker {
+    arms: [Arm; 2],
+    server: Option<(PathBuf, SocketAddr)>,
+}
+
+impl Onlooker {
+    /// For the commands of `arms` that talk to `target`, or to anybody.
+    pub(super) fn new(target: Option<&Target>, arms: [Arm; 2]) -> Result<Self, Failure> {
+        let mut server = None;
+        if let Some(target) = target
+            && let (Endpoint::Unix(path), Endpoint::Tcp(tcp)) =
+                (target.endpoint(Arm::Unix)?, target.endpoint(Arm::Tcp)?)
+        {
+            server = Some((path, tcp));
+        }
+        Ok(Self { arms, server })
+    }
+
+    fn sort(&self, peer: Peer) -> Sight {
+        match (peer, &self.server) {
+            (Peer::Unix(path), Some((socket, _))) => Sight {
+                unix: is_same_file(&path, socket),
+                tcp: false,
+            },
+            (Peer::Tcp(address), Some((_, tcp))) => Sight {
+                unix: false,
+                tcp: canonical(address) == canonical(*tcp),
+            },
+            (Peer::Unix(path), None) => Sight {
+                unix: !SERVICES.iter().any(|folder| path.starts_with(folder)),
+                tcp: false,
+            },
+            (Peer::Tcp(_), None) => Sight {
+                unix: false,
+                tcp: true,
+            },
+        }
+    }
+}
+
+impl Watcher for Onlooker {
+    fn look(&mut self, _: Side, pid: u32) -> Sight {
+        let mut sight = Sight::default();
+        for peer in peers_of(pid) {
+            let found = self.sort(peer);
+            sight.unix |= found.unix;
+            sight.tcp |= found.tcp;
+        }
+        sight
+    }
+
+    fn objection(&self, side: Side, seen: Sight, before: Tally) -> Option<String> {
+        let arm = self.arms[side.idx()];
+        let (own, other, own_before) = match arm {
+            Arm::Unix => (seen.unix, seen.tcp, before.n_unix),
+            Arm::Tcp => (seen.tcp, seen.unix, before.n_tcp),
+        };
+        let is_elsewhere = match &self.server {
+            Some(_) => other,
+            // It may talk to other services as well: only what never showed its own way is wrong.
+            None => other && !own && own_before == 0,
+        };
+        let name = if arm == Arm::Unix {
+            Arm::Tcp
+        } else {
+            Arm::Unix
+        };
+        is_elsewhere.then(|| format!("it was seen on {name}, so that it says nothing about {arm}"))
+    }
+}
+
+/// The server may have been given a shorter or longer name for its socket.
+fn is_same_file(one: &Path, two: &Path) -> bool {
+    one == two
+        || one
+            .canonicalize()
+            .is_ok_and(|one| two.canonicalize().is_ok_and(|two| one == two))
+}
+
+/// `::ffff:127.0.0.1` is 127.0.0.1.
+fn canonical(address: SocketAddr) -> (IpAddr, u16) {
+    (address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn onlooker(is_known: bool) -> Onlooker {
+        let server = (PathBuf::from("/x/s.sock"), "127.0.0.1:77".parse().unwrap());
+        Onlooker {
+            arms: [Arm::Unix, Arm::Tcp],
+            server: is_known.then_some(server),
+        }
+    }
+
+    #[track_caller]
+    fn check(is_known: bool, peer: Peer, expected: (bool, bool)) {
+        let found = onlooker(is_known).sort(peer);
+        assert_eq!((found.unix, found.tcp), expected);
+    }
+
+    #[test]
+    fn with_a_known_server_only_connections_to_it_count() {
+        let tcp = |address: &str| Peer::Tcp(address.parse().unwrap());
+        check(true, Peer::Unix("/x/s.sock".into()), (true, false));
+        check(true, Peer::Unix("/y/s.sock".into()), (false, false));
+        check(true, tcp("127.0.0.1:77"), (false, true));
+        check(true, tcp("[::ffff:127.0.0.1]:77"), (false, true));
+        check(true, tcp("127.0.0.1:78"), (false, false));
+        check(false, tcp("127.0.0.1:78"), (false, true));
+        check(false, Peer::Unix("/y/s.sock".into()), (true, false));
+        check(false, Peer::Unix("/run/nscd/socket".into()), (false, false));
+    }
+
+    #[track_caller]
+    fn objects(is_known: bool, side: Side, seen: (bool, bool), n_own_before: u64) -> bool {
+        let seen = Sight {
+            unix: seen.0,
+            tcp: seen.1,
+        };
+        let before = Tally {
+            n_runs: n_own_before,
+            n_unix: n_own_before,
+            n_tcp: n_own_before,
+        };
+        onlooker(is_known).objection(side, seen, before).is_some()
+    }
+
+    #[test]
+    fn the_wrong_transport_is_objected_to_and_none_is_not() {
+        assert!(objects(true, Side::Other, (true, false), 0));
+        assert!(objects(true, Side::Baseline, (true, true), 3));
+        assert!(!objects(true, Side::Baseline, (true, false), 0));
+        assert!(!objects(true, Side::Other, (false, false), 0));
+        assert!(objects(false, Side::Other, (true, false), 0));
+        assert!(!objects(false, Side::Other, (true, true), 0));
+        assert!(!objects(false, Side::Other, (true, false), 1));
+    }
+}
