@@ -108,6 +108,9 @@ pub(crate) struct CompareArgs {
     /// List the workloads and do nothing.
     #[arg(long)]
     pub(crate) list: bool,
+    /// Set a variable of script:FILE.
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
     /// SQL statements go out prepared, or whole as text.
     #[arg(long, value_enum, default_value_t = ProtocolWord::Prepared, value_name = "PROTOCOL")]
     pub(crate) protocol: ProtocolWord,

@@ -6,7 +6,9 @@ use std::fs;
 use looptax_bench::{Connector, Wired, Worker};
 use looptax_path::{Arm, Conversation, Limits, LinkFacts, PathError, Proof, prove};
 use looptax_stats::Side;
+use looptax_wire::Codec;
 
+use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::care::others_running;
 
@@ -62,6 +64,19 @@ impl<'a> TargetConnector<'a> {
             .collect()
     }
 
+    /// The workload, or the user's own, on one connection of a side.
+    fn codec(&self, talk: &mut Conversation, idx: usize) -> Result<Box<dyn Codec>, PathError> {
+        match &self.target.script {
+            None => talk.codec(&self.target.workload, self.target.sending),
+            Some(script) => Ok(Box::new(ScriptCodec::prepare(
+                talk,
+                &script.set,
+                self.target.sending.sent,
+                script.presets(idx),
+            )?)),
+        }
+    }
+
     /// Proves and prepares one side's connections.
     fn wire(
         &mut self,
@@ -74,7 +89,7 @@ impl<'a> TargetConnector<'a> {
         let mut wired = Vec::with_capacity(talks.len());
         for mut talk in talks {
             let proof = prove(arm, talk.connection_id(), talk.facts(), census)?;
-            let codec = talk.codec(&self.target.workload, self.target.sending)?;
+            let codec = self.codec(&mut talk, wired.len())?;
             self.n_prepared += 1;
             let worker = worker_of(&proof, self.target.pid);
             self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {

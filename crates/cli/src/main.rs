@@ -12,6 +12,7 @@ mod exec;
 mod failure;
 mod host;
 mod measure;
+mod script;
 mod settings;
 mod signals;
 mod sys;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use looptax_wire::transaction::Statement;
 use looptax_wire::{Codec, Pipelined, Sent, WireError, echo, redis};
 
 use crate::conversation::{Talk, echo_hello};
@@ -38,6 +39,35 @@ impl Conversation {
                 workload: workload.to_string(),
                 protocol,
             })
+    }
+
+    /// Makes one statement ready on this connection: see the protocols' own `statement`.
+    ///
+    /// `place` says where it comes from, for errors.
+    ///
+    /// # Errors
+    /// [`PathError::Talk`] when the server refuses it or there is no SQL.
+    pub fn statement(
+        &mut self,
+        sql: &str,
+        sent: Sent,
+        place: Option<&str>,
+    ) -> Result<Box<dyn Statement>, PathError> {
+        let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.talk {
+            Talk::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
+            Talk::Postgres(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
+            Talk::Redis(_) | Talk::Echo(_) => Err(WireError::Unsupported {
+                what: "SQL".to_owned(),
+            }),
+        };
+        prepared.map_err(|source| PathError::Talk {
+            action: "prepare the statement",
+            endpoint: match place {
+                Some(place) => format!("{}: {place}", self.endpoint()),
+                None => self.endpoint().to_string(),
+            },
+            source,
+        })
     }
 
     /// `None` for what is no SQL.

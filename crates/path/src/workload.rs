@@ -43,6 +43,11 @@ pub enum Workload {
         /// As in [`Workload::Tpcb`].
         schema: String,
     },
+    /// A user's own statements, which the caller runs.
+    Script {
+        /// The files, as they were given.
+        files: String,
+    },
     /// Redis GET of `prefix` and a 12-digit number.
     Get {
         /// Start of every key.
@@ -110,6 +115,7 @@ impl Workload {
             Self::Oltp { oltp, .. } => oltp.name(),
             Self::Tpcb { .. } => "tpcb",
             Self::SelectOnly { .. } => "select-only",
+            Self::Script { .. } => "script",
             Self::Get { .. } => "get",
             Self::Set { .. } => "set",
             Self::Mixed { .. } => "mixed",
@@ -133,6 +139,7 @@ impl Workload {
         match self {
             Self::Oltp { oltp, .. } => oltp.writes(),
             Self::Tpcb { .. }
+            | Self::Script { .. }
             | Self::Set { .. }
             | Self::Mixed { .. }
             | Self::Incr { .. }
@@ -191,6 +198,7 @@ impl fmt::Display for Workload {
                 reads_and_writes: [reads, writes],
                 ..
             } => write!(f, "mixed:{reads}:{writes}"),
+            Self::Script { files } => write!(f, "script:{files}"),
             _ => f.write_str(self.name()),
         }
     }

@@ -22,6 +22,10 @@ pub struct Arm {
     pub throughput_per_s: Figure,
     /// Latency of a request, µs.
     pub latency_us: Latency,
+    /// Percentiles of all requests together, µs: stalls stay in them, however rare. Above are those of
+    /// typical stretches of time.
+    #[serde(default)]
+    pub latency_pooled_us: Option<Pooled>,
     /// CPU time per request, µs.
     pub cpu_us_per_query: Cpu,
     /// Context switches of the client's threads per request.
@@ -74,6 +78,20 @@ pub struct Sightings {
 pub struct Latency {
     /// Mean.
     pub mean: Figure,
+    /// Median.
+    pub p50: Figure,
+    /// 90th percentile.
+    pub p90: Figure,
+    /// 99th percentile.
+    pub p99: Figure,
+    /// 99.9th percentile.
+    pub p999: Figure,
+}
+
+/// Percentiles of all requests of an arm, µs. Their intervals take requests as independent, which they
+/// are not quite: for looking at an arm, not for holding one against another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pooled {
     /// Median.
     pub p50: Figure,
     /// 90th percentile.

@@ -19,7 +19,7 @@ mod schedule;
 mod tax;
 mod words;
 
-pub use arm::{Arm, Cpu, Latency, Proof, Sightings, Syscalls};
+pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
 pub use commands::{CommandLine, Commands};
 pub use comparison::{Comparison, Load, PlacementUsed, ServerCount, Stall, Target, Workload};
 pub use diagnostics::{Diagnostics, RateModes, Tested};

@@ -55,7 +55,8 @@ pub trait Codec: Send {
     /// [`WireError::TooLong`] when the bytes are not a reply to our request.
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError>;
 
-    /// Whether the request that the last reply belongs to goes on with another message.
+    /// Whether the request that the last reply belongs to goes on with another message; a request that
+    /// finds out by then that it does not writes nothing.
     fn goes_on(&self) -> bool {
         false
     }

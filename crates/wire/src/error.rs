@@ -60,6 +60,12 @@ pub enum WireError {
         /// The server's words; escaped and cut short.
         message: String,
     },
+    /// A request could not be made from what it was to be made of.
+    #[error("{what}")]
+    Request {
+        /// What was wrong, with its place.
+        what: String,
+    },
     /// The server answered, without error, something that the statement cannot have done.
     #[error("`{statement}` should have given {expected} {what}, the server says {found}")]
     Unexpected {

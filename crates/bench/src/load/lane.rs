@@ -153,8 +153,11 @@ impl Lane {
         self.n_received -= reply.bytes;
         if self.codec.goes_on() {
             self.prepare();
-            self.send(tally)?;
-            return Ok(false);
+            // Only a request itself knows whether there was more to ask.
+            if !self.outgoing.is_empty() {
+                self.send(tally)?;
+                return Ok(false);
+            }
         }
         Ok(true)
     }

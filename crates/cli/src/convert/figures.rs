@@ -2,7 +2,7 @@
 //!
 //! Changes no number. Called by [`super::judged`].
 
-use looptax_record::{Cpu, CpuTax, Figure, Latency, Raw, Syscalls};
+use looptax_record::{Cpu, CpuTax, Figure, Latency, Pooled, Raw, Syscalls};
 use looptax_stats::{Comparison, Estimate, Judgement, Quantile, QuantileTax, Side};
 
 use super::numbers::{of_pair, sided};
@@ -75,6 +75,24 @@ pub(super) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency 
         p99: quantile(Quantile::P99),
         p999: quantile(Quantile::P999),
     }
+}
+
+/// One arm's percentiles over all its requests, µs.
+pub(super) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
+    let quantile = |quantile| {
+        let mut percentiles = judgement.percentiles.iter();
+        let found = percentiles.find(|percentile| percentile.quantile == quantile)?;
+        found.pooled_us[side.idx()].map(|estimate| plain(Some(estimate)))
+    };
+    let or_missing = |figure: Option<Figure>| {
+        figure.unwrap_or_else(|| Figure::missing("too few requests for this percentile"))
+    };
+    Some(Pooled {
+        p50: quantile(Quantile::P50)?,
+        p90: or_missing(quantile(Quantile::P90)),
+        p99: or_missing(quantile(Quantile::P99)),
+        p999: or_missing(quantile(Quantile::P999)),
+    })
 }
 
 /// What the other arm adds to the CPU time per request, µs.

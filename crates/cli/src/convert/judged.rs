@@ -173,6 +173,7 @@ fn arm(judgement: &Judgement, question: &Question, side: Side, pace: Pace) -> Ar
         proof,
         throughput_per_s: plain(summary.throughput_per_s),
         latency_us: figures::latency(judgement, side, pace),
+        latency_pooled_us: figures::pooled(judgement, side),
         cpu_us_per_query: figures::cpu(judgement, side),
         context_switches_per_query: plain(summary.switches_per_request),
         syscalls_per_query: figures::syscalls(question.raw, question.pair, side),

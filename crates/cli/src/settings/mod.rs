@@ -47,6 +47,8 @@ pub(crate) struct Requests {
     pub(crate) sent: Sent,
     pub(crate) pipeline: u32,
     pub(crate) value_bytes: Option<usize>,
+    /// A script's variables, `name=value`.
+    pub(crate) defined: Vec<String>,
 }
 
 impl Requests {
@@ -59,6 +61,7 @@ impl Requests {
             },
             pipeline: args.pipeline,
             value_bytes: args.value_size.map(|bytes| bytes as usize),
+            defined: args.define.clone(),
         }
     }
 }
@@ -71,6 +74,7 @@ impl Default for Requests {
             sent: Sent::Prepared,
             pipeline: 1,
             value_bytes: None,
+            defined: Vec::new(),
         }
     }
 }

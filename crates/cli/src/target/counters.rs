@@ -66,6 +66,8 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
                 .collect::<Option<_>>()
                 .map(Kinds::Status)
         }
+        // How many transactions a script is made of is its own affair.
+        (Protocol::Postgres, Workload::Script { .. }) => None,
         (Protocol::Postgres, _) => Some(Kinds::Commits),
         (_, Workload::Get { .. } | Workload::Ping) if protocol == Protocol::Redis => {
             Some(Kinds::Calls(&["get"]))

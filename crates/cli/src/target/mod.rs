@@ -7,13 +7,16 @@ mod scratch;
 pub(crate) mod workloads;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use looptax_bench::{KeyShare, KeySpace, ServerThreads};
 use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Sending, Workload};
+use looptax_script::{Presets, ScriptSet};
 use looptax_servers::{Config, Kind, PrivateServer, Reaper};
 use looptax_wire::Login;
 
 use crate::failure::Failure;
+use crate::script;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use scratch::Scratch;
@@ -57,6 +60,8 @@ pub(crate) struct Target {
     pub(crate) login: Login,
     pub(crate) workload: Workload,
     pub(crate) sending: Sending,
+    /// A user's own transaction, in the workload's place.
+    pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
     pub(crate) threads: ServerThreads,
     /// The server's process, where known.
@@ -110,6 +115,7 @@ impl Target {
             login: server.login.clone(),
             workload,
             sending: sending(settings),
+            script: Script::read(protocol_of(kind), settings)?,
             n_keys: u64::from(settings.rows),
             threads: threads_of(protocol_of(kind)),
             pid: Some(server.pid),
@@ -197,6 +203,34 @@ fn sending(settings: &Compare) -> Sending {
     }
 }
 
+/// A user's own transaction with what its variables start from.
+pub(crate) struct Script {
+    pub(crate) set: Arc<ScriptSet>,
+    scale: u32,
+    seed: u64,
+}
+
+impl Script {
+    fn read(protocol: Protocol, settings: &Compare) -> Result<Option<Self>, Failure> {
+        let set = script::read(protocol, &settings.requests)?;
+        Ok(set.map(|set| Self {
+            set,
+            scale: workloads::scale(settings.rows),
+            seed: settings.seed,
+        }))
+    }
+
+    /// For the connection with this number.
+    pub(crate) fn presets(&self, client_id: usize) -> Presets {
+        Presets {
+            client_id: i64::try_from(client_id).unwrap_or(i64::MAX),
+            scale: i64::from(self.scale),
+            random_seed: self.seed.cast_signed(),
+            default_seed: self.seed.cast_signed(),
+        }
+    }
+}
+
 /// The numbers of connections to compare at.
 pub(crate) fn connections(settings: &Compare, is_private: bool) -> Vec<u32> {
     let default = if is_private { vec![1, 16] } else { vec![1] };
@@ -224,6 +258,7 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
 /// # Errors
 /// A usage failure when it cannot be asked that.
 pub(crate) fn private_workload(kind: Kind, settings: &Compare) -> Result<Workload, Failure> {
+    script::read(protocol_of(kind), &settings.requests)?;
     let place = Place::private(settings.rows);
     workloads::make(protocol_of(kind), &settings.requests, &place)
 }

@@ -9,7 +9,7 @@ use looptax_wire::{Login, Secret, WireError};
 use super::care::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
 use super::scratch::Scratch;
 use super::workloads::{self, Place};
-use super::{Target, connections, sending, threads_of};
+use super::{Script, Target, connections, sending, threads_of};
 use crate::failure::{Exit, Failure};
 use crate::settings::Compare;
 use crate::settings::target::Running;
@@ -38,6 +38,7 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         login,
         workload: Workload::Ping,
         sending: sending(settings),
+        script: Script::read(spec.protocol, settings)?,
         n_keys: 1,
         threads: threads_of(spec.protocol),
         pid: None,
@@ -128,6 +129,20 @@ fn choose_workload(
     conversation: Conversation,
     settings: &Compare,
 ) -> Result<(), Failure> {
+    if target.script.is_some() {
+        if !settings.is_own_server {
+            return Err(Failure::usage(
+                "a script may do anything to a running server",
+                "--own-server says that it is yours to do it to; a private server needs no leave",
+            ));
+        }
+        target.workload = workloads::make(
+            target.protocol,
+            &settings.requests,
+            &Place::private(settings.rows),
+        )?;
+        return Ok(());
+    }
     if settings.may_write && settings.requests.workload.as_deref() != Some("ping") {
         return in_scratch(target, conversation, settings);
     }

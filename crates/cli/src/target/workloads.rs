@@ -116,6 +116,11 @@ const CATALOGUE: &[Entry] = &[
     entry("incr", REDIS, "INCR of a counter"),
     entry("lpush", REDIS, "LPUSH on a list (--value-size)"),
     entry(
+        "script:FILE",
+        SQL,
+        "your own transaction in pgbench's language; several: script:a.sql@3,b.sql",
+    ),
+    entry(
         "ping",
         ALL,
         "a round trip without data: 120 constant bytes, a missing key, an echo",
@@ -195,6 +200,9 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
             scale: scale(place.rows),
         },
         "select-only" => Workload::SelectOnly { schema },
+        word if word.starts_with("script:") => Workload::Script {
+            files: word.trim_start_matches("script:").to_owned(),
+        },
         word => Workload::Oltp {
             oltp: Oltp::ALL.into_iter().find(|oltp| oltp.name() == word)?,
             table,
@@ -203,7 +211,7 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
 }
 
 /// Branches for so many accounts.
-fn scale(n_accounts: u32) -> u32 {
+pub(crate) fn scale(n_accounts: u32) -> u32 {
     n_accounts.div_ceil(TPCB_ACCOUNTS)
 }
 
@@ -339,6 +347,15 @@ pub(super) fn fill(
         }
         (Workload::PointSelect { .. } | Workload::Oltp { .. }, _) => {
             dataset::populate_postgres(|sql| conversation.execute(sql), rows)
+        }
+        (Workload::Script { .. }, Protocol::Mysql) => {
+            dataset::populate_mysql(|sql| conversation.execute(sql), rows)?;
+            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))
+        }
+        (Workload::Script { .. }, _) => {
+            dataset::populate_postgres(|sql| conversation.execute(sql), rows)?;
+            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))?;
+            dataset::tpcb::vacuum(|sql| conversation.execute(sql))
         }
         (Workload::Tpcb { .. } | Workload::SelectOnly { .. }, _) => {
             dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))?;

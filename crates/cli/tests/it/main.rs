@@ -13,4 +13,5 @@ mod leftovers;
 mod load;
 mod record;
 mod running;
+mod script;
 mod workloads;

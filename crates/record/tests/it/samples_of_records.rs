@@ -185,6 +185,7 @@ fn arm(name: &str, endpoint: &str) -> Arm {
         },
         throughput_per_s: figure(79_800.0),
         latency_us: latency(12.5),
+        latency_pooled_us: None,
         cpu_us_per_query: Cpu {
             client: figure(4.0),
             server: Figure::missing("not readable"),

@@ -164,7 +164,12 @@ fn figures(arm: &Arm, text: Text) -> String {
 /// Where the rate was chosen by us: "18.2 µs, p99 95.1 µs".
 fn responses(arm: &Arm, text: Text) -> String {
     let known = |figure: &Figure| figure.known().map(|estimate| text.micros(estimate.value));
-    match (known(&arm.latency_us.p50), known(&arm.latency_us.p99)) {
+    // Of all requests: a stall is what an open loop is there to show.
+    let p99 = arm
+        .latency_pooled_us
+        .as_ref()
+        .map_or(&arm.latency_us.p99, |it| &it.p99);
+    match (known(&arm.latency_us.p50), known(p99)) {
         (Some(p50), Some(p99)) => format!("{p50}, p99 {p99}"),
         (Some(p50), None) => p50,
         (None, _) => "n/a".to_owned(),

@@ -131,6 +131,7 @@ pub(crate) fn arm(name: &str, per_s: f64, us: f64) -> Arm {
         proof: Proof::default(),
         throughput_per_s: Figure::new(per_s, per_s - 1.0, per_s + 1.0, 10),
         latency_us: latency(Figure::new(us, us - 0.1, us + 0.1, 10)),
+        latency_pooled_us: None,
         cpu_us_per_query: Cpu {
             client: Figure::missing("not read"),
             server: Figure::missing("not read"),

@@ -133,19 +133,26 @@ impl<S: Stream> Connection<S> {
         transaction: &Arc<Transaction>,
         sent: Sent,
     ) -> Result<Running<AnyStatement>, WireError> {
+        Running::prepare(Arc::clone(transaction), |sql| self.statement(sql, sent))
+    }
+
+    /// Makes one statement ready, with `?` for each of its values; one that the server cannot prepare
+    /// goes out as text.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub fn statement(&mut self, sql: &str, sent: Sent) -> Result<AnyStatement, WireError> {
         let dialect = self.session.dialect;
-        Running::prepare(Arc::clone(transaction), |sql| {
-            if sent == Sent::Text {
-                return Ok(AnyStatement::Text(TextStatement::new(dialect, sql)));
+        if sent == Sent::Text {
+            return Ok(AnyStatement::Text(TextStatement::new(dialect, sql)));
+        }
+        match prepare::prepare_statement(&mut self.packets, dialect, sql) {
+            Ok(prepared) => Ok(AnyStatement::Prepared(prepared)),
+            Err(WireError::Server { code, .. }) if code == UNSUPPORTED_PREPARED => {
+                Ok(AnyStatement::Text(TextStatement::new(dialect, sql)))
             }
-            match prepare::prepare_statement(&mut self.packets, dialect, sql) {
-                Ok(prepared) => Ok(AnyStatement::Prepared(prepared)),
-                Err(WireError::Server { code, .. }) if code == UNSUPPORTED_PREPARED => {
-                    Ok(AnyStatement::Text(TextStatement::new(dialect, sql)))
-                }
-                Err(error) => Err(error),
-            }
-        })
+            Err(error) => Err(error),
+        }
     }
 
     /// Gives the stream back for the measured loop. Nothing is lost: we never read beyond a packet.

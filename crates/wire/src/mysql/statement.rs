@@ -117,7 +117,7 @@ impl PreparedStatement {
 fn type_of(value: Bound<'_>) -> [u8; 2] {
     match value {
         Bound::Number(_) => LONGLONG,
-        Bound::Text(_) => VAR_STRING,
+        Bound::Text(_) | Bound::Sql(_) => VAR_STRING,
         Bound::Null => NULL,
     }
 }
@@ -125,7 +125,7 @@ fn type_of(value: Bound<'_>) -> [u8; 2] {
 fn write_binary(value: Bound<'_>, out: &mut Vec<u8>) {
     match value {
         Bound::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
-        Bound::Text(text) => {
+        Bound::Text(text) | Bound::Sql(text) => {
             // Workloads bind some hundred bytes at most; three bytes of length are enough for all.
             match text.len() {
                 short @ 0..=250 => out.push(short as u8),
@@ -165,6 +165,7 @@ impl TextStatement {
                 let _ = write!(out, "{number}");
             }
             Bound::Text(text) => transaction::quote(text, transaction::Escapes::Backslash, out),
+            Bound::Sql(sql) => out.extend_from_slice(sql),
             Bound::Null => out.extend_from_slice(b"NULL"),
         });
         end(start, out);

@@ -42,6 +42,7 @@ pub(super) fn log_in<S: Stream>(
         frames,
         server_version: String::new(),
         backend_pid: 0,
+        n_named: 0,
     };
     connection.read_session_facts(&mut allowance)?;
     Ok(connection)

@@ -34,6 +34,8 @@ pub struct Connection<S: Stream> {
     frames: Frames<S>,
     server_version: String,
     backend_pid: u32,
+    /// Statements prepared under names of ours so far.
+    n_named: u32,
 }
 
 impl<S: Stream> Connection<S> {
@@ -113,18 +115,27 @@ impl<S: Stream> Connection<S> {
         transaction: &Arc<Transaction>,
         sent: Sent,
     ) -> Result<Running<AnyStatement>, WireError> {
-        let mut n_named = 0;
-        Running::prepare(Arc::clone(transaction), |sql| {
-            if sent == Sent::Text {
-                return Ok(AnyStatement::Text(Pieces::of(sql)));
-            }
-            let name = format!("looptax{n_named}");
-            n_named += 1;
-            let parameters = prepared::parse(&mut self.frames, &name, &numbered(sql))?;
-            Ok(AnyStatement::Prepared(PreparedStatement::new(
-                &name, parameters,
-            )))
+        Running::prepare(Arc::clone(transaction), |sql| match sent {
+            Sent::Text => Ok(AnyStatement::Text(Pieces::of(sql))),
+            Sent::Prepared => self.statement(&numbered(sql), sent),
         })
+    }
+
+    /// Makes one statement ready: prepared, with `$1`, `$2` … for its values, under the next name, or as
+    /// text with `?`.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub fn statement(&mut self, sql: &str, sent: Sent) -> Result<AnyStatement, WireError> {
+        if sent == Sent::Text {
+            return Ok(AnyStatement::Text(Pieces::of(sql)));
+        }
+        let name = format!("looptax{}", self.n_named);
+        self.n_named += 1;
+        let parameters = prepared::parse(&mut self.frames, &name, sql)?;
+        Ok(AnyStatement::Prepared(PreparedStatement::new(
+            &name, parameters,
+        )))
     }
 
     /// The stream, for the load engine. Nothing of the session has been read ahead.

@@ -100,7 +100,9 @@ fn write_value(value: Bound<'_>, oid: u32, out: &mut Vec<u8>) {
             // Writing to a vector cannot fail.
             let _ = write!(out, "{number}");
         }),
-        (Bound::Text(text), _) => with_length(out, |out| out.extend_from_slice(text)),
+        (Bound::Text(text) | Bound::Sql(text), _) => {
+            with_length(out, |out| out.extend_from_slice(text));
+        }
     }
 }
 
@@ -121,6 +123,7 @@ fn write_text(pieces: &Pieces, values: &Values, out: &mut Vec<u8>) {
             let _ = write!(out, "{number}");
         }
         Bound::Text(text) => quote(text, Escapes::Quote, out),
+        Bound::Sql(sql) => out.extend_from_slice(sql),
         Bound::Null => out.extend_from_slice(b"NULL"),
     });
     out.push(0);

@@ -70,7 +70,7 @@ mod tests {
             match value {
                 Bound::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
                 Bound::Text(text) => quote(text, Escapes::Backslash, out),
-                Bound::Null => {}
+                Bound::Sql(_) | Bound::Null => {}
             }
         });
         assert_eq!(

@@ -13,6 +13,7 @@ pub struct Values {
 enum Cell {
     Number(i64),
     Text(Range<usize>),
+    Sql(Range<usize>),
     Null,
 }
 
@@ -23,6 +24,8 @@ pub enum Bound<'a> {
     Number(i64),
     /// Text in the connection's character set.
     Text(&'a [u8]),
+    /// SQL that stands for itself, in a statement that goes out as text.
+    Sql(&'a [u8]),
     /// No value.
     Null,
 }
@@ -46,6 +49,13 @@ impl Values {
         self.cells.push(Cell::Text(start..self.text.len()));
     }
 
+    /// Adds SQL, for statements that go out as text.
+    pub fn push_sql(&mut self, sql: &[u8]) {
+        let start = self.text.len();
+        self.text.extend_from_slice(sql);
+        self.cells.push(Cell::Sql(start..self.text.len()));
+    }
+
     /// Adds NULL.
     pub fn push_null(&mut self) {
         self.cells.push(Cell::Null);
@@ -66,6 +76,7 @@ impl Values {
         self.cells.iter().map(|cell| match cell {
             Cell::Number(number) => Bound::Number(*number),
             Cell::Text(range) => Bound::Text(&self.text[range.clone()]),
+            Cell::Sql(range) => Bound::Sql(&self.text[range.clone()]),
             Cell::Null => Bound::Null,
         })
     }

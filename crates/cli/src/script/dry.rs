@@ -1,0 +1,62 @@
+//! Some transactions of a script without a server: what fails in them would fail in the measurement.
+
+use std::sync::Arc;
+
+use looptax_script::{Action, Presets, ScriptSet, Session};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
+use crate::failure::Failure;
+
+/// Transactions that are tried: rare branches of `\if` may still fail later.
+const N_TRIED: usize = 1_000;
+/// Any fixed seed: the same script is judged alike each time.
+const SEED: u64 = 1;
+
+/// Steps through a thousand transactions.
+///
+/// # Errors
+/// A usage failure with the place of what went wrong, or when nothing would be sent.
+pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
+    let wrong = |error: looptax_script::RunError| {
+        Failure::usage(
+            error,
+            "tried with random numbers before any server is asked",
+        )
+    };
+    let presets = Presets {
+        client_id: 0,
+        scale: 1,
+        random_seed: 1,
+        default_seed: 1,
+    };
+    let mut session = Session::new(Arc::clone(set), presets);
+    let mut random = SplitMix64::seed_from_u64(SEED);
+    let mut scratch = Vec::new();
+    let (mut n_sent, mut n_done) = (0, 0);
+    while n_done < N_TRIED {
+        match session.next(&mut || random.next_u64()).map_err(wrong)? {
+            Action::Send { statement_idx } => {
+                n_sent += 1;
+                session
+                    .parameters(statement_idx, &mut scratch, &mut |_| {})
+                    .map_err(wrong)?;
+            }
+            Action::Sleep(_) => {
+                return Err(Failure::usage(
+                    "`\\sleep` is not for a measured transaction",
+                    "--think pauses between transactions",
+                ));
+            }
+            Action::Done => n_done += 1,
+            Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline => {}
+        }
+    }
+    if n_sent == 0 {
+        return Err(Failure::usage(
+            format!("the script sent nothing in {N_TRIED} transactions"),
+            "a measured transaction needs a statement",
+        ));
+    }
+    Ok(())
+}
