@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use looptax_wire::transaction::Statement;
-use looptax_wire::{Codec, Pipelined, Sent, WireError, echo, redis};
+use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, echo, redis};
 
 use crate::conversation::{Talk, echo_hello};
 use crate::{Conversation, PathError, Sending, Workload};
@@ -132,7 +132,7 @@ fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
         } => {
             let get = redis::Get::new(prefix);
             let set = redis::Set::new(prefix, *value_bytes, *ttl_s);
-            pipelined(redis::Mixed::new(get, set, *reads_and_writes), pipeline)
+            pipelined(Mixed::new(get, set, *reads_and_writes), pipeline)
         }
         Workload::Incr { prefix } => pipelined(redis::Counting::incr(prefix), pipeline),
         Workload::Lpush {

@@ -14,12 +14,16 @@ pub mod redis;
 mod codec;
 mod error;
 mod io;
+mod keyed;
+mod lines;
 mod login;
+mod mixed;
 mod pipelined;
 pub mod transaction;
 
 pub use codec::{Codec, Draws, Reply};
 pub use error::WireError;
 pub use login::{Channel, Login, Secret, Stream};
+pub use mixed::Mixed;
 pub use pipelined::Pipelined;
 pub use transaction::Sent;

@@ -2,23 +2,24 @@
 //!
 //! Hot, as `workload.rs`.
 
-use super::workload::{Template, length_chars, other_reply};
+use super::workload::{length_chars, other_reply, template};
+use crate::keyed::{Keyed, filler};
 use crate::{Codec, Draws, Reply, WireError};
 
 /// A command whose reply is a whole number, which is the reply's data.
 #[derive(Debug, Clone)]
-pub struct Counting(Template);
+pub struct Counting(Keyed);
 
 impl Counting {
     /// `INCR prefix000000000042`. Keys as in [`super::Get::new`].
     pub fn incr(prefix: &str) -> Self {
-        Self(Template::new(b"INCR", prefix, &[]))
+        Self(template(b"INCR", prefix, &[]))
     }
 
     /// `LPUSH prefix000000000042 xxx…`, an element of `value_bytes`.
     pub fn lpush(prefix: &str, value_bytes: usize) -> Self {
-        let value = super::workload::filler(value_bytes);
-        Self(Template::new(b"LPUSH", prefix, &[&value]))
+        let value = filler(value_bytes);
+        Self(template(b"LPUSH", prefix, &[&value]))
     }
 }
 

@@ -7,7 +7,6 @@
 
 mod counting;
 mod login;
-mod mixed;
 mod replies;
 mod value;
 mod workload;
@@ -15,7 +14,6 @@ mod workload;
 use std::time::Duration;
 
 pub use counting::Counting;
-pub use mixed::Mixed;
 pub use value::Value;
 pub use workload::{Get, Ping, Set};
 

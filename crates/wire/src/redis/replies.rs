@@ -1,18 +1,14 @@
 //! Replies read from the stream, with limits: nesting, elements, bytes of a string and of a reply.
 //!
-//! Reads ahead into a buffer, which is empty again after each exchange (else the peer sent more
-//! than it was asked for). Set-up only; the measured loop's parser is `workload`.
+//! Set-up only; the measured loop's parser is `workload`.
 //! Called by `Connection`.
 
 use std::time::Duration;
 
 use super::value::Value;
-use super::{malformed, printable};
-use crate::io::{read_some, write_all};
+use super::{PROTOCOL, malformed};
+use crate::lines::{Lines, READ, error_words};
 use crate::{Stream, WireError};
-
-const SEND: &str = "send a command";
-const READ: &str = "read a reply";
 
 /// Replies of `INFO`, `CLIENT LIST` and `EXEC` nest two or three deep.
 const DEPTH_LIMIT: usize = 8;
@@ -22,10 +18,6 @@ const ELEMENT_LIMIT: u64 = 1_000_000;
 const BULK_LIMIT: u64 = 16 << 20;
 /// Most bytes of one reply, counted as what it takes in memory.
 const REPLY_LIMIT: u64 = 64 << 20;
-/// Most bytes of a line: errors and simple strings are short.
-pub(super) const LINE_LIMIT: usize = 64 << 10;
-/// Bytes asked of the stream at a time.
-const READ_BYTES: usize = 16 << 10;
 
 /// What one reply may still take.
 struct Allowance {
@@ -36,26 +28,19 @@ struct Allowance {
 /// The stream, and replies from it.
 #[derive(Debug)]
 pub(super) struct Replies<S> {
-    stream: S,
-    timeout_hint: Duration,
-    buffer: Vec<u8>,
-    /// Bytes at the front of `buffer` that are used up.
-    n_used: usize,
+    lines: Lines<S>,
 }
 
 impl<S: Stream> Replies<S> {
     pub(super) fn new(stream: S, timeout_hint: Duration) -> Self {
         Self {
-            stream,
-            timeout_hint,
-            buffer: Vec::new(),
-            n_used: 0,
+            lines: Lines::new(stream, PROTOCOL, timeout_hint),
         }
     }
 
     /// Writes whole commands.
     pub(super) fn send(&mut self, request: &[u8]) -> Result<(), WireError> {
-        write_all(&mut self.stream, request, SEND, self.timeout_hint)
+        self.lines.send(request)
     }
 
     /// The next whole reply.
@@ -69,25 +54,22 @@ impl<S: Stream> Replies<S> {
 
     /// Fails when the peer sent more than the replies that were read.
     pub(super) fn check_nothing_left(&self) -> Result<(), WireError> {
-        match self.unused() {
-            [] => Ok(()),
-            left => Err(malformed(READ, "one reply per command", left)),
-        }
+        self.lines.check_nothing_left()
     }
 
     pub(super) fn into_stream(self) -> S {
-        self.stream
+        self.lines.into_stream()
     }
 
     fn value(&mut self, depth: usize, allowance: &mut Allowance) -> Result<Value, WireError> {
         allowance.spend(size_of::<Value>())?;
         // The marker is looked at before the line is whole: other protocols' greetings may have no
         // line end to wait for.
-        let marker = self.first_byte()?;
+        let marker = self.lines.first_byte()?;
         if !b"+-:$*".contains(&marker) {
-            return Err(malformed(READ, "a RESP2 reply", self.unused()));
+            return Err(malformed(READ, "a RESP2 reply", self.lines.unused()));
         }
-        let line = self.line()?;
+        let line = self.lines.line()?;
         let text = &line[1..];
         allowance.spend(text.len())?;
         match marker {
@@ -110,16 +92,7 @@ impl<S: Stream> Replies<S> {
             return Ok(None);
         };
         allowance.spend(n_bytes)?;
-        while self.unused().len() < n_bytes + 2 {
-            self.fill()?;
-        }
-        let (bytes, rest) = self.unused().split_at(n_bytes);
-        if !rest.starts_with(b"\r\n") {
-            return Err(malformed(READ, "a line end after a string", rest));
-        }
-        let bytes = bytes.to_vec();
-        self.n_used += n_bytes + 2;
-        Ok(Some(bytes))
+        self.lines.string(n_bytes).map(Some)
     }
 
     fn array(
@@ -141,55 +114,6 @@ impl<S: Stream> Replies<S> {
         }
         Ok(Some(values))
     }
-
-    fn first_byte(&mut self) -> Result<u8, WireError> {
-        loop {
-            if let Some(&byte) = self.unused().first() {
-                return Ok(byte);
-            }
-            self.fill()?;
-        }
-    }
-
-    /// Takes one line, without its end.
-    fn line(&mut self) -> Result<Vec<u8>, WireError> {
-        let mut n_searched = 0;
-        loop {
-            let unused = self.unused();
-            let found = unused[n_searched..].iter().position(|&byte| byte == b'\n');
-            if let Some(at) = found {
-                let line = &unused[..n_searched + at];
-                let Some(line) = line.strip_suffix(b"\r") else {
-                    return Err(malformed(READ, "a line that ends in CR and LF", line));
-                };
-                let line = line.to_vec();
-                self.n_used += n_searched + at + 1;
-                return Ok(line);
-            }
-            if unused.len() > LINE_LIMIT {
-                return Err(malformed(READ, "a line of at most 64 KiB", unused));
-            }
-            n_searched = unused.len();
-            self.fill()?;
-        }
-    }
-
-    fn unused(&self) -> &[u8] {
-        &self.buffer[self.n_used..]
-    }
-
-    /// Reads more, at least one byte.
-    fn fill(&mut self) -> Result<(), WireError> {
-        self.buffer.drain(..self.n_used);
-        self.n_used = 0;
-        let n_held = self.buffer.len();
-        self.buffer.resize(n_held + READ_BYTES, 0);
-        let free = &mut self.buffer[n_held..];
-        let outcome = read_some(&mut self.stream, free, READ, self.timeout_hint);
-        let n_read = outcome.as_ref().map_or(0, |&n_read| n_read);
-        self.buffer.truncate(n_held + n_read);
-        outcome.map(|_| ())
-    }
 }
 
 impl Allowance {
@@ -206,16 +130,6 @@ impl Allowance {
             }),
         }
     }
-}
-
-/// An error line without its marker.
-pub(super) fn error_words(line: &[u8]) -> (String, String) {
-    let n_code = line.iter().position(|&byte| byte == b' ');
-    let (code, message) = match n_code {
-        Some(at) => (&line[..at], &line[at + 1..]),
-        None => (line, line),
-    };
-    (printable(code), printable(message))
 }
 
 fn error_value(line: &[u8]) -> Value {

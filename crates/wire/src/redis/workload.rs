@@ -4,65 +4,39 @@
 //! of one short reply. Neither allocates (but for an error), locks, logs, nor calls the system.
 //! The load engine calls them; nothing here does I/O.
 
-use super::replies::{LINE_LIMIT, error_words};
 use super::{malformed, write_command};
+use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero};
+use crate::lines::{LINE_LIMIT, error_words};
 use crate::{Codec, Draws, Reply, WireError};
 
 const READ_REPLY: &str = "read the reply to a measured command";
 
-/// Digits of a key: room for 10^12 of them, and every key has the same length.
-const KEY_DIGITS: usize = 12;
-/// Most bytes of a value in a reply.
-const VALUE_LIMIT: u64 = 16 << 20;
 /// Most characters of a length: our limit has eight digits, and a nil has a sign.
 const LENGTH_CHARS: usize = 20;
-/// What SET stores, repeated.
-const FILLER: u8 = b'x';
 
-/// A command with a key in it.
-#[derive(Debug, Clone)]
-pub(super) struct Template {
-    bytes: Vec<u8>,
-    digits_at: usize,
-}
-
-impl Template {
-    /// The command `name` with the key `prefix` and digits, and what comes after it.
-    pub(super) fn new(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Self {
-        let key = format!("{prefix}{:0KEY_DIGITS$}", 0);
-        let mut parts = vec![name, key.as_bytes()];
-        let mut bytes = Vec::new();
-        write_command(&mut bytes, &parts);
-        let digits_at = bytes.len() - "\r\n".len() - KEY_DIGITS;
-        // More parts change the count in front, by as much as its digits grow: one digit here.
-        parts.extend_from_slice(rest);
-        debug_assert!(parts.len() < 10, "the count has one digit");
-        bytes.clear();
-        write_command(&mut bytes, &parts);
-        Self { bytes, digits_at }
-    }
-
-    #[inline]
-    pub(super) fn write(&self, key: u64, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(&self.bytes);
-        let digits = &mut out[start + self.digits_at..][..KEY_DIGITS];
-        let mut left = key;
-        for digit in digits.iter_mut().rev() {
-            *digit = b'0' + (left % 10) as u8;
-            left /= 10;
-        }
-    }
+/// The command `name` with the key `prefix` and digits, and what comes after it.
+pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
+    let key = key_zero(prefix);
+    let mut parts = vec![name, key.as_bytes()];
+    let mut bytes = Vec::new();
+    write_command(&mut bytes, &parts);
+    let digits_at = bytes.len() - "\r\n".len() - KEY_DIGITS;
+    // More parts change the count in front, by as much as its digits grow: one digit here.
+    parts.extend_from_slice(rest);
+    debug_assert!(parts.len() < 10, "the count has one digit");
+    bytes.clear();
+    write_command(&mut bytes, &parts);
+    Keyed::new(bytes, digits_at)
 }
 
 /// `GET prefix000000000042`: the reply's data is the value, empty for nil.
 #[derive(Debug, Clone)]
-pub struct Get(Template);
+pub struct Get(Keyed);
 
 impl Get {
     /// Keys are `prefix` and the key in twelve decimal digits (its lowest twelve).
     pub fn new(prefix: &str) -> Self {
-        Self(Template::new(b"GET", prefix, &[]))
+        Self(template(b"GET", prefix, &[]))
     }
 }
 
@@ -104,7 +78,7 @@ impl Codec for Get {
 
 /// `SET prefix000000000042 xxx…`: the reply is `OK`, without data.
 #[derive(Debug, Clone)]
-pub struct Set(Template);
+pub struct Set(Keyed);
 
 impl Set {
     /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x, and it lives for
@@ -116,13 +90,8 @@ impl Set {
         if let Some(ttl) = &ttl {
             rest.extend_from_slice(&[b"EX", ttl.as_bytes()]);
         }
-        Self(Template::new(b"SET", prefix, &rest))
+        Self(template(b"SET", prefix, &rest))
     }
-}
-
-/// A value of this size.
-pub(super) fn filler(n_bytes: usize) -> Vec<u8> {
-    vec![FILLER; n_bytes]
 }
 
 impl Codec for Set {
@@ -132,7 +101,7 @@ impl Codec for Set {
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
-        fixed_reply(received, b"+OK\r\n", "`OK`")
+        only(received, b"+OK\r\n", "`OK`")
     }
 }
 
@@ -162,27 +131,18 @@ impl Codec for Ping {
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
-        fixed_reply(received, b"+PONG\r\n", "`PONG`")
+        only(received, b"+PONG\r\n", "`PONG`")
     }
 }
 
-/// A reply that can only be `wanted`.
+/// A reply that can only be `wanted`, or an error.
 #[inline]
-fn fixed_reply(
+fn only(
     received: &[u8],
     wanted: &[u8],
     expected: &'static str,
 ) -> Result<Option<Reply>, WireError> {
-    if received.starts_with(wanted) {
-        return Ok(Some(Reply {
-            bytes: wanted.len(),
-            data: wanted.len()..wanted.len(),
-        }));
-    }
-    if wanted.starts_with(received) {
-        return Ok(None);
-    }
-    other_reply(received, expected)
+    fixed_reply(received, wanted, || other_reply(received, expected))
 }
 
 /// Neither the wanted reply nor the beginning of it: an error of the server, or no reply at all.

@@ -1,28 +1,29 @@
-//! GET and SET in a proportion, drawn anew for each request.
+//! Reads and writes in a proportion, drawn anew for each request.
 //!
-//! Hot, as `workload.rs`.
+//! Hot file: nothing here locks or calls the system, and it allocates only where more commands are in
+//! flight than there is room for at first. The load engine calls it; both halves are other codecs.
 
 use std::collections::VecDeque;
 
-use super::workload::{Get, Set};
 use crate::{Codec, Draws, Reply, WireError};
 
 /// Most commands in flight that need no new memory.
 const IN_FLIGHT: usize = 64;
 
-/// `reads` GETs for every `writes` SETs, at random.
+/// `reads` requests of one codec for every `writes` requests of another, at random.
 #[derive(Debug, Clone)]
-pub struct Mixed {
+pub struct Mixed<Get, Set> {
     get: Get,
     set: Set,
     reads: u32,
     writes: u32,
-    /// Whether each command in flight is a GET.
+    /// Whether each command in flight is a read.
     in_flight: VecDeque<bool>,
 }
 
-impl Mixed {
-    /// Reads with `get` and writes with `set` in the proportion `reads` to `writes`.
+impl<Get: Codec, Set: Codec> Mixed<Get, Set> {
+    /// Reads with `get` and writes with `set` in the proportion `reads` to `writes`. Each must answer
+    /// a request with one reply.
     pub fn new(get: Get, set: Set, [reads, writes]: [u32; 2]) -> Self {
         Self {
             get,
@@ -34,7 +35,7 @@ impl Mixed {
     }
 }
 
-impl Codec for Mixed {
+impl<Get: Codec, Set: Codec> Codec for Mixed<Get, Set> {
     #[inline]
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         let of = u64::from(self.reads) + u64::from(self.writes);
