@@ -31,7 +31,7 @@ pub enum WireError {
     /// The bytes are not what this protocol sends at this point.
     #[error("not a {protocol} answer (tried to {action}): expected {expected}, found {found}")]
     Malformed {
-        /// `MySQL`, `PostgreSQL`, `Redis` or `echo`.
+        /// `MySQL`, `PostgreSQL`, `Redis`, `memcached` or `echo`.
         protocol: &'static str,
         /// What was being done.
         action: &'static str,
@@ -55,7 +55,7 @@ pub enum WireError {
     /// The server answered with an error of its own.
     #[error("the server says: {message} (code {code})")]
     Server {
-        /// MySQL's number, PostgreSQL's SQLSTATE, Redis's first word.
+        /// MySQL's number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
         code: String,
         /// The server's words; escaped and cut short.
         message: String,
