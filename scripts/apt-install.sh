@@ -83,12 +83,15 @@ release_services() {
 
 # A service that was not started now would still start at the next boot.
 keep_off_at_boot() {
-  case " $* " in *' redis-server '*) ;; *) return 0 ;; esac
-  if command -v systemctl >/dev/null; then
-    systemctl --quiet disable redis-server.service >/dev/null 2>&1 || true
-  elif command -v update-rc.d >/dev/null; then
-    update-rc.d redis-server disable >/dev/null 2>&1 || true
-  fi
+  local service
+  for service in redis-server memcached; do
+    case " $* " in *" $service "*) ;; *) continue ;; esac
+    if command -v systemctl >/dev/null; then
+      systemctl --quiet disable "$service.service" >/dev/null 2>&1 || true
+    elif command -v update-rc.d >/dev/null; then
+      update-rc.d "$service" disable >/dev/null 2>&1 || true
+    fi
+  done
 }
 
 if [ $# -eq 0 ]; then

@@ -70,6 +70,7 @@ packages_of() {
     postgres) echo postgresql ;;
     redis-server) echo redis-server ;;
     redis-benchmark) echo redis-tools ;;
+    memcached) echo memcached ;;
     sysbench) echo sysbench ;;
     cc) echo gcc libc6-dev ;;
     sockperf | iperf3) echo "$1" ;;
@@ -78,7 +79,7 @@ packages_of() {
 
 find_missing() {
   local program
-  local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark sysbench cc)
+  local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   if [ "$purpose" = peers ]; then programs+=(sockperf iperf3); fi
   missing=()
   for program in "${programs[@]}"; do
@@ -89,13 +90,13 @@ find_missing() {
 hint_without_apt() {
   say "hint: there is no apt-get here; install these programs with the system's own package manager: ${missing[*]}"
   if command -v dnf >/dev/null; then
-    say "hint: dnf install mariadb-server postgresql-server redis sysbench gcc"
+    say "hint: dnf install mariadb-server postgresql-server redis memcached sysbench gcc"
   elif command -v pacman >/dev/null; then
-    say "hint: pacman -S mariadb postgresql redis sysbench gcc"
+    say "hint: pacman -S mariadb postgresql redis memcached sysbench gcc"
   elif command -v zypper >/dev/null; then
-    say "hint: zypper install mariadb postgresql-server redis sysbench gcc"
+    say "hint: zypper install mariadb postgresql-server redis memcached sysbench gcc"
   elif command -v apk >/dev/null; then
-    say "hint: apk add mariadb postgresql redis sysbench build-base"
+    say "hint: apk add mariadb postgresql redis memcached sysbench build-base"
   fi
 }
 

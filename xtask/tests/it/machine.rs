@@ -16,13 +16,14 @@ const TOOLS: [&str; 17] = [
     "bash", "cat", "chmod", "dirname", "env", "grep", "head", "ls", "mkdir", "mktemp", "printf",
     "rm", "rmdir", "sed", "sh", "sort", "tr",
 ];
-const WANTED: [&str; 8] = [
+const WANTED: [&str; 9] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",
     "postgres",
     "redis-server",
     "redis-benchmark",
+    "memcached",
     "sysbench",
     "cc",
 ];

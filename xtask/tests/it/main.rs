@@ -86,6 +86,21 @@ fn long_measurements_need_more_than_the_tests_do() {
 }
 
 #[test]
+fn keeps_a_new_memcached_from_starting_at_boot() {
+    let machine = Machine::complete();
+    machine.remove_program("memcached");
+    machine.plan("memcached", FINE_PLAN);
+    check(
+        &machine.setup("compare"),
+        0,
+        &["apt-get purge libfoo memcached"],
+    );
+    let asked = machine.asked();
+    let disabled = asked.contains("systemctl --quiet disable memcached.service");
+    assert!(disabled && !asked.contains("redis-server"), "{asked}");
+}
+
+#[test]
 fn holds_services_back_during_the_installation_only() {
     let machine = Machine::complete();
     machine.remove_program("postgres");
