@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list protocol= pipeline= value-size= placement= client= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list protocol= pipeline= value-size= placement= client= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -30,10 +30,15 @@ complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Co
 complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l protocol -d 'SQL statements go out prepared, or whole as text' -r -f -a "prepared\t'Prepared once per connection'
 text\t'Whole, each time'"
-complete -c looptax -n "__fish_looptax_needs_command" -l pipeline -d 'Redis and echo: requests in one send; a request is then the whole batch' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l value-size -d 'Redis: size of a value in bytes. Default: 64, an element of lpush 3' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l pipeline -d 'Redis, memcached and echo: requests in one send; a request is then the whole batch' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l value-size -d 'Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l rate -d 'Send at this rate instead of as fast as answers come, whether answers are in or not, one comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower arm can serve, which is found first. Latency then counts from when a request was due' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
+fixed\t'Equal'"
+complete -c looptax -n "__fish_looptax_needs_command" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
@@ -49,6 +54,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colou
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_needs_command" -l list -d 'List the workloads and do nothing'
+complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
 complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_needs_command" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the plan and do nothing'
@@ -69,10 +75,15 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connect
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l protocol -d 'SQL statements go out prepared, or whole as text' -r -f -a "prepared\t'Prepared once per connection'
 text\t'Whole, each time'"
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pipeline -d 'Redis and echo: requests in one send; a request is then the whole batch' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l value-size -d 'Redis: size of a value in bytes. Default: 64, an element of lpush 3' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pipeline -d 'Redis, memcached and echo: requests in one send; a request is then the whole batch' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l value-size -d 'Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate -d 'Send at this rate instead of as fast as answers come, whether answers are in or not, one comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower arm can serve, which is found first. Latency then counts from when a request was due' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
+fixed\t'Equal'"
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
@@ -88,6 +99,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'Wh
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l list -d 'List the workloads and do nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d 'Print the plan and do nothing'

@@ -30,7 +30,8 @@ pub struct Wired {
 /// Opens connections for an epoch.
 pub trait Connector {
     /// Opens `n` connections for each side of contrast `contrast_idx`, those of `first` before the
-    /// others', and proves every one of them.
+    /// others', and proves every one of them. `coins` are random bits of this epoch, for whatever else
+    /// chance has to decide about its connections.
     ///
     /// # Errors
     /// Whatever kept a connection from being opened or proved; the run ends with it.
@@ -38,6 +39,7 @@ pub trait Connector {
         &mut self,
         contrast_idx: usize,
         first: Side,
+        coins: u64,
         n: usize,
     ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>>;
 }

@@ -73,7 +73,7 @@ impl EpochRunner<'_> {
         );
         let start_ns = now_ns();
         let wired = connector
-            .connect(order.contrast_idx, draw.first, plan.connections)
+            .connect(order.contrast_idx, draw.first, draw.coins, plan.connections)
             .map_err(|source| BenchError::Connect {
                 contrast: contrast.name.clone(),
                 source,

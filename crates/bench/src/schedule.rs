@@ -20,6 +20,8 @@ pub(crate) struct EpochDraw {
     pub(crate) jitter: Duration,
     /// Shuffles the cores.
     pub(crate) core_seed: u64,
+    /// Decides what else about the connections is left to chance.
+    pub(crate) coins: u64,
 }
 
 impl EpochDraw {
@@ -36,6 +38,7 @@ impl EpochDraw {
             first,
             jitter: longest_jitter.mul_f64(share),
             core_seed: random.next_u64(),
+            coins: random.next_u64(),
         }
     }
 
@@ -87,6 +90,7 @@ mod tests {
                 first,
                 jitter: Duration::ZERO,
                 core_seed: 0,
+                coins: 0,
             };
             draw.order(8)
                 .iter()
@@ -116,6 +120,8 @@ mod tests {
             draws[17],
             EpochDraw::new(42, 0, 17, Duration::from_millis(20))
         );
+        let heads = draws.iter().filter(|draw| draw.coins % 2 == 1).count();
+        assert!((900..1_100).contains(&heads), "{heads}");
         assert_ne!(
             draws[17].core_seed,
             EpochDraw::new(43, 0, 17, Duration::from_millis(20)).core_seed

@@ -15,21 +15,25 @@ const PRIORITY: i32 = 1;
 /// Both ends take turns until this is dropped.
 #[derive(Debug)]
 pub struct InTurns {
-    server_pid: u32,
+    server_pids: Vec<u32>,
 }
 
 impl InTurns {
-    /// Gives real-time priority to the calling thread and to all threads of the server; what either
-    /// starts later inherits it.
+    /// Gives real-time priority to the calling thread and to all threads of the server's processes;
+    /// what either starts later inherits it.
     ///
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] without root, `CAP_SYS_NICE` or a limit that allows it;
     /// normal scheduling is then back.
-    pub fn start(server_pid: u32) -> io::Result<Self> {
-        let turns = Self { server_pid };
+    pub fn start(server_pids: &[u32]) -> io::Result<Self> {
+        let turns = Self {
+            server_pids: server_pids.to_vec(),
+        };
         sys::schedule(0, libc::SCHED_FIFO, PRIORITY)?;
-        for tid in threads_of(server_pid)? {
-            ignoring_ended(sys::schedule(tid, libc::SCHED_FIFO, PRIORITY))?;
+        for pid in server_pids {
+            for tid in threads_of(*pid)? {
+                ignoring_ended(sys::schedule(tid, libc::SCHED_FIFO, PRIORITY))?;
+            }
         }
         Ok(turns)
     }
@@ -37,7 +41,8 @@ impl InTurns {
 
 impl Drop for InTurns {
     fn drop(&mut self) {
-        let server = threads_of(self.server_pid).unwrap_or_default();
+        let pids = self.server_pids.iter();
+        let server = pids.flat_map(|pid| threads_of(*pid).unwrap_or_default());
         for tid in std::iter::once(0).chain(server) {
             // Lowering is always allowed; a thread that has ended needs none.
             let _ = sys::schedule(tid, libc::SCHED_OTHER, 0);
@@ -82,7 +87,7 @@ mod tests {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        match InTurns::start(server.id()) {
+        match InTurns::start(&[server.id()]) {
             Ok(turns) => {
                 assert_eq!(policy(server.id()), libc::SCHED_FIFO);
                 drop(turns);

@@ -30,7 +30,7 @@ const LONG_ABOUT: &str = "Measures what a local database loses by talking over T
 instead of a Unix domain socket, on this machine, with an interval.
 
 A bare `looptax` starts private servers from the installed binaries (MariaDB, MySQL, PostgreSQL, \
-Redis, Valkey) and a built-in echo server, prints its plan, measures for a few minutes, and leaves \
+Redis, Valkey, memcached) and a built-in echo server, prints its plan, measures for a few minutes, and leaves \
 nothing behind. Running servers are measured only when they are named.";
 
 /// Exit codes, for the end of the help.
@@ -81,8 +81,9 @@ pub(crate) enum ColorWhen {
     reason = "each is an option that is typed or not"
 )]
 pub(crate) struct CompareArgs {
-    /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, echo,
-    /// or a running one by its URL (<mysql://user@127.0.0.1:3306/db>, postgres://…, redis://…).
+    /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
+    /// private:memcached, echo, or a running one by its URL (<mysql://user@127.0.0.1:3306/db>, postgres://…,
+    /// redis://…).
     /// Default: a private server of every kind that is installed, and echo.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
@@ -114,10 +115,10 @@ pub(crate) struct CompareArgs {
     /// SQL statements go out prepared, or whole as text.
     #[arg(long, value_enum, default_value_t = ProtocolWord::Prepared, value_name = "PROTOCOL")]
     pub(crate) protocol: ProtocolWord,
-    /// Redis and echo: requests in one send; a request is then the whole batch.
+    /// Redis, memcached and echo: requests in one send; a request is then the whole batch.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) pipeline: u32,
-    /// Redis: size of a value in bytes. Default: 64, an element of lpush 3.
+    /// Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=16_777_216))]
     pub(crate) value_size: Option<u32>,
     /// Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler

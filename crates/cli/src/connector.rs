@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 
 use looptax_bench::{Connector, Wired, Worker};
-use looptax_path::{Arm, Conversation, Limits, LinkFacts, PathError, Proof, prove};
+use looptax_path::{Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, prove};
 use looptax_stats::Side;
 use looptax_wire::Codec;
 
@@ -50,13 +50,22 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    fn open(&self, arm: Arm, n: usize) -> Result<Vec<Conversation>, PathError> {
-        let endpoint = self.target.endpoint(arm)?;
+    /// Connections of one side. Where several processes serve its arm, its own coin picks one.
+    fn open(
+        &self,
+        contrast_idx: usize,
+        side: Side,
+        coins: u64,
+        n: usize,
+    ) -> Result<Vec<Conversation>, PathError> {
+        let arm = self.pairs[contrast_idx][side.idx()];
+        let endpoints = self.target.endpoints(arm)?;
+        let endpoint = &endpoints[picked(coins, side, endpoints.len())];
         (0..n)
             .map(|_| {
                 Conversation::open(
                     self.target.protocol,
-                    &endpoint,
+                    endpoint,
                     &self.target.login,
                     self.limits,
                 )
@@ -77,13 +86,43 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
+    /// The servers' view of both sides' connections: asked once where one server is behind both, else
+    /// of each side's process, which has to be ours and like the other.
+    fn censuses(&self, talks: &mut [Vec<Conversation>; 2]) -> Result<[Census; 2], PathError> {
+        let ids = |talks: &[Conversation]| -> Vec<u64> {
+            talks.iter().map(Conversation::connection_id).collect()
+        };
+        let [baseline_ids, other_ids] = talks.each_ref().map(|side| ids(side));
+        let [baseline, other] = talks.each_mut().map(|side| &mut side[0]);
+        if self.target.processes_per_arm().is_none() {
+            let census = baseline.census(&[baseline_ids, other_ids].concat())?;
+            return Ok([census.clone(), census]);
+        }
+        let censuses = [baseline.census(&baseline_ids)?, other.census(&other_ids)?];
+        for census in &censuses {
+            let pid = census
+                .server_pid
+                .filter(|pid| !self.target.pids.contains(pid));
+            if let Some(stranger) = pid {
+                let detail = format!("looptax did not start process {stranger}, which answers");
+                return Err(PathError::DifferentServers { detail });
+            }
+        }
+        let [one, two] = censuses.each_ref().map(|it| &it.identity);
+        if one != two {
+            let detail = format!("the processes are not alike: `{one}` and `{two}`");
+            return Err(PathError::DifferentServers { detail });
+        }
+        Ok(censuses)
+    }
+
     /// Proves and prepares one side's connections.
     fn wire(
         &mut self,
         contrast_idx: usize,
         side: Side,
         talks: Vec<Conversation>,
-        census: &looptax_path::Census,
+        census: &Census,
     ) -> Result<Vec<Wired>, PathError> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let mut wired = Vec::with_capacity(talks.len());
@@ -91,7 +130,7 @@ impl<'a> TargetConnector<'a> {
             let proof = prove(arm, talk.connection_id(), talk.facts(), census)?;
             let codec = self.codec(&mut talk, wired.len())?;
             self.n_prepared += 1;
-            let worker = worker_of(&proof, self.target.pid);
+            let worker = worker_of(&proof, &self.target.pids);
             self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
                 facts: talk.facts().clone(),
                 proof,
@@ -112,49 +151,57 @@ impl Connector for TargetConnector<'_> {
         &mut self,
         contrast_idx: usize,
         first: Side,
+        coins: u64,
         n: usize,
     ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
-        let pair = self.pairs[contrast_idx];
-        let mut others_at_first = self.others_at_first;
-        let (mut baseline, other) = match first {
+        if n == 0 {
+            return Err("no connection was asked for".into());
+        }
+        let open = |side| self.open(contrast_idx, side, coins, n);
+        let mut talks = match first {
             Side::Baseline => {
-                let baseline = self.open(pair[0], n)?;
-                (baseline, self.open(pair[1], n)?)
+                let baseline = open(Side::Baseline)?;
+                [baseline, open(Side::Other)?]
             }
             Side::Other => {
-                let other = self.open(pair[1], n)?;
-                (self.open(pair[0], n)?, other)
+                let other = open(Side::Other)?;
+                [open(Side::Baseline)?, other]
             }
         };
-        let ids: Vec<u64> = baseline
-            .iter()
-            .chain(&other)
-            .map(Conversation::connection_id)
-            .collect();
-        let observer = baseline.first_mut().ok_or("no connection was asked for")?;
         if self.target.is_cared_for {
-            others_at_first = others_at_first.or(watch(observer, others_at_first)?);
+            let now = watch(&mut talks[0][0], self.others_at_first)?;
+            self.others_at_first = self.others_at_first.or(now);
         }
-        let census = observer.census(&ids)?;
-        self.others_at_first = others_at_first;
+        let censuses = self.censuses(&mut talks)?;
+        let [baseline, other] = talks;
         // Preparing happens in the drawn order too: no side is always first at anything.
         Ok(match first {
             Side::Baseline => {
-                let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &census)?;
+                let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &censuses[0])?;
                 [
                     baseline,
-                    self.wire(contrast_idx, Side::Other, other, &census)?,
+                    self.wire(contrast_idx, Side::Other, other, &censuses[1])?,
                 ]
             }
             Side::Other => {
-                let other = self.wire(contrast_idx, Side::Other, other, &census)?;
+                let other = self.wire(contrast_idx, Side::Other, other, &censuses[1])?;
                 [
-                    self.wire(contrast_idx, Side::Baseline, baseline, &census)?,
+                    self.wire(contrast_idx, Side::Baseline, baseline, &censuses[0])?,
                     other,
                 ]
             }
         })
     }
+}
+
+/// Which of `n` processes serves a side: the same for all its connections of an epoch.
+fn picked(coins: u64, side: Side, n: usize) -> usize {
+    let [of_baseline, of_other] = [coins & u64::from(u32::MAX), coins >> 32];
+    let own = match side {
+        Side::Baseline => of_baseline,
+        Side::Other => of_other,
+    };
+    ((own * n as u64) >> 32) as usize
 }
 
 /// Queries of others that run now; an error when they have doubled since we came.
@@ -176,9 +223,9 @@ pub(crate) struct CrowdedError {
     now: u64,
 }
 
-/// The thread that serves a connection, when it is one of the server process that we know: a number
+/// The thread that serves a connection, when it is one of a server process that we know: a number
 /// from another pid namespace would point at a stranger.
-fn worker_of(proof: &Proof, server_pid: Option<u32>) -> Option<Worker> {
+fn worker_of(proof: &Proof, server_pids: &[u32]) -> Option<Worker> {
     let tid = proof.worker?;
     let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
     let field = |name: &str| -> Option<u32> {
@@ -192,6 +239,21 @@ fn worker_of(proof: &Proof, server_pid: Option<u32>) -> Option<Worker> {
     let pid = field("Tgid:")?;
     let parent = field("PPid:")?;
     // A thread of the server, or (PostgreSQL) a child of it.
-    let is_ours = server_pid.is_some_and(|server| pid == server || parent == server);
+    let is_ours = server_pids.contains(&pid) || server_pids.contains(&parent);
     is_ours.then_some(Worker { pid, tid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_side_has_a_coin_of_its_own_for_each_of_its_processes() {
+        let pair = |coins| Side::BOTH.map(|side| picked(coins, side, 2));
+        assert_eq!(pair(0), [0, 0]);
+        assert_eq!(pair(0x8000_0000), [1, 0]);
+        assert_eq!(pair(0x8000_0000_7fff_ffff), [0, 1]);
+        assert_eq!(pair(u64::MAX), [1, 1]);
+        assert_eq!(picked(u64::MAX, Side::Other, 1), 0);
+    }
 }

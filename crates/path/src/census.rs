@@ -4,18 +4,22 @@
 //! other arm's connections in that list, with the local port that the kernel gave us, proves both
 //! their transport and that they end in the same server.
 
+mod memcached;
+
 use std::net::{IpAddr, SocketAddr};
 
 use looptax_wire::WireError;
 
 use crate::conversation::Talk;
-use crate::{Conversation, Link, PathError};
+use crate::{Conversation, Link, PathError, Protocol};
 
 /// How the server sees where a connection comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeenAs {
     /// A local socket: no address.
     Socket,
+    /// A local socket, whose far end is this process, says that process.
+    SocketOf(u32),
     /// TCP, from this address.
     Tcp(SocketAddr),
     /// The server does not tell (echo).
@@ -38,7 +42,7 @@ pub struct ClientSeen {
 /// The server's view of itself and of some of its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Census {
-    /// What tells this server instance from any other.
+    /// What tells this server instance from any other; memcached: what makes two processes alike.
     pub identity: String,
     /// Its process id, where it tells.
     pub server_pid: Option<u32>,
@@ -46,24 +50,38 @@ pub struct Census {
     pub clients: Vec<ClientSeen>,
 }
 
+impl Census {
+    fn has_workers(&self) -> bool {
+        self.clients.iter().all(|client| client.worker.is_some())
+    }
+}
+
 impl Conversation {
     /// Asks the server who it is and how it sees the connections `ids`.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when the server refuses the question.
+    /// [`PathError::Talk`] when the server refuses the question; [`PathError::NoWorker`] when it is
+    /// memcached and none of its threads is known to serve connections.
     pub fn census(&mut self, ids: &[u64]) -> Result<Census, PathError> {
         let endpoint = self.endpoint().to_string();
         let answer = match &mut self.talk {
             Talk::Mysql(it) => mysql(it, ids),
             Talk::Postgres(it) => postgres(it, ids),
             Talk::Redis(it) => redis(it, ids),
+            Talk::Memcached(it) => memcached::census(it, &self.facts, ids),
             Talk::Echo(it) => Ok(echo(it, ids)),
         };
-        answer.map_err(|source| PathError::Talk {
+        let census = answer.map_err(|source| PathError::Talk {
             action: "ask the server about our connections",
             endpoint,
             source,
-        })
+        })?;
+        match census.server_pid {
+            Some(pid) if self.protocol() == Protocol::Memcached && !census.has_workers() => {
+                Err(PathError::NoWorker { pid })
+            }
+            _ => Ok(census),
+        }
     }
 }
 

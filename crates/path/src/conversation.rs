@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_wire::{Channel, Login, WireError, echo, mysql, postgres, redis};
+use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
 use crate::{Endpoint, Limits, Link, LinkFacts, PathError};
 
@@ -18,6 +18,8 @@ pub enum Protocol {
     Postgres,
     /// Redis and Valkey.
     Redis,
+    /// memcached.
+    Memcached,
     /// The built-in echo server.
     Echo,
 }
@@ -29,6 +31,7 @@ impl Protocol {
             Self::Mysql => "MySQL",
             Self::Postgres => "PostgreSQL",
             Self::Redis => "Redis",
+            Self::Memcached => "memcached",
             Self::Echo => "echo",
         }
     }
@@ -37,7 +40,7 @@ impl Protocol {
 /// A connection that is logged in and not yet under load.
 pub struct Conversation {
     pub(crate) talk: Talk,
-    facts: LinkFacts,
+    pub(crate) facts: LinkFacts,
     endpoint: Endpoint,
 }
 
@@ -46,6 +49,7 @@ pub(crate) enum Talk {
     Mysql(mysql::Connection<Link>),
     Postgres(postgres::Connection<Link>),
     Redis(redis::Connection<Link>),
+    Memcached(memcached::Connection<Link>),
     Echo(echo::Connection<Link>),
 }
 
@@ -86,16 +90,19 @@ impl Conversation {
             Talk::Mysql(it) => it.server_version(),
             Talk::Postgres(it) => it.server_version(),
             Talk::Redis(it) => it.server_version(),
+            Talk::Memcached(it) => it.server_version(),
             Talk::Echo(_) => env!("CARGO_PKG_VERSION"),
         }
     }
 
-    /// The server's number for this connection.
+    /// The server's number for this connection. memcached tells none: our own port over TCP, and 0
+    /// over the socket.
     pub fn connection_id(&self) -> u64 {
         match &self.talk {
             Talk::Mysql(it) => it.connection_id(),
             Talk::Postgres(it) => it.connection_id(),
             Talk::Redis(it) => it.connection_id(),
+            Talk::Memcached(_) => own_port(&self.facts),
             Talk::Echo(it) => it.connection_id(),
         }
     }
@@ -106,6 +113,7 @@ impl Conversation {
             Talk::Mysql(_) => Protocol::Mysql,
             Talk::Postgres(_) => Protocol::Postgres,
             Talk::Redis(_) => Protocol::Redis,
+            Talk::Memcached(_) => Protocol::Memcached,
             Talk::Echo(_) => Protocol::Echo,
         }
     }
@@ -118,7 +126,7 @@ impl Conversation {
         match &mut self.talk {
             Talk::Mysql(it) => it.execute(sql),
             Talk::Postgres(it) => it.execute(sql),
-            Talk::Redis(_) | Talk::Echo(_) => Err(no_sql()),
+            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => Err(no_sql()),
         }
     }
 
@@ -130,7 +138,7 @@ impl Conversation {
         let rows = match &mut self.talk {
             Talk::Mysql(it) => it.query(sql)?,
             Talk::Postgres(it) => it.query(sql)?,
-            Talk::Redis(_) | Talk::Echo(_) => return Err(no_sql()),
+            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => return Err(no_sql()),
         };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(rows
@@ -159,6 +167,31 @@ impl Conversation {
         }
     }
 
+    /// Sets keys to values in memcached.
+    ///
+    /// # Errors
+    /// The first refusal; [`WireError::Unsupported`] where there is no memcached.
+    pub fn store(&mut self, pairs: &[(String, Vec<u8>)]) -> Result<(), WireError> {
+        self.memcached()?.store(pairs)
+    }
+
+    /// memcached's statistics: `""` for its counters, `settings`, `conns`.
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no memcached.
+    pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
+        self.memcached()?.stats(which)
+    }
+
+    fn memcached(&mut self) -> Result<&mut memcached::Connection<Link>, WireError> {
+        match &mut self.talk {
+            Talk::Memcached(it) => Ok(it),
+            _ => Err(WireError::Unsupported {
+                what: "a memcached command".to_owned(),
+            }),
+        }
+    }
+
     /// What the kernel said when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
@@ -175,9 +208,14 @@ impl Conversation {
             Talk::Mysql(it) => it.into_stream(),
             Talk::Postgres(it) => it.into_stream(),
             Talk::Redis(it) => it.into_stream(),
+            Talk::Memcached(it) => it.into_stream(),
             Talk::Echo(it) => it.into_stream(),
         }
     }
+}
+
+fn own_port(facts: &LinkFacts) -> u64 {
+    facts.local.map_or(0, |address| u64::from(address.port()))
 }
 
 fn no_sql() -> WireError {
@@ -206,6 +244,7 @@ fn log_in(
             Talk::Postgres(postgres::Connection::login(link, login, channel, limit)?)
         }
         Protocol::Redis => Talk::Redis(redis::Connection::login(link, login, limit)?),
+        Protocol::Memcached => Talk::Memcached(memcached::Connection::hello(link, limit)?),
         Protocol::Echo => Talk::Echo(echo::Connection::login(link, echo_hello(), limit)?),
     })
 }

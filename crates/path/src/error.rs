@@ -63,6 +63,14 @@ pub enum PathError {
         /// What was seen instead.
         found: String,
     },
+    /// None of the server's threads is known to serve connections.
+    #[error(
+        "process {pid} has no thread that is known to serve connections, so none can be pinned"
+    )]
+    NoWorker {
+        /// The server's process.
+        pid: u32,
+    },
     /// The two arms lead to different servers.
     #[error("the arms lead to different servers: {detail}")]
     DifferentServers {
@@ -97,6 +105,9 @@ impl PathError {
             Self::Unproved { .. } => Some(
                 "a proxy, a port forward or a second server may sit behind that address".to_owned(),
             ),
+            Self::NoWorker { .. } => {
+                Some("memcached names its threads from version 1.6.18 on".to_owned())
+            }
             Self::Option { .. } | Self::NoSuchWorkload { .. } => None,
         }
     }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use looptax_wire::transaction::Statement;
-use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, echo, redis};
+use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, echo, memcached, redis};
 
 use crate::conversation::{Talk, echo_hello};
 use crate::{Conversation, PathError, Sending, Workload};
 
 /// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
 const PING_BYTES: usize = 120;
+
+/// What no key starts with: a GET of it is a [`Workload::Ping`].
+const MISSING: &str = "looptax:missing:";
 
 impl Conversation {
     /// Prepares the workload on this connection.
@@ -26,6 +29,7 @@ impl Conversation {
         let prepared = match &mut self.talk {
             Talk::Mysql(_) | Talk::Postgres(_) => self.sql(workload, sending.sent),
             Talk::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),
+            Talk::Memcached(_) => Ok(memcached_codec(workload, sending.pipeline)),
             Talk::Echo(_) => Ok((*workload == Workload::Ping)
                 .then(|| pipelined(echo::EchoCodec::new(echo_hello()), sending.pipeline))),
         };
@@ -56,7 +60,7 @@ impl Conversation {
         let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.talk {
             Talk::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
             Talk::Postgres(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
-            Talk::Redis(_) | Talk::Echo(_) => Err(WireError::Unsupported {
+            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => Err(WireError::Unsupported {
                 what: "SQL".to_owned(),
             }),
         };
@@ -83,7 +87,7 @@ impl Conversation {
             return Ok(Some(match &mut self.talk {
                 Talk::Mysql(it) => Box::new(it.prepare(&sql)?),
                 Talk::Postgres(it) => Box::new(it.prepare("looptax", &sql.replace('?', "$1"))?),
-                Talk::Redis(_) | Talk::Echo(_) => return Ok(None),
+                Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => return Ok(None),
             }));
         }
         let Some(transaction) = workload.transaction() else {
@@ -93,7 +97,7 @@ impl Conversation {
         Ok(Some(match &mut self.talk {
             Talk::Mysql(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
             Talk::Postgres(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
-            Talk::Redis(_) | Talk::Echo(_) => return Ok(None),
+            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => return Ok(None),
         }))
     }
 }
@@ -118,7 +122,7 @@ pub(crate) fn ping() -> String {
 fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
     Some(match workload {
         Workload::Get { prefix } => pipelined(redis::Get::new(prefix), pipeline),
-        Workload::Ping => pipelined(redis::Get::new("looptax:missing:"), pipeline),
+        Workload::Ping => pipelined(redis::Get::new(MISSING), pipeline),
         Workload::Set {
             prefix,
             value_bytes,
@@ -139,6 +143,29 @@ fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
             prefix,
             value_bytes,
         } => pipelined(redis::Counting::lpush(prefix, *value_bytes), pipeline),
+        _ => return None,
+    })
+}
+
+fn memcached_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
+    Some(match workload {
+        Workload::Get { prefix } => pipelined(memcached::Get::new(prefix), pipeline),
+        Workload::Ping => pipelined(memcached::Get::new(MISSING), pipeline),
+        Workload::Set {
+            prefix,
+            value_bytes,
+            ttl_s,
+        } => pipelined(memcached::Set::new(prefix, *value_bytes, *ttl_s), pipeline),
+        Workload::Mixed {
+            prefix,
+            value_bytes,
+            ttl_s,
+            reads_and_writes,
+        } => {
+            let get = memcached::Get::new(prefix);
+            let set = memcached::Set::new(prefix, *value_bytes, *ttl_s);
+            pipelined(Mixed::new(get, set, *reads_and_writes), pipeline)
+        }
         _ => return None,
     })
 }

@@ -20,7 +20,8 @@ pub struct Proof {
 /// Proves one connection.
 ///
 /// The census must have been taken from a connection of the baseline arm: a connection of the other
-/// arm that it lists, with our own local port, ends in the same server.
+/// arm that it lists, with our own local port, ends in the same server. Where each arm has a process
+/// of its own (memcached), each has its own census, and their identities are compared instead.
 ///
 /// # Errors
 /// [`PathError::Unproved`] when the family is not the arm's, when the server does not list the
@@ -52,6 +53,9 @@ pub fn prove(
         })?;
     let server_view = match (&seen.seen_as, arm) {
         (SeenAs::Socket, Arm::Unix) => "local socket".to_owned(),
+        (SeenAs::SocketOf(pid), Arm::Unix) if facts.peer_pid == Some(*pid) => {
+            format!("local socket of process {pid}")
+        }
         (SeenAs::Tcp(address), Arm::Tcp) if Some(*address) == facts.local => {
             format!("TCP from {address}")
         }
@@ -116,6 +120,13 @@ mod tests {
         check(Arm::Tcp, 7, &tcp, elsewhere, false); // a proxy's port, not ours
         check(Arm::Tcp, 7, &tcp, SeenAs::Socket, false); // redirected behind our back
         check(Arm::Unix, 7, &tcp, here.clone(), false); // the family is not the arm's
+        let of_nine = LinkFacts {
+            peer_pid: Some(9),
+            ..unix
+        };
+        check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(9), true);
+        check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(8), false); // another process answers
+        check(Arm::Tcp, 7, &tcp, SeenAs::SocketOf(9), false);
         check(Arm::Tcp, 8, &tcp, here, false); // another server: the id is not in its list
     }
 }

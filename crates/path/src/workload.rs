@@ -21,8 +21,8 @@ pub enum Workload {
         /// The table, with sysbench's columns.
         table: String,
     },
-    /// A statement that returns 120 bytes and reads no table; Redis: GET of a missing key; echo: a
-    /// round trip.
+    /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key;
+    /// echo: a round trip.
     Ping,
     /// One of sysbench's transactions.
     Oltp {
@@ -48,12 +48,12 @@ pub enum Workload {
         /// The files, as they were given.
         files: String,
     },
-    /// Redis GET of `prefix` and a 12-digit number.
+    /// GET of `prefix` and a 12-digit number (Redis, memcached).
     Get {
         /// Start of every key.
         prefix: String,
     },
-    /// Redis SET of `prefix` and a 12-digit number.
+    /// SET of `prefix` and a 12-digit number (Redis, memcached).
     Set {
         /// Start of every key.
         prefix: String,
@@ -62,7 +62,7 @@ pub enum Workload {
         /// How long a written key lives, in seconds; for ever without it.
         ttl_s: Option<u32>,
     },
-    /// Redis GET and SET, drawn at random.
+    /// GET and SET, drawn at random (Redis, memcached).
     Mixed {
         /// Start of every key.
         prefix: String,

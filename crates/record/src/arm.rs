@@ -12,7 +12,7 @@ use crate::Figure;
 pub struct Arm {
     /// `unix`, `tcp`, ….
     pub name: String,
-    /// The address: a socket path, or `ip:port`.
+    /// The address: a socket path, or `ip:port`; of several processes joined by "or".
     pub endpoint: String,
     /// Whether every connection was proved to be what the name says.
     pub verified: bool,
@@ -43,7 +43,8 @@ pub struct Proof {
     pub peer_pid: Option<u32>,
     /// How the server itself sees the connection.
     pub server_view: Option<String>,
-    /// What tells this server from every other: uuid, data folder, system identifier, run id.
+    /// What tells this server from every other: uuid, data folder, system identifier, run id. Where
+    /// each arm has processes of its own: what makes these alike.
     pub server_identity: Option<String>,
     /// TLS version and cipher; `null` = none.
     pub tls: Option<String>,

@@ -50,7 +50,7 @@ pub struct Comparison {
 /// A database server. No field of it can hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey` or `echo`; `none` where commands brought their own.
+    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` where commands brought their own.
     pub kind: String,
     /// The version as the server states it; empty for the echo server.
     pub version: String,
@@ -61,8 +61,12 @@ pub struct Target {
     /// Settings that matter, as the server states them.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// Its process, where known.
+    /// Its process, where known and where there is one.
     pub pid: Option<u32>,
+    /// Processes that serve one arm alone, alike but for the address, of which a coin picks one per
+    /// epoch (memcached listens on a socket or on TCP); `null` where one server is behind all arms.
+    #[serde(default)]
+    pub processes_per_arm: Option<u32>,
     /// When it started, RFC 3339, where known.
     pub started_at: Option<String>,
 }

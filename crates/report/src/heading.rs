@@ -35,6 +35,16 @@ pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
     parts.join(", ")
 }
 
+/// What stands under the heading where the arms do not lead to one server.
+pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
+    let n = target.processes_per_arm?;
+    let kind = text.clean(&target.kind);
+    Some(format!(
+        "unix and tcp are processes of their own here, for {kind} serves a socket or TCP, not both: {n} of each, of one \
+         binary, with one command line but for the address; a coin picks one of each for every epoch"
+    ))
+}
+
 fn server(target: &Target, text: Text) -> String {
     let name = match target.kind.as_str() {
         "mariadb" => "MariaDB",
@@ -42,6 +52,7 @@ fn server(target: &Target, text: Text) -> String {
         "postgres" => "PostgreSQL",
         "redis" => "Redis",
         "valkey" => "Valkey",
+        "memcached" => "memcached",
         "echo" => return "echo (no database, transport alone)".to_owned(),
         other => &text.clean(other),
     };

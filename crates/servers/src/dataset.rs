@@ -19,20 +19,20 @@ use crate::ServerError;
 /// The table in the servers that speak SQL.
 pub const TABLE: &str = "sbtest1";
 
-/// What a Redis key starts with; 12 digits follow.
+/// What a key in Redis and memcached starts with; 12 digits follow.
 pub const KEY_PREFIX: &str = "looptax:";
 
-/// Bytes of a Redis value.
-pub const REDIS_VALUE_BYTES: usize = 64;
+/// Bytes of a value in Redis and memcached.
+pub const KEY_VALUE_BYTES: usize = 64;
 
 /// Size of one INSERT in bytes. MariaDB and MySQL take 16 MiB and more; from some 64 KiB on larger
 /// ones are no faster, and half a mebibyte keeps the peer's memory small.
 const INSERT_BYTES: usize = 512 * 1024;
 
-/// Most commands per Redis pipeline.
+/// Most commands that are sent at once.
 const N_PIPELINED: usize = 1000;
 
-/// About how many bytes a pipeline has: within any socket's buffers.
+/// About how many bytes these have: within any socket's buffers.
 const PIPELINED_BYTES: usize = 128 << 10;
 
 const C_GROUPS: u64 = 10;
@@ -54,7 +54,7 @@ pub fn k_for(id: u64, n_rows: u32) -> u64 {
 }
 
 /// The value of the key with this id: hexadecimal digits, 64 of them and again.
-pub fn redis_value_for(id: u64, n_bytes: usize) -> Vec<u8> {
+pub fn key_value_for(id: u64, n_bytes: usize) -> Vec<u8> {
     let mut digits = String::with_capacity(64);
     for position in 0..4 {
         write!(digits, "{:016x}", number(id, position)).expect("writing to a String cannot fail");
@@ -104,7 +104,7 @@ pub fn populate_postgres(
     filling.run("vacuum the table", "VACUUM (ANALYZE) sbtest1")
 }
 
-/// Redis keys to be set.
+/// Keys to be set.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a> {
     /// What each starts with; 12 digits follow.
@@ -125,21 +125,41 @@ pub fn populate_redis<R>(
     mut pipeline: impl FnMut(&[Vec<Vec<u8>>]) -> Result<R, WireError>,
     keys: &Keys<'_>,
 ) -> Result<(), ServerError> {
+    let command = |(key, value): (String, Vec<u8>)| vec![b"SET".to_vec(), key.into_bytes(), value];
+    set_in_lots(keys, |pairs| {
+        let commands: Vec<Vec<Vec<u8>>> = pairs.into_iter().map(command).collect();
+        pipeline(&commands).map(drop)
+    })
+}
+
+/// Sets keys in memcached.
+///
+/// `store` sets some keys at once.
+///
+/// # Errors
+/// [`ServerError::Fill`] with the keys that failed.
+pub fn populate_memcached(
+    mut store: impl FnMut(&[(String, Vec<u8>)]) -> Result<(), WireError>,
+    keys: &Keys<'_>,
+) -> Result<(), ServerError> {
+    set_in_lots(keys, |pairs| store(&pairs))
+}
+
+/// Hands `set` all keys with their values, some at a time.
+fn set_in_lots(
+    keys: &Keys<'_>,
+    mut set: impl FnMut(Vec<(String, Vec<u8>)>) -> Result<(), WireError>,
+) -> Result<(), ServerError> {
     let n_at_once = (PIPELINED_BYTES / (keys.value_bytes + 64)).clamp(1, N_PIPELINED) as u32;
+    let pair = |id: u64| {
+        let key = format!("{}{id:012}", keys.prefix);
+        (key, key_value_for(id, keys.value_bytes))
+    };
     let mut first = 1;
     while first <= keys.n {
         let last = keys.n.min(first.saturating_add(n_at_once - 1));
-        let commands: Vec<Vec<Vec<u8>>> = (first..=last)
-            .map(u64::from)
-            .map(|id| {
-                vec![
-                    b"SET".to_vec(),
-                    format!("{}{id:012}", keys.prefix).into_bytes(),
-                    redis_value_for(id, keys.value_bytes),
-                ]
-            })
-            .collect();
-        pipeline(&commands).map_err(|source| ServerError::Fill {
+        let pairs = (first..=last).map(u64::from).map(pair).collect();
+        set(pairs).map_err(|source| ServerError::Fill {
             action: format!("set keys {first} to {last}"),
             source,
         })?;
@@ -250,8 +270,8 @@ mod tests {
         check_groups(&value_for(1), 10);
         check_groups(&pad_for(u64::MAX), 5);
         assert_ne!(value_for(1), value_for(2));
-        assert_ne!(redis_value_for(1, 64), redis_value_for(2, 64));
-        assert_eq!(redis_value_for(7, 100).len(), 100);
+        assert_ne!(key_value_for(1, 64), key_value_for(2, 64));
+        assert_eq!(key_value_for(7, 100).len(), 100);
         assert!((1..1000).all(|id| (1..=50).contains(&k_for(id, 50))));
     }
 
@@ -286,10 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn redis_gets_every_key_once() {
-        let mut keys = Vec::new();
+    fn redis_and_memcached_get_every_key_once() {
+        let (mut keys, mut pairs) = (Vec::new(), Vec::new());
         let pipeline = |commands: &[Vec<Vec<u8>>]| {
             keys.extend(commands.iter().map(|command| command[1].clone()));
+            Ok(())
+        };
+        let store = |some: &[(String, Vec<u8>)]| {
+            pairs.extend_from_slice(some);
             Ok(())
         };
         let wanted = Keys {
@@ -298,7 +322,10 @@ mod tests {
             value_bytes: 64,
         };
         populate_redis(pipeline, &wanted).unwrap();
+        populate_memcached(store, &wanted).unwrap();
         assert_eq!(keys.len(), 2500);
+        assert!(keys.iter().eq(pairs.iter().map(|(key, _)| key.as_bytes())));
+        assert_eq!(pairs[41].1, key_value_for(42, 64));
         assert_eq!(keys.last().unwrap(), b"looptax:000000002500");
     }
 

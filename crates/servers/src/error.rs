@@ -13,7 +13,7 @@ use crate::{Kind, find_binary};
 pub enum ServerError {
     /// The word names no kind of server.
     #[error(
-        "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey or echo"
+        "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey, memcached or echo"
     )]
     UnknownKind {
         /// The word.
@@ -97,7 +97,7 @@ pub enum ServerError {
     },
     /// The server ran but did not answer in time.
     #[error(
-        "{kind} did not answer on both transports within {after:?}; the end of its log:\n{log_tail}"
+        "{kind} did not answer wherever it listens within {after:?}; the end of its log:\n{log_tail}"
     )]
     NotReady {
         /// What was started.
@@ -165,6 +165,12 @@ impl ServerError {
         match self {
             Self::BinaryMissing { kind: Kind::Mysql, .. } if find_binary(Kind::Mariadb).is_some() => {
                 Some("the server installed here is MariaDB: `private:mariadb`".to_owned())
+            }
+            Self::BinaryMissing { kind: Kind::Memcached, .. } => {
+                Some("install the package `memcached` in version 1.6.18 or newer, or put the binary's folder into PATH".to_owned())
+            }
+            Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
+                Some("a private memcached forgets nothing to make room: fewer --rows, or a smaller --value-size".to_owned())
             }
             Self::BinaryMissing { kind, .. } => kind
                 .package()

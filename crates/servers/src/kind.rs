@@ -20,18 +20,24 @@ pub enum Kind {
     Redis,
     /// Valkey (`valkey-server`).
     Valkey,
+    /// memcached (`memcached`).
+    Memcached,
     /// The built-in echo server: looptax itself.
     Echo,
 }
 
+/// The first version of memcached that names its threads, without which none could be pinned.
+const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
+
 impl Kind {
     /// All of them, in the order in which they are listed to people.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Mariadb,
         Self::Mysql,
         Self::Postgres,
         Self::Redis,
         Self::Valkey,
+        Self::Memcached,
         Self::Echo,
     ];
 
@@ -43,6 +49,7 @@ impl Kind {
             Self::Postgres => "postgres",
             Self::Redis => "redis",
             Self::Valkey => "valkey",
+            Self::Memcached => "memcached",
             Self::Echo => "echo",
         }
     }
@@ -55,6 +62,7 @@ impl Kind {
             Self::Postgres => Some("postgresql"),
             Self::Redis => Some("redis-server"),
             Self::Valkey => Some("valkey-server"),
+            Self::Memcached => Some("memcached"),
             Self::Echo => None,
         }
     }
@@ -67,6 +75,7 @@ impl Kind {
             Self::Postgres => &["postgres"],
             Self::Redis => &["redis-server"],
             Self::Valkey => &["valkey-server"],
+            Self::Memcached => &["memcached"],
             Self::Echo => &[],
         }
     }
@@ -78,13 +87,15 @@ impl Kind {
             Self::Postgres => &["postgres", "nobody"],
             Self::Redis => &["redis", "nobody"],
             Self::Valkey => &["valkey", "nobody"],
+            Self::Memcached => &["memcache", "memcached", "nobody"],
             Self::Echo => &[],
         }
     }
 
     /// Whether a binary that prints this for `--version` is of this kind.
     ///
-    /// A `mysqld` may be a link to MariaDB's server and a `redis-server` one to Valkey's.
+    /// A `mysqld` may be a link to MariaDB's server and a `redis-server` one to Valkey's. A memcached
+    /// that is too old counts as none.
     pub(crate) fn prints_version(self, text: &str) -> bool {
         match self {
             Self::Mariadb => text.contains("MariaDB"),
@@ -92,9 +103,18 @@ impl Kind {
             Self::Postgres => text.contains("PostgreSQL"),
             Self::Redis => text.contains("Redis server"),
             Self::Valkey => text.contains("Valkey server"),
+            Self::Memcached => text
+                .strip_prefix("memcached ")
+                .is_some_and(|version| numbers(version) >= MEMCACHED_LEAST),
             Self::Echo => true,
         }
     }
+}
+
+/// The first three numbers of `1.6.18-beta`; 0 for what is none.
+fn numbers(version: &str) -> [u32; 3] {
+    let mut parts = version.trim().split(|part: char| !part.is_ascii_digit());
+    [(); 3].map(|()| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
 }
 
 impl fmt::Display for Kind {
@@ -161,5 +181,15 @@ mod tests {
             "Valkey server v=8.1.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64",
             Kind::Valkey,
         );
+        check("memcached 1.6.18\n", Kind::Memcached);
+        check("memcached 1.10.0", Kind::Memcached);
+    }
+
+    #[test]
+    fn a_memcached_that_does_not_name_its_threads_is_none() {
+        for version in ["1.6.14", "1.5.22", "0.9", ""] {
+            let text = format!("memcached {version}\n");
+            assert!(!Kind::Memcached.prints_version(&text), "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Private servers: find the binary, start in a scratch folder, stop, leave nothing.
 //!
-//! A [`PrivateServer`] listens on a Unix socket and on a free port of 127.0.0.1 at once, and dies
+//! A [`PrivateServer`] listens on a Unix socket and on a free port of 127.0.0.1 at once (memcached
+//! with several processes, for one cannot), and dies
 //! with us however we go: its kernel death signal, the [`reaper`] process on a pipe, and at the next
 //! start [`leftovers::sweep`] each cover what the one before cannot. This room touches nothing
 //! outside its own `looptax-*` folders and measures nothing; cli calls it.
@@ -28,4 +29,4 @@ pub use binary::find_binary;
 pub use error::ServerError;
 pub use kind::Kind;
 pub use reaper::Reaper;
-pub use server::{Config, PrivateServer};
+pub use server::{Config, Instance, PrivateServer};

@@ -1,4 +1,4 @@
-//! Is the server ready? Asked on both transports with the first bytes of its own protocol.
+//! Is the server ready? Asked wherever it listens, with the first bytes of its own protocol.
 //!
 //! Logs nobody in and needs no client library. `server` asks until it is, or until the time is up.
 
@@ -25,25 +25,27 @@ pub(crate) enum Probe {
     Postgres,
     /// Redis and Valkey: the password is accepted and PING answered.
     Redis,
+    /// memcached: the question for its version is answered.
+    Memcached,
     /// The echo server: a hello is answered by its own.
     Echo,
 }
 
-/// Whether the server answers on both transports, and the port is really its own.
+/// Whether the server answers wherever it is to listen, and the port is really its own.
 pub(crate) fn is_ready(
     probe: Probe,
     login: &Login,
-    socket: &Path,
-    tcp: SocketAddr,
+    socket: Option<&Path>,
+    tcp: Option<SocketAddr>,
     pid: u32,
 ) -> bool {
-    let over_unix = || -> io::Result<bool> {
+    let over_unix = |socket| -> io::Result<bool> {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(ANSWER_LIMIT))?;
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
         ask(probe, login, &mut stream)
     };
-    let over_tcp = || -> io::Result<bool> {
+    let over_tcp = |tcp| -> io::Result<bool> {
         let mut stream = TcpStream::connect_timeout(&tcp, ANSWER_LIMIT)?;
         stream.set_read_timeout(Some(ANSWER_LIMIT))?;
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
@@ -51,7 +53,8 @@ pub(crate) fn is_ready(
     };
     // An error means "not yet": refused, closed, or still starting. Why it stays so is in its log.
     // The port is looked up before anything is sent: a stranger's server must not get the password.
-    over_unix().unwrap_or(false) && listens_on(pid, tcp) && over_tcp().unwrap_or(false)
+    socket.is_none_or(|socket| over_unix(socket).unwrap_or(false))
+        && tcp.is_none_or(|tcp| listens_on(pid, tcp) && over_tcp(tcp).unwrap_or(false))
 }
 
 /// Whether the process holds a listening socket on this address. Another program may have taken the
@@ -95,6 +98,12 @@ fn ask(probe: Probe, login: &Login, stream: &mut (impl Read + Write)) -> io::Res
             let mut answer = [0; 12];
             stream.read_exact(&mut answer)?;
             Ok(answer == *expected)
+        }
+        Probe::Memcached => {
+            stream.write_all(b"version\r\n")?;
+            let mut answer = [0; 8];
+            stream.read_exact(&mut answer)?;
+            Ok(answer == *b"VERSION ")
         }
         Probe::Echo => {
             stream.write_all(
@@ -181,6 +190,8 @@ mod tests {
             b"-WRONGPASS invalid username-password pair",
             false,
         );
+        check(Probe::Memcached, b"VERSION 1.6.18\r\n", true);
+        check(Probe::Memcached, b"SERVER_ERROR busy\r\n", false);
         check(Probe::Echo, b"LTE1\x01\0\0\0\x02\0\0\0", true);
         check(Probe::Echo, b"HTTP/1.1 400", false);
     }

@@ -50,6 +50,17 @@ pub struct Config {
     pub rows: u32,
 }
 
+/// One process of a private server, and where it listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Its process id; PostgreSQL's postmaster.
+    pub pid: u32,
+    /// The socket, if it has one.
+    pub socket: Option<PathBuf>,
+    /// The address on 127.0.0.1, if it has one.
+    pub tcp: Option<SocketAddr>,
+}
+
 /// A running server of our own. Stops and leaves nothing when dropped.
 #[derive(Debug)]
 pub struct PrivateServer {
@@ -57,18 +68,20 @@ pub struct PrivateServer {
     pub kind: Kind,
     /// Its version in its own words: `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
-    /// Its process id; PostgreSQL's postmaster.
+    /// Its process id; PostgreSQL's postmaster; memcached's first.
     pub pid: u32,
-    /// The socket it listens on.
+    /// The socket it listens on; memcached's first.
     pub socket: PathBuf,
-    /// The TCP address it listens on, on 127.0.0.1.
+    /// The TCP address it listens on, on 127.0.0.1; memcached's first.
     pub tcp: SocketAddr,
-    /// How to log in, on either transport. The echo server asks for nothing.
+    /// Its processes: one, which listens on both; of memcached four, each of which listens on one.
+    pub instances: Vec<Instance>,
+    /// How to log in, on either transport. The echo server and memcached ask for
+    /// nothing.
     pub login: Login,
     /// What it was told that differs from its defaults, for the record.
     pub settings: Vec<(String, String)>,
-    child: Child,
-    process: Process,
+    running: Vec<(Child, Process)>,
     is_stopped: bool,
     // The last field: the folder goes after the process.
     scratch: Scratch,
@@ -87,17 +100,7 @@ impl PrivateServer {
     /// behind in any case.
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
-        let is_echo = kind == Kind::Echo;
-        let binary = if is_echo {
-            config.self_exe.clone()
-        } else {
-            binary::require_binary(kind)?
-        };
-        let version = if is_echo {
-            env!("CARGO_PKG_VERSION").to_owned()
-        } else {
-            binary::version_of(&binary)
-        };
+        let (binary, version) = program_of(config)?;
         let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
         let login = new_login(kind)?;
         let site = Site {
@@ -111,21 +114,25 @@ impl PrivateServer {
         for program in engine::prepare(&site)? {
             run_to_end(kind, &program, &scratch)?;
         }
-        let Running { guard, launch, tcp } = launch_on_a_free_port(&site)?;
+        let launched: Vec<Running> = (0..engine::n_instances(kind))
+            .map(|idx| launch_on_a_free_port(&site, idx))
+            .collect::<Result<_, _>>()?;
         for name in engine::spent_files(kind) {
             scratch.remove_file(name)?;
         }
-        let (child, process) = guard.keep();
+        let instances: Vec<Instance> = launched.iter().map(Running::instance).collect();
+        let settings = launched[0].launch.settings.clone();
+        let running = launched.into_iter().map(|it| it.guard.keep()).collect();
         Ok(Self {
             kind,
             version,
-            pid: process.pid,
-            socket: launch.socket,
-            tcp,
+            pid: instances[0].pid,
+            socket: first(&instances, |it| it.socket.clone()),
+            tcp: first(&instances, |it| it.tcp),
+            instances,
             login,
-            settings: launch.settings,
-            child,
-            process,
+            settings,
+            running,
             is_stopped: false,
             scratch,
         })
@@ -144,7 +151,10 @@ impl PrivateServer {
 
     /// How the server ended, with the end of its log; `None` while it runs.
     pub fn has_exited(&mut self) -> Option<String> {
-        let status = self.child.try_wait().ok().flatten()?;
+        let status = self
+            .running
+            .iter_mut()
+            .find_map(|(child, _)| child.try_wait().ok().flatten())?;
         Some(format!(
             "{} ended ({status}); the end of its log:\n{}",
             self.kind,
@@ -166,12 +176,21 @@ impl PrivateServer {
         if self.is_stopped {
             return Ok(());
         }
-        end_child(&mut self.child, self.process, &self.scratch, grace)
-            .then(|| self.is_stopped = true)
-            .ok_or(ServerError::Immortal {
+        // All of them are tried, whatever becomes of the first.
+        let mut immortal = None;
+        for (child, process) in &mut self.running {
+            if !end_child(child, *process, &self.scratch, grace) {
+                immortal = Some(process.pid);
+            }
+        }
+        self.is_stopped = immortal.is_none();
+        match immortal {
+            None => Ok(()),
+            Some(pid) => Err(ServerError::Immortal {
                 kind: self.kind,
-                pid: self.pid,
-            })
+                pid,
+            }),
+        }
     }
 }
 
@@ -182,11 +201,39 @@ impl Drop for PrivateServer {
     }
 }
 
-/// A server that answers.
+/// A process that answers.
 struct Running<'a> {
     guard: ChildGuard<'a>,
     launch: Launch,
-    tcp: SocketAddr,
+}
+
+impl Running<'_> {
+    fn instance(&self) -> Instance {
+        Instance {
+            pid: self.guard.pid(),
+            socket: self.launch.socket.clone(),
+            tcp: self.launch.tcp,
+        }
+    }
+}
+
+/// What the first process that has it has.
+fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T {
+    let found = instances.iter().find_map(pick);
+    found.expect("every kind listens on a socket and on TCP, with one process or with several")
+}
+
+/// The program, and its version.
+fn program_of(config: &Config) -> Result<(PathBuf, String), ServerError> {
+    if config.kind == Kind::Echo {
+        return Ok((
+            config.self_exe.clone(),
+            env!("CARGO_PKG_VERSION").to_owned(),
+        ));
+    }
+    let binary = binary::require_binary(config.kind)?;
+    let version = binary::version_of(&binary);
+    Ok((binary, version))
 }
 
 fn new_login(kind: Kind) -> Result<Login, ServerError> {
@@ -196,7 +243,7 @@ fn new_login(kind: Kind) -> Result<Login, ServerError> {
         database: database.map(str::to_owned),
         ..Login::default()
     };
-    if kind != Kind::Echo {
+    if engine::has_password(kind) {
         login.password = account::random_secret()?;
     }
     Ok(login)
@@ -224,10 +271,10 @@ fn run_to_end(kind: Kind, program: &Program, scratch: &Scratch) -> Result<(), Se
 }
 
 /// Launches until nobody else has taken the port in between.
-fn launch_on_a_free_port<'a>(site: &Site<'a>) -> Result<Running<'a>, ServerError> {
+fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
     let mut n_tries = 1;
     loop {
-        match launch_once(site, free_address()?) {
+        match launch_once(site, idx, free_address()?) {
             Err(ServerError::Exited { log_tail, .. })
                 if n_tries < LAUNCH_TRIES && log_tail.contains("ddress already in use") =>
             {
@@ -238,10 +285,14 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>) -> Result<Running<'a>, ServerError
     }
 }
 
-/// Launches the server and asks it until it is ready, has ended, or the time is up.
-fn launch_once<'a>(site: &Site<'a>, tcp: SocketAddr) -> Result<Running<'a>, ServerError> {
+/// Launches one process and asks it until it is ready, has ended, or the time is up.
+fn launch_once<'a>(
+    site: &Site<'a>,
+    idx: usize,
+    tcp: SocketAddr,
+) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
-    let launch = engine::launch(site, tcp)?;
+    let launch = engine::launch(site, idx, tcp)?;
     let mut guard = ChildGuard::spawn(&launch.program, engine::stop_signal(kind), site.scratch)?;
     let limit = engine::ready_limit(kind);
     let deadline = Deadline::after(limit);
@@ -256,11 +307,11 @@ fn launch_once<'a>(site: &Site<'a>, tcp: SocketAddr) -> Result<Running<'a>, Serv
         if ready::is_ready(
             engine::probe(kind),
             &site.login,
-            &launch.socket,
-            tcp,
+            launch.socket.as_deref(),
+            launch.tcp,
             guard.pid(),
         ) {
-            return Ok(Running { guard, launch, tcp });
+            return Ok(Running { guard, launch });
         }
         if deadline.has_passed() {
             return Err(ServerError::NotReady {

@@ -188,7 +188,7 @@ fn fill(questions: &mut Conversation, work: Work, at: &Address) -> Result<()> {
 fn fill_redis(questions: &mut Conversation) -> Result<()> {
     const PER_PIPELINE: usize = 1000;
     const KEY_TTL_S: &[u8] = b"3600";
-    let value = vec![b'x'; dataset::REDIS_VALUE_BYTES];
+    let value = vec![b'x'; dataset::KEY_VALUE_BYTES];
     // From 0 on, as redis-benchmark draws them.
     let ids: Vec<u32> = (0..ROWS).collect();
     for part in ids.chunks(PER_PIPELINE) {

@@ -141,10 +141,11 @@ impl Connector for Fewer {
         &mut self,
         contrast_idx: usize,
         first: Side,
+        coins: u64,
         n: usize,
     ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
         self.n_left = self.n_left.checked_sub(1).ok_or("too many connections")?;
-        self.peers.connect(contrast_idx, first, n)
+        self.peers.connect(contrast_idx, first, coins, n)
     }
 }
 

@@ -130,6 +130,7 @@ impl Connector for Peers {
         &mut self,
         _: usize,
         _: Side,
+        _: u64,
         n: usize,
     ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
         let mut wired = [Vec::new(), Vec::new()];

@@ -286,11 +286,6 @@ fn pct(theta: &Estimate) -> [f64; 3] {
 }
 
 impl Bench<'_> {
-    fn server_pid(&self) -> Result<u32, Failure> {
-        let pid = self.target.pid;
-        pid.ok_or_else(|| anyhow::anyhow!("the private server has no process").into())
-    }
-
     /// One fixed run of one connection per side, both ends on one core; `None` when interrupted.
     fn one(
         &mut self,

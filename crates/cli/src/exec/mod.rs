@@ -80,7 +80,7 @@ fn bench_plan(
         delta: DELTA,
         server_pid: target
             .filter(|target| target.is_private())
-            .and_then(|target| target.pid),
+            .and_then(Target::pid),
     })
 }
 

@@ -76,6 +76,12 @@ fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
             TargetSpec::Private(kind) => (protocol_of(*kind), private_name(*kind)),
             TargetSpec::Running(running) => (running.protocol, running.shown.clone()),
         };
+        if protocol == Protocol::Memcached {
+            return Err(Failure::usage(
+                "whole commands cannot be dealt over memcached's processes, of which each arm has its own",
+                "--workload get, set or mixed; or commands that bring their own servers, without a target",
+            ));
+        }
         check_tool(exec, protocol, &name)?;
         if matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server {
             return Err(Failure::usage(

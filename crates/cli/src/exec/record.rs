@@ -97,6 +97,7 @@ fn what(target: Option<&Target>, settings: &Compare) -> (record::Target, record:
         name: "the commands' own".to_owned(),
         settings: std::collections::BTreeMap::new(),
         pid: None,
+        processes_per_arm: None,
         started_at: None,
     };
     let rows = target

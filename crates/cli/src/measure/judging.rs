@@ -34,7 +34,8 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
         private: target.is_private(),
         name: target.name.clone(),
         settings: target.settings.iter().cloned().collect(),
-        pid: target.pid,
+        pid: target.pid(),
+        processes_per_arm: target.processes_per_arm().map(|n| n as u32),
         started_at: None,
     };
     let workload = record::Workload {
@@ -128,10 +129,11 @@ pub(crate) fn planned_looks(looks: &Looks) -> Vec<record::PlannedLook> {
 }
 
 /// An arm with its proof.
-pub(super) fn arm(arm: Arm, endpoint: &Endpoint, proof: Option<&ArmProof>) -> ProvedArm {
+pub(super) fn arm(arm: Arm, endpoints: &[Endpoint], proof: Option<&ArmProof>) -> ProvedArm {
+    let endpoints: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
     ProvedArm {
         name: arm.name().to_owned(),
-        endpoint: endpoint.to_string(),
+        endpoint: endpoints.join(" or "),
         verified: proof.is_some(),
         proof: proof.map(proof_of).unwrap_or_default(),
     }

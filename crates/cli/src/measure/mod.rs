@@ -260,7 +260,7 @@ fn arms(
             .proofs
             .get(contrast_idx)
             .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
-        arms.push(judging::arm(*arm, &target.endpoint(*arm)?, proof));
+        arms.push(judging::arm(*arm, &target.endpoints(*arm)?, proof));
     }
     Ok(arms)
 }

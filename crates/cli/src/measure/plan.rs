@@ -396,6 +396,11 @@ pub(crate) fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
         TargetSpec::Private(Kind::Echo) => {
             "echo: a built-in server, started and stopped by looptax".to_owned()
         }
+        TargetSpec::Private(Kind::Memcached) => format!(
+            "private memcached: serves a socket or TCP, not both, so two processes of each are started in a scratch \
+             folder, each filled with {} keys, stopped and removed; a coin picks one of each for every epoch",
+            settings.rows
+        ),
         TargetSpec::Private(kind) => format!(
             "private {kind}: started in a scratch folder, filled with {} rows, stopped and removed",
             settings.rows

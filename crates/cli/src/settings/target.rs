@@ -9,7 +9,8 @@ use url::{Host, Url};
 
 use crate::failure::Failure;
 
-const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, echo, \
+const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
+                     private:memcached, echo, \
                      or a URL such as mysql://user@127.0.0.1:3306/db";
 
 /// What is to be measured.

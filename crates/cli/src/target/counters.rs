@@ -25,6 +25,8 @@ enum Kinds {
     Commits,
     /// Redis's calls by command.
     Calls(&'static [&'static str]),
+    /// memcached's counters, of all its processes.
+    Stats(&'static [&'static str]),
 }
 
 impl Counter {
@@ -35,6 +37,10 @@ impl Counter {
             Kinds::Status(names) => names.iter().copied().collect::<Vec<_>>().join(" + "),
             Kinds::Commits => "pg_stat_database.xact_commit".to_owned(),
             Kinds::Calls(names) => format!("commandstats calls of {}", names.join(" + ")),
+            Kinds::Stats(names) => {
+                let n_processes = target.pids.len();
+                format!("{} of {n_processes} processes", names.join(" + "))
+            }
         };
         let start = read(target, &kinds)?;
         Some(Self { name, kinds, start })
@@ -51,7 +57,7 @@ impl Counter {
             Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
             // Preparing a statement is a transaction too.
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
-            Kinds::Calls(_) => n_requests * target.sending.pipeline as u64,
+            Kinds::Calls(_) | Kinds::Stats(_) => n_requests * target.sending.pipeline as u64,
         }
     }
 }
@@ -69,6 +75,11 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
         // How many transactions a script is made of is its own affair.
         (Protocol::Postgres, Workload::Script { .. }) => None,
         (Protocol::Postgres, _) => Some(Kinds::Commits),
+        (Protocol::Memcached, workload) => Some(Kinds::Stats(match workload {
+            Workload::Set { .. } => &["cmd_set"],
+            Workload::Mixed { .. } => &["cmd_get", "cmd_set"],
+            _ => &["cmd_get"],
+        })),
         (_, Workload::Get { .. } | Workload::Ping) if protocol == Protocol::Redis => {
             Some(Kinds::Calls(&["get"]))
         }
@@ -104,9 +115,13 @@ fn n_prepared(target: &Target) -> u64 {
 }
 
 fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
-    let mut conversation = target.converse(looptax_path::Arm::Unix).ok()?;
+    let mut processes = target.converse_with_each().ok()?;
+    processes.iter_mut().map(|it| read_from(it, kinds)).sum()
+}
+
+fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
     match kinds {
-        Kinds::Status(names) => status(&mut conversation, names),
+        Kinds::Status(names) => status(conversation, names),
         Kinds::Commits => conversation
             .query("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
             .ok()?
@@ -114,7 +129,8 @@ fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
             .pop()??
             .parse()
             .ok(),
-        Kinds::Calls(names) => calls(&mut conversation, names),
+        Kinds::Calls(names) => calls(conversation, names),
+        Kinds::Stats(names) => stats(conversation, names),
     }
 }
 
@@ -138,6 +154,16 @@ fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     };
     let text = String::from_utf8_lossy(&text).into_owned();
     Some(names.iter().map(|name| calls_of(&text, name)).sum())
+}
+
+/// The sum of memcached's counters of these names.
+fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
+    let found = conversation.stats("").ok()?;
+    let of_name = |name: &&str| -> Option<u64> {
+        let (_, value) = found.iter().find(|(it, _)| it == name)?;
+        value.parse().ok()
+    };
+    names.iter().map(of_name).sum()
 }
 
 /// The calls of one command: 0 while it was never called.

@@ -6,6 +6,7 @@ mod running;
 mod scratch;
 pub(crate) mod workloads;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,13 +65,15 @@ pub(crate) struct Target {
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
     pub(crate) threads: ServerThreads,
-    /// The server's process, where known.
-    pub(crate) pid: Option<u32>,
+    /// The server's processes, where known; several where each arm has its own.
+    pub(crate) pids: Vec<u32>,
     pub(crate) settings: Vec<(String, String)>,
     /// Others use it: watch them, and stop when they suffer.
     pub(crate) is_cared_for: bool,
-    socket: PathBuf,
-    tcp: std::net::SocketAddr,
+    /// One, or those of the processes that serve the arm.
+    sockets: Vec<PathBuf>,
+    /// As `sockets`.
+    addresses: Vec<SocketAddr>,
     private: Option<PrivateServer>,
     /// With the connection that made it: a full server takes no new one to clear up by.
     scratch: Option<(Scratch, Conversation)>,
@@ -118,11 +121,15 @@ impl Target {
             script: Script::read(protocol_of(kind), settings)?,
             n_keys: u64::from(settings.rows),
             threads: threads_of(protocol_of(kind)),
-            pid: Some(server.pid),
+            pids: server.instances.iter().map(|it| it.pid).collect(),
             settings: server.settings.clone(),
             is_cared_for: false,
-            socket: server.socket.clone(),
-            tcp: server.tcp,
+            sockets: server
+                .instances
+                .iter()
+                .filter_map(|it| it.socket.clone())
+                .collect(),
+            addresses: server.instances.iter().filter_map(|it| it.tcp).collect(),
             private: Some(server),
             scratch: None,
         };
@@ -131,13 +138,14 @@ impl Target {
     }
 
     fn fill(&self, settings: &Compare) -> Result<(), Failure> {
-        let mut conversation = self.converse(Arm::Unix)?;
-        workloads::fill(
-            &self.workload,
-            &mut conversation,
-            &settings.requests,
-            settings.rows,
-        )?;
+        for mut conversation in self.converse_with_each()? {
+            workloads::fill(
+                &self.workload,
+                &mut conversation,
+                &settings.requests,
+                settings.rows,
+            )?;
+        }
         Ok(())
     }
 
@@ -153,22 +161,48 @@ impl Target {
         }
     }
 
-    /// Where an arm leads.
-    pub(crate) fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
+    /// Where an arm leads: to one place, or to one for each process that serves it.
+    pub(crate) fn endpoints(&self, arm: Arm) -> Result<Vec<Endpoint>, PathError> {
         match arm {
-            Arm::Unix => Endpoint::unix(&self.socket),
-            Arm::Tcp => Ok(Endpoint::Tcp(self.tcp)),
+            Arm::Unix => self.sockets.iter().map(|it| Endpoint::unix(it)).collect(),
+            Arm::Tcp => Ok(self.addresses.iter().copied().map(Endpoint::Tcp).collect()),
         }
+    }
+
+    /// Where an arm leads, or its first process.
+    pub(crate) fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
+        Ok(self.endpoints(arm)?.swap_remove(0))
+    }
+
+    /// The server's process, where it is known and the only one.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        match self.pids[..] {
+            [pid] => Some(pid),
+            _ => None,
+        }
+    }
+
+    /// Processes that serve each arm and no other; `None` where one server is behind all arms.
+    pub(crate) fn processes_per_arm(&self) -> Option<usize> {
+        (self.pids.len() > 1).then_some(self.sockets.len())
     }
 
     /// A connection for questions.
     pub(crate) fn converse(&self, arm: Arm) -> Result<Conversation, PathError> {
-        Conversation::open(
-            self.protocol,
-            &self.endpoint(arm)?,
-            &self.login,
-            Limits::default(),
-        )
+        self.converse_at(&self.endpoint(arm)?)
+    }
+
+    /// A connection for questions to each process that holds data of its own.
+    pub(crate) fn converse_with_each(&self) -> Result<Vec<Conversation>, PathError> {
+        let mut endpoints = self.endpoints(Arm::Unix)?;
+        if self.processes_per_arm().is_some() {
+            endpoints.extend(self.endpoints(Arm::Tcp)?);
+        }
+        endpoints.iter().map(|it| self.converse_at(it)).collect()
+    }
+
+    fn converse_at(&self, endpoint: &Endpoint) -> Result<Conversation, PathError> {
+        Conversation::open(self.protocol, endpoint, &self.login, Limits::default())
     }
 
     /// Whether we started it.
@@ -242,13 +276,14 @@ pub(crate) fn protocol_of(kind: Kind) -> Protocol {
         Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
         Kind::Postgres => Protocol::Postgres,
         Kind::Redis | Kind::Valkey => Protocol::Redis,
+        Kind::Memcached => Protocol::Memcached,
         Kind::Echo => Protocol::Echo,
     }
 }
 
 fn threads_of(protocol: Protocol) -> ServerThreads {
     match protocol {
-        Protocol::Redis => ServerThreads::Single,
+        Protocol::Redis | Protocol::Memcached => ServerThreads::Single,
         Protocol::Mysql | Protocol::Postgres | Protocol::Echo => ServerThreads::PerConnection,
     }
 }

@@ -41,16 +41,16 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         script: Script::read(spec.protocol, settings)?,
         n_keys: 1,
         threads: threads_of(spec.protocol),
-        pid: None,
+        pids: Vec::new(),
         settings: Vec::new(),
         is_cared_for: !settings.is_own_server,
-        socket,
-        tcp: spec.tcp,
+        sockets: vec![socket],
+        addresses: vec![spec.tcp],
         private: None,
         scratch: None,
     };
     let mut by_socket = target.converse(looptax_path::Arm::Unix)?;
-    target.pid = by_socket.facts().peer_pid;
+    target.pids = by_socket.facts().peer_pid.into_iter().collect();
     refuse_if_different(&mut conversation, &mut by_socket)?;
     drop(by_socket);
     choose_workload(&mut target, conversation, settings)?;
@@ -119,6 +119,7 @@ fn kind_of(conversation: &Conversation) -> &'static str {
         Protocol::Mysql => "mysql",
         Protocol::Postgres => "postgres",
         Protocol::Redis => "redis",
+        Protocol::Memcached => "memcached",
         Protocol::Echo => "echo",
     }
 }
@@ -259,7 +260,8 @@ fn ask_socket(conversation: &mut Conversation) -> Result<PathBuf, Failure> {
                 .find(|it| it.starts_with('/'))
                 .map(|it| format!("{it}/.s.PGSQL.{port}"))
         }
-        Protocol::Redis | Protocol::Echo => config(conversation, "unixsocket"),
+        Protocol::Redis => config(conversation, "unixsocket"),
+        Protocol::Memcached | Protocol::Echo => None,
     };
     path.filter(|path| path.starts_with('/'))
         .map(PathBuf::from)

@@ -12,13 +12,15 @@ use crate::settings::Requests;
 /// What one send may hold at most, in bytes: a pipeline of large values would else fill both socket
 /// buffers and wait for itself.
 const MOST_PIPELINED_BYTES: u64 = 64 << 20;
+/// Largest value that memcached takes, in bytes: an item of 1 MiB less its key and header.
+const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
 /// Digits of every key, and what a command has around it, in bytes; for the check above.
 const COMMAND_BYTES: u64 = 96;
 /// Size of a list's element where none is asked for, in bytes: lists grow with every request.
 const ELEMENT_BYTES: usize = 3;
 
 /// Size of a value where none is asked for, in bytes.
-pub(super) const VALUE_BYTES: usize = dataset::REDIS_VALUE_BYTES;
+pub(super) const VALUE_BYTES: usize = dataset::KEY_VALUE_BYTES;
 
 /// Where a workload's data lie on a server.
 pub(super) struct Place {
@@ -56,10 +58,12 @@ struct Entry {
 
 const SQL: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres];
 const REDIS: &[Protocol] = &[Protocol::Redis];
+const KEYED: &[Protocol] = &[Protocol::Redis, Protocol::Memcached];
 const ALL: &[Protocol] = &[
     Protocol::Mysql,
     Protocol::Postgres,
     Protocol::Redis,
+    Protocol::Memcached,
     Protocol::Echo,
 ];
 
@@ -106,11 +110,11 @@ const CATALOGUE: &[Entry] = &[
         "7 statements of pgbench's built-in transaction",
     ),
     entry("select-only", SQL, "one account's balance, as pgbench -S"),
-    entry("get", REDIS, "GET of a key that is there"),
-    entry("set", REDIS, "SET of a key (--value-size)"),
+    entry("get", KEYED, "GET of a key that is there"),
+    entry("set", KEYED, "SET of a key (--value-size)"),
     entry(
         "mixed:R:W",
-        REDIS,
+        KEYED,
         "R times GET for W times SET, at random: mixed:9:1",
     ),
     entry("incr", REDIS, "INCR of a counter"),
@@ -163,7 +167,7 @@ pub(crate) fn list() -> String {
 pub(super) fn default_word(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => "point-select",
-        Protocol::Redis => "get",
+        Protocol::Redis | Protocol::Memcached => "get",
         Protocol::Echo => "ping",
     }
 }
@@ -182,6 +186,7 @@ pub(super) fn make(
     let workload = match protocol {
         Protocol::Mysql | Protocol::Postgres => sql(word, place),
         Protocol::Redis => redis(word, requests, place)?,
+        Protocol::Memcached => keyed(word, requests, place)?,
         Protocol::Echo => (word == "ping").then_some(Workload::Ping),
     };
     let workload = workload.ok_or_else(|| unknown(word, protocol))?;
@@ -216,6 +221,21 @@ pub(crate) fn scale(n_accounts: u32) -> u32 {
 }
 
 fn redis(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
+    let prefix = &place.prefix;
+    Ok(Some(match word {
+        "incr" => Workload::Incr {
+            prefix: format!("{prefix}counter:"),
+        },
+        "lpush" => Workload::Lpush {
+            prefix: format!("{prefix}list:"),
+            value_bytes: requests.value_bytes.unwrap_or(ELEMENT_BYTES),
+        },
+        word => return keyed(word, requests, place),
+    }))
+}
+
+/// What Redis and memcached both know.
+fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
     let prefix = place.prefix.clone();
     let ttl_s = place.ttl_s;
     let value_bytes = requests.value_bytes.unwrap_or(VALUE_BYTES);
@@ -226,13 +246,6 @@ fn redis(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
             prefix,
             value_bytes,
             ttl_s,
-        },
-        "incr" => Workload::Incr {
-            prefix: format!("{prefix}counter:"),
-        },
-        "lpush" => Workload::Lpush {
-            prefix: format!("{prefix}list:"),
-            value_bytes: requests.value_bytes.unwrap_or(ELEMENT_BYTES),
         },
         word => match word.strip_prefix("mixed") {
             None => return Ok(None),
@@ -278,7 +291,7 @@ fn check_sending(
                 requests.pipeline,
                 protocol.name()
             ),
-            "Redis, Valkey and echo take pipelines",
+            "Redis, Valkey, memcached and echo take pipelines",
         ));
     }
     if requests.sent == Sent::Text && !is_sql {
@@ -300,6 +313,12 @@ fn check_sending(
         }
         _ => 0,
     };
+    if protocol == Protocol::Memcached && value_bytes > MOST_MEMCACHED_BYTES {
+        return Err(Failure::usage(
+            format!("memcached takes no value of {value_bytes} bytes"),
+            format!("at most --value-size {MOST_MEMCACHED_BYTES}"),
+        ));
+    }
     let sent_bytes = u64::from(requests.pipeline) * (COMMAND_BYTES + value_bytes);
     if sent_bytes > MOST_PIPELINED_BYTES {
         return Err(Failure::usage(
@@ -364,16 +383,30 @@ pub(super) fn fill(
             }
             Ok(())
         }
+        // Written keys too: each of its processes sees a part of the writes alone, and a first write of
+        // a key is more work than a second.
+        (
+            Workload::Get { prefix }
+            | Workload::Set { prefix, .. }
+            | Workload::Mixed { prefix, .. },
+            Protocol::Memcached,
+        ) => {
+            let keys = keys(prefix, requests, rows);
+            dataset::populate_memcached(|pairs| conversation.store(pairs), &keys)
+        }
         (Workload::Get { prefix } | Workload::Mixed { prefix, .. }, _) => {
-            let value_bytes = requests.value_bytes.unwrap_or(VALUE_BYTES);
-            let keys = dataset::Keys {
-                prefix,
-                n: rows,
-                value_bytes,
-            };
+            let keys = keys(prefix, requests, rows);
             dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
         }
         _ => Ok(()),
+    }
+}
+
+fn keys<'a>(prefix: &'a str, requests: &Requests, rows: u32) -> dataset::Keys<'a> {
+    dataset::Keys {
+        prefix,
+        n: rows,
+        value_bytes: requests.value_bytes.unwrap_or(VALUE_BYTES),
     }
 }
 

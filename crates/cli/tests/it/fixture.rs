@@ -104,7 +104,7 @@ impl Server {
         let scheme = match self.protocol() {
             Protocol::Mysql => "mysql",
             Protocol::Postgres => "postgres",
-            Protocol::Redis | Protocol::Echo => "redis",
+            Protocol::Redis | Protocol::Memcached | Protocol::Echo => "redis",
         };
         let login = &self.it.login;
         let database = login.database.clone().unwrap_or_default();
@@ -123,6 +123,7 @@ impl Server {
             Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
             Kind::Postgres => Protocol::Postgres,
             Kind::Redis | Kind::Valkey => Protocol::Redis,
+            Kind::Memcached => Protocol::Memcached,
             Kind::Echo => Protocol::Echo,
         }
     }

@@ -116,6 +116,12 @@ fn a_killed_redis_is_told_with_its_log() {
 }
 
 #[test]
+fn a_killed_memcached_is_told_with_its_log() {
+    // One of its four processes is enough.
+    killed(Kind::Memcached, "memcached");
+}
+
+#[test]
 fn a_killed_mariadb_is_told_with_its_log() {
     killed(Kind::Mariadb, "mariadbd");
 }

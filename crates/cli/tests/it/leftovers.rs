@@ -82,6 +82,11 @@ fn kill_9_takes_mariadb_along() {
 }
 
 #[test]
+fn kill_9_takes_all_of_memcached_along() {
+    killed(Kind::Memcached);
+}
+
+#[test]
 fn kill_9_takes_postgres_along() {
     killed(Kind::Postgres);
 }
@@ -115,7 +120,7 @@ fn two_at_once_do_not_collide() {
 
 #[test]
 fn every_kind_ends_without_a_trace() {
-    for kind in [Kind::Redis, Kind::Postgres] {
+    for kind in [Kind::Redis, Kind::Postgres, Kind::Memcached] {
         if !is_installed(kind) {
             continue;
         }

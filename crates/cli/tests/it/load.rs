@@ -43,7 +43,7 @@ fn a_server_that_stands_still_is_seen_in_p99() {
                 .run()
         });
         while !run.is_finished() {
-            thread::sleep(Duration::from_millis(1_000));
+            thread::sleep(Duration::from_secs(1));
             signal("-STOP");
             thread::sleep(STOPPED);
             signal("-CONT");

@@ -103,6 +103,46 @@ fn redis_counts_each_workload_s_commands_as_we_do() {
 }
 
 #[test]
+fn memcached_counts_each_workload_s_commands_as_we_do_over_all_its_processes() {
+    for workload in ["get", "set", "mixed:3:1", "ping"] {
+        check(Kind::Memcached, &["--workload", workload], [1, 1]);
+        let options = ["--workload", workload, "--pipeline", "16"];
+        check(Kind::Memcached, &options, [1, 16]);
+    }
+    let large = ["--workload", "mixed", "--value-size", "20000"];
+    check(Kind::Memcached, &large, [1, 1]);
+}
+
+#[test]
+fn memcached_s_arms_are_processes_of_their_own_that_are_alike() {
+    let Some(comparison) = run(Kind::Memcached, &["--placement", "same"]) else {
+        return;
+    };
+    let target = &comparison["target"];
+    assert_eq!(target["processes_per_arm"], 2, "{target}");
+    assert_eq!(target["pid"], Value::Null, "{target}");
+    let arms = comparison["arms"].as_array().unwrap();
+    let of_both = |name: &str| [0, 1].map(|idx| arms[idx]["proof"][name].clone());
+    let [unix, tcp] = of_both("server_identity");
+    assert_eq!(unix, tcp);
+    assert!(unix.as_str().unwrap().contains("memcached -t 1 "), "{unix}");
+    let [unix, tcp] = of_both("server_view").map(|it| it.as_str().unwrap().to_owned());
+    assert!(unix.starts_with("local socket of process "), "{unix}");
+    assert!(tcp.starts_with("TCP from 127.0.0.1:"), "{tcp}");
+    for arm in arms {
+        assert_eq!(arm["verified"], true);
+        assert!(arm["endpoint"].as_str().unwrap().contains(" or "), "{arm}");
+    }
+    // Its worker is pinned and its CPU time read, as that of any other server.
+    let epochs = comparison["raw"]["epochs"].as_array().unwrap();
+    assert!(
+        epochs
+            .iter()
+            .all(|epoch| epoch["slices"][0]["server_cpu_ns"].is_u64())
+    );
+}
+
+#[test]
 fn the_list_has_a_line_for_each_workload() {
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch)
@@ -166,6 +206,36 @@ fn what_cannot_be_asked_is_refused_before_a_server_starts() {
         ],
         &["in one send", "64 MiB"],
     );
+    let memcached = "private:memcached";
+    check_refused(
+        &[memcached, "--workload", "incr"],
+        &["`incr` is no workload for memcached", "get, set, mixed:R:W"],
+    );
+    check_refused(
+        &[memcached, "--value-size", "1048576"],
+        &[
+            "takes no value of 1048576 bytes",
+            "at most --value-size 1048320",
+        ],
+    );
+    check_refused(
+        &[memcached, "--exec", "redis-cli {transport} ping"],
+        &["whole commands cannot be dealt over memcached's processes"],
+    );
+}
+
+#[test]
+fn keys_that_do_not_fit_into_a_memcached_are_told_before_anything_is_measured() {
+    if !is_installed(Kind::Memcached) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["private:memcached", "--rows", "2000"])
+        .args(["--value-size", "500000"])
+        .run();
+    run.expect_error(2, &["cannot fill", "out of memory", "fewer --rows"]);
+    scratch.check_nothing_left();
 }
 
 #[test]

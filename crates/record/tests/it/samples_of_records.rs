@@ -92,6 +92,7 @@ fn target() -> Target {
         name: "private:mariadb".to_owned(),
         settings: map("max_connections", "200"),
         pid: Some(42),
+        processes_per_arm: None,
         started_at: Some("2026-01-02T03:04:00Z".to_owned()),
     }
 }

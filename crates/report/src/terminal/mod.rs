@@ -57,6 +57,9 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
         let is_new = idx == 0 || !groups[idx - 1].has_heading_of(group);
         if is_new {
             lines.heading(0, &heading::of(group.target, group.workload, style.text()));
+            if let Some(line) = heading::own_processes(group.target, style.text()) {
+                lines.wrapped(2, &line);
+            }
             lines.blank();
         }
         let shows_counts = groups

@@ -87,6 +87,7 @@ pub(crate) fn target(kind: &str, version: &str) -> Target {
         name: format!("private:{kind}"),
         settings: BTreeMap::new(),
         pid: None,
+        processes_per_arm: None,
         started_at: None,
     }
 }

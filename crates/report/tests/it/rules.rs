@@ -143,6 +143,21 @@ fn an_invalid_measurement_shows_no_tax() {
 }
 
 #[test]
+fn arms_that_lead_to_processes_of_their_own_are_told_under_the_heading() {
+    let mut memcached = one();
+    memcached.target = target("memcached", "1.6.18");
+    memcached.target.processes_per_arm = Some(2);
+    let expected = [
+        "memcached 1.6.18, ",
+        "\n  unix and tcp are processes of their own here, for memcached serves a socket or TCP, not both: 2 of each",
+        "a coin picks one of each for every epoch\n",
+    ];
+    check(memcached, &expected);
+    let text = text_of(vec![one()]);
+    assert!(!text.contains("processes of their own"), "{text}");
+}
+
+#[test]
 fn a_verdict_names_who_waits_like_that_for_this_server() {
     let mut redis = one();
     redis.target = target("redis", "7.0.15");

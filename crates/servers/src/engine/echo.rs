@@ -34,7 +34,8 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
     };
     Ok(Launch {
         program,
-        socket,
+        socket: Some(socket),
+        tcp: Some(tcp),
         settings: Vec::new(),
     })
 }

@@ -4,6 +4,7 @@
 //! Nothing is started here; `server` runs what these files name.
 
 mod echo;
+mod memcached;
 mod mysql;
 mod postgres;
 mod redis;
@@ -53,8 +54,10 @@ impl Site<'_> {
 pub(crate) struct Launch {
     /// What to run.
     pub(crate) program: Program,
-    /// The socket that it will listen on.
-    pub(crate) socket: PathBuf,
+    /// The socket that it will listen on, if it does.
+    pub(crate) socket: Option<PathBuf>,
+    /// The address that it will listen on, if it does.
+    pub(crate) tcp: Option<SocketAddr>,
     /// What it was told, for the record.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -65,16 +68,26 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
         Kind::Mariadb | Kind::Mysql => mysql::prepare(site),
         Kind::Postgres => postgres::prepare(site),
         Kind::Redis | Kind::Valkey => redis::prepare(site),
+        Kind::Memcached => memcached::prepare(site),
         Kind::Echo => echo::prepare(site),
     }
 }
 
-/// What to start for this port.
-pub(crate) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+/// How many processes make the server: each listens on a socket, on TCP, or on both.
+pub(crate) fn n_instances(kind: Kind) -> usize {
+    match kind {
+        Kind::Memcached => memcached::N_INSTANCES,
+        _ => 1,
+    }
+}
+
+/// What to start as process number `idx`, with this port.
+pub(crate) fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, ServerError> {
     match site.kind {
         Kind::Mariadb | Kind::Mysql => mysql::launch(site, tcp),
         Kind::Postgres => postgres::launch(site, tcp),
         Kind::Redis | Kind::Valkey => redis::launch(site, tcp),
+        Kind::Memcached => memcached::launch(site, idx, tcp),
         Kind::Echo => echo::launch(site, tcp),
     }
 }
@@ -85,7 +98,7 @@ pub(crate) fn spent_files(kind: Kind) -> &'static [&'static str] {
         Kind::Mariadb | Kind::Mysql => &[mysql::INIT_FILE],
         Kind::Postgres => &[postgres::PASSWORD_FILE],
         Kind::Redis | Kind::Valkey => &[redis::CONFIG_FILE],
-        Kind::Echo => &[],
+        Kind::Memcached | Kind::Echo => &[],
     }
 }
 
@@ -95,15 +108,17 @@ pub(crate) fn probe(kind: Kind) -> Probe {
         Kind::Mariadb | Kind::Mysql => Probe::Mysql,
         Kind::Postgres => Probe::Postgres,
         Kind::Redis | Kind::Valkey => Probe::Redis,
+        Kind::Memcached => Probe::Memcached,
         Kind::Echo => Probe::Echo,
     }
 }
 
-/// How long it may take to get ready. Redis and echo have nothing to recover or create.
+/// How long it may take to get ready. Those that keep nothing on disk have nothing to recover
+/// or create.
 pub(crate) fn ready_limit(kind: Kind) -> Duration {
     match kind {
         Kind::Mariadb | Kind::Mysql | Kind::Postgres => Duration::from_mins(1),
-        Kind::Redis | Kind::Valkey | Kind::Echo => Duration::from_secs(30),
+        Kind::Redis | Kind::Valkey | Kind::Memcached | Kind::Echo => Duration::from_secs(30),
     }
 }
 
@@ -120,8 +135,13 @@ pub(crate) fn stop_signal(kind: Kind) -> StopSignal {
 pub(crate) fn account_names(kind: Kind) -> (&'static str, Option<&'static str>) {
     match kind {
         Kind::Mariadb | Kind::Mysql | Kind::Postgres => ("looptax", Some("looptax")),
-        Kind::Redis | Kind::Valkey | Kind::Echo => ("", None),
+        Kind::Redis | Kind::Valkey | Kind::Memcached | Kind::Echo => ("", None),
     }
+}
+
+/// Whether clients have to know a password.
+pub(crate) fn has_password(kind: Kind) -> bool {
+    !matches!(kind, Kind::Memcached | Kind::Echo)
 }
 
 /// Names and values as owned text.

@@ -49,7 +49,8 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
     };
     Ok(Launch {
         program,
-        socket: site.scratch.socket_path("s.sock")?,
+        socket: Some(site.scratch.socket_path("s.sock")?),
+        tcp: Some(tcp),
         settings: settings(site),
     })
 }

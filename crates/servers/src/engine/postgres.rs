@@ -66,7 +66,8 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
             args,
             input: String::new(),
         },
-        socket,
+        socket: Some(socket),
+        tcp: Some(tcp),
         settings,
     })
 }

@@ -5,17 +5,25 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use looptax_servers::{Kind, PrivateServer, dataset};
-use looptax_wire::{Channel, Login, Secret, mysql, postgres, redis};
+use looptax_servers::{Instance, Kind, PrivateServer, dataset};
+use looptax_wire::{Channel, Login, Secret, memcached, mysql, postgres, redis};
 
 use crate::live::{reaper, root, start};
 
 const LIMIT: Duration = Duration::from_secs(30);
 const N_ROWS: u32 = 3000;
+const KEYS: dataset::Keys<'_> = dataset::Keys {
+    prefix: dataset::KEY_PREFIX,
+    n: N_ROWS,
+    value_bytes: dataset::KEY_VALUE_BYTES,
+};
 
 pub(crate) fn fill(kind: Kind) {
     let (root, reaper) = (root(), reaper());
     let server = start(kind, root.path(), &reaper);
+    if kind == Kind::Memcached {
+        return fill_each_memcached(&server);
+    }
     fill_over_the_socket(&server);
     let tcp = TcpStream::connect(server.tcp).unwrap();
     tcp.set_read_timeout(Some(LIMIT)).unwrap();
@@ -58,14 +66,9 @@ fn fill_over_the_socket(server: &PrivateServer) {
         }
         Kind::Redis | Kind::Valkey => {
             let mut connection = redis::Connection::login(stream, login, LIMIT).unwrap();
-            let keys = dataset::Keys {
-                prefix: dataset::KEY_PREFIX,
-                n: N_ROWS,
-                value_bytes: dataset::REDIS_VALUE_BYTES,
-            };
-            dataset::populate_redis(|commands| connection.pipeline(commands), &keys).unwrap();
+            dataset::populate_redis(|commands| connection.pipeline(commands), &KEYS).unwrap();
         }
-        Kind::Echo => unreachable!("the echo server holds no rows"),
+        Kind::Memcached | Kind::Echo => unreachable!("filled elsewhere, or not at all"),
     }
 }
 
@@ -89,10 +92,48 @@ fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel)
                 .collect();
             let values = connection.pipeline(&commands).ok()?;
             let is_right = |(id, value): (u64, &redis::Value)| {
-                *value == redis::Value::Bulk(Some(dataset::redis_value_for(id, 64)))
+                *value == redis::Value::Bulk(Some(dataset::key_value_for(id, 64)))
             };
             Some((1..).zip(&values).filter(|pair| is_right(*pair)).count() as u64)
         }
-        Kind::Echo => None,
+        Kind::Memcached | Kind::Echo => None,
     }
+}
+
+/// Each of the four processes takes all keys over its own transport, and says that it has them.
+fn fill_each_memcached(server: &PrivateServer) {
+    let transports = |it: &Instance| (it.socket.is_some(), it.tcp.is_some());
+    let (unix, tcp) = ((true, false), (false, true));
+    let found: Vec<_> = server.instances.iter().map(transports).collect();
+    assert_eq!(found, [unix, tcp, unix, tcp]);
+    for instance in &server.instances {
+        let n_items = match (&instance.socket, instance.tcp) {
+            (Some(path), _) => {
+                let stream = UnixStream::connect(path).unwrap();
+                stream.set_read_timeout(Some(LIMIT)).unwrap();
+                fill_memcached(stream, instance.pid)
+            }
+            (None, Some(address)) => {
+                let stream = TcpStream::connect(address).unwrap();
+                stream.set_read_timeout(Some(LIMIT)).unwrap();
+                fill_memcached(stream, instance.pid)
+            }
+            (None, None) => panic!("process {} listens nowhere", instance.pid),
+        };
+        assert_eq!(n_items, N_ROWS.to_string());
+    }
+}
+
+/// The number of keys after filling, in the words of the process, which has to be `pid`.
+fn fill_memcached(stream: impl Read + Write, pid: u32) -> String {
+    let mut connection = memcached::Connection::hello(stream, LIMIT).unwrap();
+    dataset::populate_memcached(|pairs| connection.store(pairs), &KEYS).unwrap();
+    let stats = connection.stats("").unwrap();
+    let value = |wanted: &str| {
+        let found = stats.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone()).unwrap()
+    };
+    assert_eq!(value("pid"), pid.to_string());
+    assert_eq!(value("threads"), "1");
+    value("curr_items")
 }

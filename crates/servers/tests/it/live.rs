@@ -92,7 +92,9 @@ pub(crate) fn start_and_stop(kind: Kind) {
         server.version
     );
     check_secret_is_hidden(&server);
-    check_stands_apart(&server);
+    for instance in &server.instances {
+        check_stands_apart(server.kind, instance.pid);
+    }
     let pid = server.pid;
     server.stop().unwrap();
     check_empty(root.path());
@@ -105,7 +107,7 @@ pub(crate) fn start_and_stop(kind: Kind) {
 fn check_secret_is_hidden(server: &PrivateServer) {
     let secret = server.login.password.reveal();
     if secret.is_empty() {
-        assert_eq!(server.kind, Kind::Echo);
+        assert!(matches!(server.kind, Kind::Memcached | Kind::Echo));
         return;
     }
     let arguments = fs::read(format!("/proc/{}/cmdline", server.pid)).unwrap();
@@ -121,10 +123,10 @@ fn check_secret_is_hidden(server: &PrivateServer) {
 
 /// Out of reach of our terminal's Ctrl-C, not root, and with all the files that it may have.
 #[track_caller]
-fn check_stands_apart(server: &PrivateServer) {
-    let process = procfs::process::Process::new(server.pid.cast_signed()).unwrap();
-    assert_eq!(process.stat().unwrap().pgrp, server.pid.cast_signed());
-    if server.kind != Kind::Echo && rustix::process::geteuid().is_root() {
+fn check_stands_apart(kind: Kind, pid: u32) {
+    let process = procfs::process::Process::new(pid.cast_signed()).unwrap();
+    assert_eq!(process.stat().unwrap().pgrp, pid.cast_signed());
+    if kind != Kind::Echo && rustix::process::geteuid().is_root() {
         assert_ne!(process.status().unwrap().euid, 0);
         assert!(process.status().unwrap().groups.is_empty());
     }

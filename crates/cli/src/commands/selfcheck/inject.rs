@@ -75,7 +75,7 @@ fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
 
 /// As many runs as asked for, with both ends scheduled in turns; `None` when that is not allowed.
 fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<Value>, Failure> {
-    let _turns = match InTurns::start(check.server_pid()?) {
+    let _turns = match InTurns::start(&check.target.pids) {
         Ok(turns) => turns,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(error.into()),
