@@ -1,12 +1,13 @@
 //! The numbers that requests are made of: the same keys for both sides' slices of one rank.
 
+use looptax_script::Zipfian;
 use looptax_stats::Side;
 use looptax_wire::Draws;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::Rng;
 
-use crate::plan::{KeyShare, KeySpace};
+use crate::plan::{Distribution, KeyShare, KeySpace};
 
 /// A generator for one purpose, from the run's seed and the purpose's coordinates.
 pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
@@ -35,7 +36,9 @@ pub(crate) struct KeyRange {
 impl KeyRange {
     /// What connection `connection` of `n_connections` draws from.
     pub(crate) fn of(
-        KeySpace { n: n_keys, share }: KeySpace,
+        KeySpace {
+            n: n_keys, share, ..
+        }: KeySpace,
         connection: usize,
         n_connections: usize,
     ) -> Self {
@@ -68,18 +71,31 @@ pub(crate) struct Keys {
     order: SplitMix64,
     content: SplitMix64,
     range: KeyRange,
+    /// Where keys are not drawn evenly.
+    zipf: Option<Zipfian>,
     last: u64,
 }
 
 impl Keys {
     /// Keys are equal for both sides at equal rank. Content is not: writing what is there already is
     /// less work for a server, so the second side to run would have had it easier.
-    pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange) -> Self {
+    pub(crate) fn new(
+        seed: u64,
+        slice: SliceOf,
+        connection: u64,
+        range: KeyRange,
+        distribution: Distribution,
+    ) -> Self {
         let SliceOf { epoch, side, rank } = slice;
         Self {
             order: generator(seed, &[1, epoch, rank, connection]),
             content: generator(seed, &[2, epoch, rank, connection, side.idx() as u64]),
             range,
+            zipf: match distribution {
+                Distribution::Uniform => None,
+                // The settings let no exponent through that is refused.
+                Distribution::Zipf(exponent) => Zipfian::new(range.n, exponent).ok(),
+            },
             last: range.first,
         }
     }
@@ -95,8 +111,12 @@ impl Draws for Keys {
     /// Two multiplications; the bias of multiply-and-shift is below 2^-32 for any key space used.
     #[inline]
     fn key(&mut self) -> u64 {
-        let offset = (u128::from(self.order.next_u64()) * u128::from(self.range.n)) >> 64;
-        self.last = self.range.first + offset as u64;
+        let order = &mut self.order;
+        let offset = match &self.zipf {
+            None => ((u128::from(order.next_u64()) * u128::from(self.range.n)) >> 64) as u64,
+            Some(zipf) => zipf.sample(&mut || order.next_u64()) - 1,
+        };
+        self.last = self.range.first + offset;
         self.last
     }
 
@@ -125,7 +145,13 @@ mod tests {
             first: 1,
             n: 100_000,
         };
-        let mut keys = Keys::new(7, SliceOf { epoch, side, rank }, connection, range);
+        let mut keys = Keys::new(
+            7,
+            SliceOf { epoch, side, rank },
+            connection,
+            range,
+            Distribution::Uniform,
+        );
         (0..8).map(|_| draw(&mut keys)).collect()
     }
 
@@ -146,7 +172,14 @@ mod tests {
     fn own_keys_are_a_partition_and_all_keys_are_everybodys() {
         let ranges = |share, n_keys, n| -> Vec<(u64, u64)> {
             (0..n)
-                .map(|connection| KeyRange::of(KeySpace { n: n_keys, share }, connection, n))
+                .map(|connection| {
+                    let keys = KeySpace {
+                        n: n_keys,
+                        share,
+                        distribution: Distribution::Uniform,
+                    };
+                    KeyRange::of(keys, connection, n)
+                })
                 .map(|range| (range.first, range.first + range.n))
                 .collect()
         };
@@ -164,13 +197,38 @@ mod tests {
     }
 
     #[test]
+    fn zipf_draws_the_first_key_of_a_range_most_often() {
+        let slice = SliceOf {
+            epoch: 0,
+            side: Side::Other,
+            rank: 0,
+        };
+        let range = KeyRange { first: 11, n: 10 };
+        let mut keys = Keys::new(1, slice, 0, range, Distribution::Zipf(1.0));
+        let mut seen = [0_u32; 21];
+        for _ in 0..29_290 {
+            seen[keys.key() as usize] += 1;
+        }
+        // 10,000 times 1/k: the harmonic number of 10 is 2.929.
+        assert!((9_600..10_400).contains(&seen[11]), "{seen:?}");
+        assert!((850..1_150).contains(&seen[20]), "{seen:?}");
+        assert_eq!(seen[..11].iter().sum::<u32>(), 0);
+    }
+
+    #[test]
     fn keys_cover_their_range_and_nothing_else() {
         let slice = SliceOf {
             epoch: 0,
             side: Side::Other,
             rank: 0,
         };
-        let mut keys = Keys::new(1, slice, 0, KeyRange { first: 1, n: 5 });
+        let mut keys = Keys::new(
+            1,
+            slice,
+            0,
+            KeyRange { first: 1, n: 5 },
+            Distribution::Uniform,
+        );
         let mut seen = [0_u32; 6];
         for _ in 0..5_000 {
             seen[keys.key() as usize] += 1;

@@ -31,8 +31,8 @@ pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
 pub use look::{LookData, look};
 pub use machine::{CpuTicks, MachineDelta};
 pub use plan::{
-    Arrivals, ClientModel, Contrast, KeyShare, KeySpace, OpenLoop, Pacing, Placement, Plan,
-    ServerThreads, SidePlan, Stopping, WarmUp,
+    Arrivals, ClientModel, Contrast, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement,
+    Plan, ServerThreads, SidePlan, Stopping, WarmUp,
 };
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{ContrastRun, Outcome, run};

@@ -213,13 +213,24 @@ pub enum KeyShare {
     Own,
 }
 
+/// How often each key is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Distribution {
+    /// All alike.
+    Uniform,
+    /// The k-th key as k to the power of minus this, above 0.
+    Zipf(f64),
+}
+
 /// The keys that requests ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KeySpace {
     /// They are drawn from 1 to this.
     pub n: u64,
     /// Who draws which.
     pub share: KeyShare,
+    /// How often.
+    pub distribution: Distribution,
 }
 
 /// The whole experiment for one number of connections and one placement.

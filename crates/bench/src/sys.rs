@@ -8,12 +8,9 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// Context switches and user time of the calling thread.
+/// Context switches of the calling thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ThreadUsage {
-    /// User CPU in nanoseconds; its share of the total comes from tick samples, so it is rough over
-    /// less than a second.
-    pub(crate) user_ns: u64,
     /// Gave up the core by waiting.
     pub(crate) voluntary: u64,
     /// Lost the core.
@@ -30,8 +27,6 @@ pub(crate) fn thread_usage() -> ThreadUsage {
         usage.assume_init()
     };
     ThreadUsage {
-        user_ns: usage.ru_utime.tv_sec as u64 * 1_000_000_000
-            + usage.ru_utime.tv_usec as u64 * 1_000,
         voluntary: usage.ru_nvcsw as u64,
         involuntary: usage.ru_nivcsw as u64,
     }
@@ -40,7 +35,7 @@ pub(crate) fn thread_usage() -> ThreadUsage {
 /// User CPU of all our threads so far, in nanoseconds, those that have ended included
 /// (`getrusage(RUSAGE_SELF)`).
 ///
-/// Not the sum of [`thread_usage`] over the threads: the kernel samples in which mode a task runs once
+/// Not the sum of `RUSAGE_THREAD` over the threads: the kernel samples in which mode a task runs once
 /// per tick, and books all time of a thread that was never sampled as user time. An epoch's threads
 /// are young, and share a core among many.
 ///

@@ -109,6 +109,12 @@ pub(crate) struct CompareArgs {
     /// List the workloads and do nothing.
     #[arg(long)]
     pub(crate) list: bool,
+    /// How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S).
+    #[arg(long, default_value = "uniform", value_name = "DISTRIBUTION")]
+    pub(crate) distribution: String,
+    /// Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone.
+    #[arg(long, default_value_t = 256, value_name = "MIB", value_parser = clap::value_parser!(u32).range(..=256))]
+    pub(crate) max_samples: u32,
     /// Set a variable of script:FILE.
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,

@@ -85,6 +85,9 @@ pub struct Workload {
     /// Commands that one request sends at once.
     #[serde(default = "one")]
     pub pipeline: u32,
+    /// How often each key is asked for, where not all alike: `zipf:0.99`.
+    #[serde(default)]
+    pub distribution: Option<String>,
     /// Rows or keys that requests choose from.
     pub rows: Option<u64>,
     /// Typical size of a request on the wire.

@@ -27,6 +27,8 @@ pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
         (_, n @ 2..) => parts.push(format!("{n} commands per request")),
         _ => {}
     }
+    let keys = workload.distribution.as_deref();
+    parts.extend(keys.map(|keys| format!("keys {}", text.clean(keys))));
     parts.push(if target.private {
         "private server on this machine".to_owned()
     } else {

@@ -64,7 +64,8 @@ impl Load {
             rank,
         };
         let range = KeyRange::of(self.keys, connection, self.n_connections);
-        Keys::new(self.seed, slice, connection as u64, range)
+        let distribution = self.keys.distribution;
+        Keys::new(self.seed, slice, connection as u64, range, distribution)
     }
 }
 
@@ -202,7 +203,6 @@ impl ClientThread {
         let tally = &mut self.store.tallies[slice_idx];
         tally.cpu_ns = thread_cpu_ns() - cpu_ns;
         let after = thread_usage();
-        tally.user_ns = after.user_ns.saturating_sub(usage.user_ns);
         tally.voluntary = after.voluntary - usage.voluntary;
         tally.involuntary = after.involuntary - usage.involuntary;
 

@@ -18,8 +18,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    ClientModel, Contrast, KeyShare, KeySpace, Observer, Outcome, Placement, Plan, ServerThreads,
-    Shape, SidePlan, Silent, Stopping, WarmUp, run,
+    ClientModel, Contrast, Distribution, KeyShare, KeySpace, Observer, Outcome, Placement, Plan,
+    ServerThreads, Shape, SidePlan, Silent, Stopping, WarmUp, run,
 };
 use looptax_stats::{Looks, StopRule};
 
@@ -63,6 +63,7 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
         keys: KeySpace {
             n: 1_000_000,
             share: KeyShare::All,
+            distribution: Distribution::Uniform,
         },
         are_comparable: true,
         least_data_bytes: peer::DATA_BYTES,

@@ -136,6 +136,7 @@ fn settings(kind: Kind, seed: u64) -> Compare {
         arms: vec![Arm::Unix, Arm::Tcp],
         connections: Some(vec![1]),
         requests: Requests::default(),
+        sample_bytes: 0,
         load: Load::Closed {
             think: Duration::ZERO,
         },

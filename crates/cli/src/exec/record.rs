@@ -107,6 +107,7 @@ fn what(target: Option<&Target>, settings: &Compare) -> (record::Target, record:
     let workload = record::Workload {
         name: "command".to_owned(),
         protocol: None,
+        distribution: None,
         statements: 1,
         pipeline: 1,
         rows,

@@ -5,7 +5,9 @@
 
 use std::error::Error;
 
-use looptax_bench::{BenchError, ClientModel, ContrastRun, Pacing, Placement, Plan, Shape};
+use looptax_bench::{
+    BenchError, ClientModel, ContrastRun, Distribution, Pacing, Placement, Plan, Shape,
+};
 use looptax_path::{Arm, Endpoint, Family};
 use looptax_record as record;
 use looptax_stats::{Estimate, Looks, StopCause, selfcheck};
@@ -47,6 +49,10 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
             };
             word.to_owned()
         }),
+        distribution: match target.distribution {
+            Distribution::Uniform => None,
+            Distribution::Zipf(exponent) => Some(format!("zipf:{exponent}")),
+        },
         statements: target.workload.n_statements() as u32,
         pipeline: target.sending.pipeline as u32,
         rows: is_keyed.then_some(u64::from(settings.rows)),

@@ -27,8 +27,6 @@ const SPLIT_LOOK: Duration = Duration::from_secs(4);
 const LONG_SLICE: Duration = Duration::from_millis(500);
 /// Epochs of that: some 80 s, in which an interval comes down to a point or two.
 const LONG_SLICE_EPOCHS: usize = 20;
-/// Cap of the latencies kept in memory and beside the record.
-const SAMPLE_BYTES: usize = looptax_store::SAMPLES_CAP_BYTES as usize;
 /// How long one answer may take.
 const IO_LIMIT: Duration = Duration::from_secs(10);
 /// Most connections per arm on a running server that is not declared our own.
@@ -340,7 +338,7 @@ pub(crate) fn bench(
         keys: target.keys(),
         are_comparable: !target.workload.writes(),
         least_data_bytes: target.workload.least_data_bytes(),
-        max_sample_bytes: SAMPLE_BYTES,
+        max_sample_bytes: settings.sample_bytes,
         io_limit: IO_LIMIT,
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod tool;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use looptax_bench::{ClientModel, Placement};
+use looptax_bench::{ClientModel, Distribution, Placement};
 use looptax_path::Arm;
 use looptax_servers::{Kind, find_binary};
 use looptax_wire::Sent;
@@ -49,11 +49,12 @@ pub(crate) struct Requests {
     pub(crate) value_bytes: Option<usize>,
     /// A script's variables, `name=value`.
     pub(crate) defined: Vec<String>,
+    pub(crate) distribution: Distribution,
 }
 
 impl Requests {
-    fn new(args: &CompareArgs) -> Self {
-        Self {
+    fn new(args: &CompareArgs) -> Result<Self, Failure> {
+        Ok(Self {
             workload: args.workload.clone(),
             sent: match args.protocol {
                 ProtocolWord::Prepared => Sent::Prepared,
@@ -62,7 +63,8 @@ impl Requests {
             pipeline: args.pipeline,
             value_bytes: args.value_size.map(|bytes| bytes as usize),
             defined: args.define.clone(),
-        }
+            distribution: distribution(&args.distribution)?,
+        })
     }
 }
 
@@ -75,7 +77,24 @@ impl Default for Requests {
             pipeline: 1,
             value_bytes: None,
             defined: Vec::new(),
+            distribution: Distribution::Uniform,
         }
+    }
+}
+
+/// `uniform` or `zipf:S`.
+fn distribution(typed: &str) -> Result<Distribution, Failure> {
+    let exponent = typed
+        .strip_prefix("zipf:")
+        .and_then(|text| text.parse::<f64>().ok())
+        .filter(|exponent| (0.01..=10.0).contains(exponent));
+    match (typed, exponent) {
+        ("uniform", _) => Ok(Distribution::Uniform),
+        (_, Some(exponent)) => Ok(Distribution::Zipf(exponent)),
+        _ => Err(Failure::usage(
+            format!("`--distribution {typed}` is neither uniform nor zipf:S"),
+            "for example zipf:0.99; S from 0.01 to 10",
+        )),
     }
 }
 
@@ -92,6 +111,8 @@ pub(crate) struct Compare {
     pub(crate) connections: Option<Vec<u32>>,
     pub(crate) requests: Requests,
     pub(crate) load: Load,
+    /// Cap of the latencies kept in memory and beside the record.
+    pub(crate) sample_bytes: usize,
     /// Whether the connections are a sweep, of one client model throughout.
     pub(crate) is_sweep: bool,
     /// `None`: same is judged, the others looked at.
@@ -131,7 +152,8 @@ impl Compare {
             targets,
             arms: arms(args)?,
             connections: sweep.clone().or(asked),
-            requests: Requests::new(args),
+            requests: Requests::new(args)?,
+            sample_bytes: (args.max_samples as usize) << 20,
             load,
             is_sweep: sweep.is_some(),
             placements: words(&args.placement, "--placement")?,

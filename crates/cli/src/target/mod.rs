@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use looptax_bench::{KeyShare, KeySpace, ServerThreads};
+use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
 use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Sending, Workload};
 use looptax_script::{Presets, ScriptSet};
 use looptax_servers::{Config, Kind, PrivateServer, Reaper};
@@ -61,6 +61,7 @@ pub(crate) struct Target {
     pub(crate) login: Login,
     pub(crate) workload: Workload,
     pub(crate) sending: Sending,
+    pub(crate) distribution: Distribution,
     /// A user's own transaction, in the workload's place.
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
@@ -118,6 +119,7 @@ impl Target {
             login: server.login.clone(),
             workload,
             sending: sending(settings),
+            distribution: settings.requests.distribution,
             script: Script::read(protocol_of(kind), settings)?,
             n_keys: u64::from(settings.rows),
             threads: threads_of(protocol_of(kind)),
@@ -158,6 +160,7 @@ impl Target {
             } else {
                 KeyShare::All
             },
+            distribution: self.distribution,
         }
     }
 

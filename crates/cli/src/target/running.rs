@@ -38,6 +38,7 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         login,
         workload: Workload::Ping,
         sending: sending(settings),
+        distribution: settings.requests.distribution,
         script: Script::read(spec.protocol, settings)?,
         n_keys: 1,
         threads: threads_of(spec.protocol),

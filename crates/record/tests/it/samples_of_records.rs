@@ -101,6 +101,7 @@ fn workload() -> Workload {
     Workload {
         name: "point-select".to_owned(),
         protocol: Some("prepared".to_owned()),
+        distribution: None,
         statements: 1,
         pipeline: 1,
         rows: Some(100_000),
