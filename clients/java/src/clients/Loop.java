@@ -1,0 +1,63 @@
+package clients;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.util.Locale;
+
+/** What every loop in Java shares: the conversation on stdin and stdout, the clock, the keys. See ../../../README.md. */
+final class Loop {
+    /** Over TCP {@code null}. */
+    final String socket;
+
+    final String host;
+    final int port;
+    final String user = System.getenv("LOOP_USER");
+    final String password = System.getenv("LOOP_PASSWORD");
+    final String database = System.getenv("LOOP_DATABASE");
+    private final long rows = Long.parseLong(System.getenv("LOOP_ROWS"));
+
+    /** One request; gives the value that came back. */
+    interface Request {
+        String ask(long key) throws Exception;
+    }
+
+    Loop(String[] args) {
+        String[] parts = args.length == 1 ? args[0].split(":", 3) : new String[] {""};
+        if (parts[0].equals("unix") && parts.length == 2) {
+            socket = parts[1];
+            host = null;
+            port = 0;
+        } else if (parts[0].equals("tcp") && parts.length == 3) {
+            socket = null;
+            host = parts[1];
+            port = Integer.parseInt(parts[2]);
+        } else {
+            throw new IllegalArgumentException("usage: ADDRESS, unix:/path or tcp:host:port");
+        }
+    }
+
+    /** Each line of stdin is a number of requests; each answer says how long they took. */
+    void serve(String library, Request request) throws Exception {
+        System.out.printf("ready %s, Java %s%n", library, System.getProperty("java.version"));
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        var self = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        long key = 0;
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            long n = Long.parseLong(line.trim());
+            long cpuBefore = self.getProcessCpuTime();
+            long begin = System.nanoTime();
+            for (long i = 0; i < n; i++) {
+                key = (key + 7919) % rows;
+                if (request.ask(key + 1).isEmpty()) {
+                    throw new IllegalStateException("an empty value");
+                }
+            }
+            double seconds = (System.nanoTime() - begin) / 1e9;
+            double cpu = (self.getProcessCpuTime() - cpuBefore) / 1e9;
+            System.out.printf(Locale.ROOT, "%d %.6f %.6f%n", n, seconds, cpu);
+        }
+        // Some drivers keep threads of their own.
+        System.exit(0);
+    }
+}

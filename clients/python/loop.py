@@ -1,0 +1,66 @@
+"""What every loop in Python shares: the conversation on stdin and stdout, the clock, the keys.
+
+See ../README.md for the conversation. Imported by one program per library.
+"""
+
+import os
+import platform
+import resource
+import sys
+import time
+
+
+class Place:
+    """Where the server is (`unix:/path` or `tcp:host:port`), and who we are there."""
+
+    def __init__(self, address):
+        kind, _, rest = address.partition(":")
+        self.socket = rest if kind == "unix" else None
+        self.host, self.port = None, None
+        if kind == "tcp":
+            self.host, _, port = rest.rpartition(":")
+            self.port = int(port)
+        elif kind != "unix":
+            raise SystemExit("error: usage: ADDRESS, unix:/path or tcp:host:port")
+        self.user = os.environ.get("LOOP_USER", "")
+        self.password = os.environ.get("LOOP_PASSWORD", "")
+        self.database = os.environ.get("LOOP_DATABASE", "")
+        self.rows = int(os.environ["LOOP_ROWS"])
+
+    def libpq(self):
+        """As arguments of a libpq driver, which wants the folder, and the port from the socket's name."""
+        host, port = self.host, self.port
+        if self.socket is not None:
+            folder, _, name = self.socket.rpartition("/")
+            host, port = folder, int(name.rpartition(".")[2])
+        return {
+            "host": host,
+            "port": port,
+            "user": self.user,
+            "password": self.password,
+            "dbname": self.database,
+        }
+
+
+def place():
+    if len(sys.argv) != 2:
+        raise SystemExit("error: usage: ADDRESS, unix:/path or tcp:host:port")
+    return Place(sys.argv[1])
+
+
+def serve(at, library, ask):
+    """Each line of stdin is a number of requests; each answer says how long they took."""
+    print(f"ready {library}, Python {platform.python_version()}", flush=True)
+    key = 0
+    for line in sys.stdin:
+        n = int(line)
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        begin = time.perf_counter()
+        for _ in range(n):
+            key = (key + 7919) % at.rows
+            if not ask(key + 1):
+                raise SystemExit("error: an empty value")
+        seconds = time.perf_counter() - begin
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+        print(f"{n} {seconds:.6f} {user:.6f} {system:.6f}", flush=True)

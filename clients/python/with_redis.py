@@ -1,0 +1,18 @@
+"""GETs with redis-py, as it comes: no hiredis, no limit in time set by hand."""
+
+import redis
+
+import loop
+
+place = loop.place()
+if place.socket is None:
+    client = redis.Redis(host=place.host, port=place.port, password=place.password)
+else:
+    client = redis.Redis(unix_socket_path=place.socket, password=place.password)
+
+
+def get(key):
+    return client.get(f"looptax:{key:012d}")
+
+
+loop.serve(place, f"redis-py {redis.__version__}", get)
