@@ -95,7 +95,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -o -y -q -h -V --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help --version compare selfcheck analyze internal help"
+            opts="-c -o -y -q -h -V --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help --version compare selfcheck analyze internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -138,6 +138,10 @@ _looptax() {
                     return 0
                     ;;
                 --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client-like)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -239,7 +243,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -o -y -q -h --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help"
+            opts="-c -o -y -q -h --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -282,6 +286,10 @@ _looptax() {
                     return 0
                     ;;
                 --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client-like)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

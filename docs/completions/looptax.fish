@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list protocol= pipeline= value-size= placement= client= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -34,6 +34,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l pipeline -d 'Redis, mem
 complete -c looptax -n "__fish_looptax_needs_command" -l value-size -d 'Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l client-like -d 'Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside waiting is left out' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l rate -d 'Send at this rate instead of as fast as answers come, whether answers are in or not, one comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower arm can serve, which is found first. Latency then counts from when a request was due' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
 fixed\t'Equal'"
@@ -79,6 +80,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pipeline -d 
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l value-size -d 'Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client-like -d 'Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside waiting is left out' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate -d 'Send at this rate instead of as fast as answers come, whether answers are in or not, one comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower arm can serve, which is found first. Latency then counts from when a request was due' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
 fixed\t'Equal'"

@@ -63,12 +63,21 @@ pub(crate) const RESERVED: &[Reserved] = &[
                 start: "xtask/",
                 reason: "generated docs, which git keeps",
             },
+            Place {
+                start: "crates/report/build.rs",
+                reason: "a generated table for the compiler, in cargo's own folder",
+            },
         ],
     },
 ];
 
 /// Where output to the terminal may be printed directly.
-pub(crate) const PRINTING: [&str; 2] = ["crates/cli/src/terminal", "xtask/"];
+pub(crate) const PRINTING: [&str; 3] = [
+    "crates/cli/src/terminal",
+    "xtask/",
+    // Cargo reads what a build script prints.
+    "crates/report/build.rs",
+];
 
 impl Place {
     /// Whether a file, by its path from the root, is in this place.

@@ -136,6 +136,16 @@ pub(crate) struct CompareArgs {
     /// Default: poll up to 64 connections, event above.
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
+    /// Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq,
+    /// pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside
+    /// waiting is left out.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "CLIENT,…",
+        conflicts_with = "client"
+    )]
+    pub(crate) client_like: Vec<String>,
     /// Send at this rate instead of as fast as answers come, whether answers are in or not, one
     /// comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower
     /// arm can serve, which is found first. Latency then counts from when a request was due.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, Client, Commands, Placement, Raw, Schedule, Tax};
+use crate::{Arm, Client, ClientLike, Commands, Placement, Raw, Schedule, Tax};
 
 /// Some arms of one server, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,8 +20,11 @@ pub struct Comparison {
     pub connections: u32,
     /// Which cores the ends ran on.
     pub placement: PlacementUsed,
-    /// How the load generator waited.
+    /// How the load generator waited; the baseline's way where the arms differ.
     pub client: Client,
+    /// The real client that this stands for, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_like: Option<ClientLike>,
     /// What made it send.
     #[serde(default)]
     pub load: Load,

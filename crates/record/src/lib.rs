@@ -5,6 +5,7 @@
 //! the store, read by the report. A field that may be `null` may also be missing.
 
 mod arm;
+mod client_like;
 mod commands;
 mod comparison;
 mod diagnostics;
@@ -20,6 +21,7 @@ mod tax;
 mod words;
 
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
+pub use client_like::ClientLike;
 pub use commands::{CommandLine, Commands};
 pub use comparison::{Comparison, Load, PlacementUsed, ServerCount, Stall, Target, Workload};
 pub use diagnostics::{Diagnostics, RateModes, Tested};

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Client, PlacementUsed, Target, Workload};
+use crate::{Client, ClientLike, PlacementUsed, Target, Workload};
 
 /// Rates that were seen, without a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,8 +18,11 @@ pub struct Look {
     pub connections: u32,
     /// Which cores the ends ran on.
     pub placement: PlacementUsed,
-    /// How the load generator waited.
+    /// How the load generator waited; the baseline's way where the arms differ.
     pub client: Client,
+    /// The real client that this stands for, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_like: Option<ClientLike>,
     /// How long all arms together were looked at.
     pub seconds: f64,
     /// What was seen of each.

@@ -1,34 +1,21 @@
-//! Who waits for answers like which client model, for each kind of server.
+//! Who waits for answers like which client model, for each kind of server: the words for it.
 //!
-//! Seen in system-call traces: libmariadb (sysbench), mysqlnd (PHP 8.2 mysqli), libpq (pgbench),
-//! redis-benchmark. The others follow from how their run-times do input and output, and were not
-//! traced as of 2026-11: libraries change, and options (timeouts, TLS) change the pattern too.
+//! Who does is in [`crate::real_clients`]. Libraries change, and options (timeouts, TLS) change how
+//! they wait, too.
 
-use looptax_record::Client;
+use looptax_record::{Client, ClientLike};
 
-/// Programs that wait in the same way.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Alike {
-    /// The library to name in a sentence.
-    pub(crate) library: &'static str,
-    /// What people use that sits on it; may be empty.
-    pub(crate) users: &'static str,
-}
+use crate::format::Text;
+use crate::real_clients::{self, RealClient};
 
-/// Who waits like `client` when talking to a server of this kind; `None` where nobody is known.
-pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<Alike> {
-    let (library, users) = match (kind, client) {
-        ("mariadb" | "mysql", Client::Poll) => ("libmariadb", "mysqlclient, sysbench, Ruby mysql2"),
-        ("mariadb" | "mysql", Client::PollFirst) => ("mysqlnd", "PHP"),
-        ("mariadb" | "mysql", Client::Block) => ("Connector/J", "Java on plain sockets"),
-        ("postgres", Client::Poll) => ("libpq", "pgbench, psycopg, PHP, Ruby"),
-        ("redis" | "valkey", Client::Block) => ("hiredis", ""),
-        ("redis" | "valkey", Client::PollFirst) => ("phpredis", "PHP, redis-py with a timeout"),
-        ("redis" | "valkey", Client::Event) => ("redis-benchmark", "Node.js, Go"),
-        ("mariadb" | "mysql" | "postgres", Client::Event) => ("a Node.js or Go driver", ""),
-        _ => return None,
+/// Who waits like `client` on both arms when talking to a server of this kind; before all others
+/// whoever does just that.
+pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static RealClient> {
+    let alike = || {
+        let all = real_clients::ALL.iter().filter(|it| it.talks_to(kind));
+        all.filter(|it| it.unix == client && it.other == client)
     };
-    Some(Alike { library, users })
+    alike().find(|it| it.differs.is_empty()).or(alike().next())
 }
 
 /// The pattern itself, in words.
@@ -44,20 +31,59 @@ pub(crate) fn pattern(client: Client) -> &'static str {
 
 /// The heading of the rows with this client model.
 pub(crate) fn heading(kind: &str, client: Client) -> String {
-    match who_waits_alike(kind, client) {
-        None => format!("client {client} ({})", pattern(client)),
-        Some(Alike { library, users: "" }) => format!("client {client} (waits as {library})"),
-        Some(Alike { library, users }) => {
-            format!("client {client} (waits as {library}: {users})")
+    let Some(alike) = who_waits_alike(kind, client) else {
+        return format!("client {client} ({})", pattern(client));
+    };
+    let much = if alike.differs.is_empty() {
+        ""
+    } else {
+        "much "
+    };
+    let RealClient { library, users, .. } = alike;
+    if users.is_empty() {
+        format!("client {client} (waits {much}as {library})")
+    } else {
+        format!("client {client} (waits {much}as {library}: {users})")
+    }
+}
+
+/// The heading of the rows that stand for a real client.
+pub(crate) fn heading_like(like: &ClientLike, arms: &[&str], text: Text) -> String {
+    let much = if like.differs.is_empty() { "" } else { "much " };
+    let library = text.clean(&like.library);
+    format!(
+        "client {} ({much}as {library} waits)",
+        models(like, arms, text)
+    )
+}
+
+/// `poll`, or `block over unix, poll over tcp`.
+fn models(like: &ClientLike, arms: &[&str], text: Text) -> String {
+    match like.models.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|model| model == first) => first.to_string(),
+        models => {
+            let pairs = models.iter().zip(arms);
+            let parts: Vec<String> = pairs
+                .map(|(model, arm)| format!("{model} over {}", text.clean(arm)))
+                .collect();
+            parts.join(", ")
         }
     }
+}
+
+/// The part of a sentence that says which real client was stood for.
+pub(crate) fn clause_like(like: &ClientLike, text: Text) -> String {
+    let much = if like.differs.is_empty() { "" } else { "much " };
+    format!("client waits {much}as {} does", text.clean(&like.library))
 }
 
 /// The part of a sentence that says how the client waited.
 pub(crate) fn clause(kind: &str, client: Client) -> String {
     match who_waits_alike(kind, client) {
-        None => format!("client {client} ({})", pattern(client)),
-        Some(Alike { library, .. }) => format!("client waits as {library} does"),
+        Some(alike) if alike.differs.is_empty() => {
+            format!("client waits as {} does", alike.library)
+        }
+        _ => format!("client {client} ({})", pattern(client)),
     }
 }
 
@@ -76,13 +102,20 @@ mod tests {
         check("mariadb", Client::Poll, mysql);
         check(
             "postgres",
-            Client::Poll,
-            "client poll (waits as libpq: pgbench, psycopg, PHP, Ruby)",
+            Client::PollFirst,
+            "client poll-first (waits as libpq: psycopg, PHP, Ruby pg)",
         );
+        let go = "client event (waits much as go-sql-driver: Go)";
+        check("mysql", Client::Event, go);
         check("redis", Client::Block, "client block (waits as hiredis)");
         check("echo", Client::Block, "client block (blocks in receive)");
         check(
             "redis",
+            Client::Poll,
+            "client poll (waits much as phpredis: PHP)",
+        );
+        check(
+            "postgres",
             Client::Poll,
             "client poll (tries to receive, polls, receives)",
         );

@@ -8,4 +8,5 @@ mod client;
 mod format;
 mod heading;
 mod load;
+pub mod real_clients;
 pub mod terminal;

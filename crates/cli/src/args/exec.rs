@@ -11,12 +11,12 @@ pub(crate) struct ExecArgs {
     /// mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli,
     /// valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need
     /// `sh -c '…'` with --exec-unix and --exec-tcp. What it prints is thrown away.
-    #[arg(long, value_name = "CMD", conflicts_with_all = ["exec_unix", "exec_tcp", "connections", "placement", "client", "slice_ms", "pipeline", "protocol"])]
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["exec_unix", "exec_tcp", "connections", "placement", "client", "client_like", "slice_ms", "pipeline", "protocol"])]
     pub(crate) exec: Option<String>,
     /// The command for the unix arm, for any program; needs no TARGET. With one, its environment has
     /// `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and
     /// `LOOPTAX_DATABASE`.
-    #[arg(long, value_name = "CMD", requires = "exec_tcp", conflicts_with_all = ["connections", "placement", "client", "slice_ms", "pipeline", "protocol"])]
+    #[arg(long, value_name = "CMD", requires = "exec_tcp", conflicts_with_all = ["connections", "placement", "client", "client_like", "slice_ms", "pipeline", "protocol"])]
     pub(crate) exec_unix: Option<String>,
     /// The command for the tcp arm.
     #[arg(long, value_name = "CMD", requires = "exec_unix")]

@@ -66,6 +66,7 @@ fn skeleton(
         connections: 1,
         placement: judging::placement_used(Placement::Free),
         client: record::Client::Command,
+        client_like: None,
         commands: Some(commands(exec, plan)),
         load: looptax_record::Load::default(),
         schedule: record::Schedule {

@@ -5,9 +5,7 @@
 
 use std::error::Error;
 
-use looptax_bench::{
-    BenchError, ClientModel, ContrastRun, Distribution, Pacing, Placement, Plan, Shape,
-};
+use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
 use looptax_path::{Arm, Endpoint, Family};
 use looptax_record as record;
 use looptax_stats::{Estimate, Looks, StopCause, selfcheck};
@@ -20,6 +18,7 @@ use crate::convert::doubts;
 use crate::convert::judged::{self, ProvedArm, Question};
 use crate::convert::numbers;
 use crate::settings::load::Rate;
+use crate::settings::waits::{Waits, client_of};
 use crate::settings::{Compare, Effort};
 use crate::target::Target;
 
@@ -67,7 +66,7 @@ pub(super) fn skeleton(
     target: &Target,
     settings: &Compare,
     case: &Case,
-    client: ClientModel,
+    client: Waits,
     seed: u64,
     shape: Shape,
     n_warm_up_epochs: usize,
@@ -78,7 +77,8 @@ pub(super) fn skeleton(
         workload,
         connections: case.connections,
         placement: placement_used(case.placement),
-        client: client_of(client),
+        client: client_of(client.on(settings.arms[0])),
+        client_like: client.like(&settings.arms),
         commands: None,
         schedule: record::Schedule {
             slice_ms: shape.slice.as_secs_f64() * 1e3,
@@ -328,15 +328,5 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     record::PlacementUsed {
         asked,
         real: real.to_owned(),
-    }
-}
-
-/// The record's word for a client model.
-pub(super) fn client_of(model: ClientModel) -> record::Client {
-    match model {
-        ClientModel::Poll => record::Client::Poll,
-        ClientModel::PollFirst => record::Client::PollFirst,
-        ClientModel::Block => record::Client::Block,
-        ClientModel::Event => record::Client::Event,
     }
 }

@@ -20,6 +20,7 @@ use crate::convert::judged::ProvedArm;
 use crate::convert::raw;
 use crate::failure::Failure;
 use crate::settings::Compare;
+use crate::settings::waits::client_of;
 use crate::target::Target;
 use crate::target::counters::Counter;
 use crate::terminal::Terminal;
@@ -286,7 +287,8 @@ fn look_at(
         workload,
         connections: case.connections,
         placement: judging::placement_used(case.placement),
-        client: judging::client_of(case.clients[0]),
+        client: client_of(case.clients[0].on(settings.arms[0])),
+        client_like: case.clients[0].like(&settings.arms),
         seconds: seen.took.as_secs_f64(),
         arms: arms.to_vec(),
         reason: None,

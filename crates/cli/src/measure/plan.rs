@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::{
-    Arrivals, ClientModel, Contrast, OpenLoop, Pacing, Placement, Plan, Shape, SidePlan, Stopping,
-    WarmUp, allowed_cores,
+    Arrivals, Contrast, OpenLoop, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
+    allowed_cores,
 };
 use looptax_servers::Kind;
 use looptax_stats::{Looks, StopRule};
@@ -14,6 +14,7 @@ use crate::exec::plan as exec_plan;
 use crate::failure::Failure;
 use crate::settings::load::{Load, Rate};
 use crate::settings::target::TargetSpec;
+use crate::settings::waits::Waits;
 use crate::settings::{Compare, Effort};
 use crate::target::{Target, connections, private_workload};
 
@@ -46,7 +47,7 @@ pub(crate) enum Doing {
 pub(crate) struct Case {
     pub(crate) connections: u32,
     pub(crate) placement: Placement,
-    pub(crate) clients: Vec<ClientModel>,
+    pub(crate) clients: Vec<Waits>,
     pub(crate) doing: Doing,
     /// What makes connections send.
     pub(crate) load: CaseLoad,
@@ -166,20 +167,21 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
     if !is_private && !settings.is_own_server {
         check_load(&numbers)?;
     }
-    let judge = |connections: u32, placement: Placement, load: CaseLoad| Case {
-        connections,
-        placement,
-        clients: settings.clients_for(connections),
-        doing: Doing::Judge,
-        load,
-        slice: None,
-    };
     let loads = CaseLoad::all(&settings.load);
-    let mut cases: Vec<Case> = numbers
-        .iter()
-        .flat_map(|n| placements.iter().map(move |placement| (*n, *placement)))
-        .flat_map(|(n, placement)| loads.iter().map(move |load| judge(n, placement, *load)))
-        .collect();
+    let mut cases = Vec::new();
+    for connections in &numbers {
+        let clients = settings.clients_for(spec.kind(), *connections)?;
+        for placement in &placements {
+            cases.extend(loads.iter().map(|load| Case {
+                connections: *connections,
+                placement: *placement,
+                clients: clients.clone(),
+                doing: Doing::Judge,
+                load: *load,
+                slice: None,
+            }));
+        }
+    }
     let is_flat_out = settings.load.is_flat_out();
     if settings.effort == Effort::Precise && settings.slice.is_none() && is_flat_out {
         let again = |case: &Case| Case {
@@ -195,7 +197,8 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
     let most = numbers.iter().copied().max().unwrap_or(1);
     if settings.placements.is_none() && is_private && most > 1 && n_cores > 1 && is_flat_out {
         for (placement, length) in [(Placement::Free, FREE_LOOK), (Placement::Split, SPLIT_LOOK)] {
-            let clients = settings.clients_for(most).into_iter().take(1).collect();
+            let clients = settings.clients_for(spec.kind(), most)?;
+            let clients = clients.into_iter().take(1).collect();
             cases.push(Case {
                 connections: most,
                 placement,
@@ -307,10 +310,10 @@ pub(crate) fn bench(
                 settings.arms[0],
                 settings.arms[other + 1]
             ),
-            sides: [SidePlan {
-                client: *client,
+            sides: [settings.arms[0], settings.arms[other + 1]].map(|arm| SidePlan {
+                client: client.on(arm),
                 inject_ns: None,
-            }; 2],
+            }),
         })
         .collect();
     Plan {
@@ -415,7 +418,7 @@ pub(crate) fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
 
 fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
     let arms: Vec<_> = settings.arms.iter().map(|arm| arm.name()).collect();
-    let clients: Vec<_> = case.clients.iter().map(|client| client.name()).collect();
+    let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
     let what = match case.doing {
         Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
         Doing::Look(_) => "looked at, not judged".to_owned(),

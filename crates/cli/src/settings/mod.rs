@@ -4,6 +4,7 @@ pub(crate) mod exec;
 pub(crate) mod load;
 pub(crate) mod target;
 pub(crate) mod tool;
+pub(crate) mod waits;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use exec::Exec;
 use load::Load;
 use target::TargetSpec;
+use waits::Waits;
 
 /// Up to so many connections a thread for each is the default.
 const MOST_THREADS: u32 = 64;
@@ -98,6 +100,15 @@ fn distribution(typed: &str) -> Result<Distribution, Failure> {
     }
 }
 
+/// How the client was asked to wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Clients {
+    /// As these models do.
+    Models(Vec<ClientModel>),
+    /// As clients called so do; which ones depends on the server.
+    Like(Vec<String>),
+}
+
 /// Everything `compare` was asked for.
 #[derive(Debug, Clone)]
 #[expect(
@@ -117,7 +128,7 @@ pub(crate) struct Compare {
     pub(crate) is_sweep: bool,
     /// `None`: same is judged, the others looked at.
     pub(crate) placements: Option<Vec<Placement>>,
-    pub(crate) clients: Option<Vec<ClientModel>>,
+    pub(crate) clients: Option<Clients>,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) rows: u32,
     pub(crate) effort: Effort,
@@ -135,7 +146,7 @@ impl Compare {
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Failure> {
         let exec = Exec::new(&args.exec)?;
         let targets = if args.targets.is_empty() && exec.is_none() {
-            installed().into_iter().map(TargetSpec::Private).collect()
+            installed(&args.client_like)?
         } else {
             args.targets
                 .iter()
@@ -146,8 +157,6 @@ impl Compare {
         let load = Load::new(args)?;
         let sweep = args.sweep.as_deref().map(sweep).transpose()?;
         let asked = connections(&args.connections)?;
-        let clients = clients(&args.client)?;
-        check_clients(&load, clients.as_deref())?;
         Ok(Self {
             targets,
             arms: arms(args)?,
@@ -157,7 +166,7 @@ impl Compare {
             load,
             is_sweep: sweep.is_some(),
             placements: words(&args.placement, "--placement")?,
-            clients,
+            clients: clients(args)?,
             socket: args.socket.clone(),
             rows: args.rows,
             effort,
@@ -170,8 +179,26 @@ impl Compare {
         })
     }
 
-    /// Client models for a number of connections.
-    pub(crate) fn clients_for(&self, connections: u32) -> Vec<ClientModel> {
+    /// How the client waits for a server of this kind at a number of connections.
+    ///
+    /// # Errors
+    /// A usage failure when a client that was asked for does not talk to it, or does not go with the load.
+    pub(crate) fn clients_for(&self, kind: &str, connections: u32) -> Result<Vec<Waits>, Failure> {
+        let clients: Vec<Waits> = match &self.clients {
+            Some(Clients::Like(words)) => words
+                .iter()
+                .map(|word| waits::like(word, kind))
+                .collect::<Result<_, _>>()?,
+            Some(Clients::Models(models)) => models.iter().copied().map(Waits::As).collect(),
+            None => self.default_clients(connections),
+        };
+        let on_arms = |client: &Waits| self.arms.iter().map(|arm| client.on(*arm)).collect();
+        let models: Vec<Vec<ClientModel>> = clients.iter().map(on_arms).collect();
+        check_clients(&self.load, &models.concat())?;
+        Ok(clients)
+    }
+
+    fn default_clients(&self, connections: u32) -> Vec<Waits> {
         let is_event = match self.load {
             Load::Open { .. } => true,
             Load::Closed { think } => {
@@ -183,24 +210,33 @@ impl Compare {
         } else {
             ClientModel::Poll
         };
-        let both = self.is_sweep && connections == MOST_THREADS && self.load.is_flat_out();
-        self.clients.clone().unwrap_or_else(|| {
-            if both {
-                // Where the default changes from one model to the other.
-                vec![default, ClientModel::Poll]
-            } else {
-                vec![default]
-            }
-        })
+        if self.is_sweep && connections == MOST_THREADS && self.load.is_flat_out() {
+            // Where the default changes from one model to the other.
+            vec![Waits::As(default), Waits::As(ClientModel::Poll)]
+        } else {
+            vec![Waits::As(default)]
+        }
     }
 }
 
-/// A private server of every kind that is installed; echo always is.
-fn installed() -> Vec<Kind> {
-    Kind::ALL
-        .into_iter()
-        .filter(|kind| find_binary(*kind).is_some())
-        .collect()
+/// A private server of every kind that is installed; echo always is. With `--client-like` those that
+/// such clients talk to.
+fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
+    let is_installed = |kind: &Kind| find_binary(*kind).is_some();
+    let kinds = Kind::ALL.into_iter().filter(is_installed);
+    let mut specs = Vec::new();
+    let mut objection = None;
+    for kind in kinds {
+        let mut words = client_like.iter();
+        match words.try_for_each(|word| waits::like(word, kind.name()).map(drop)) {
+            Ok(()) => specs.push(TargetSpec::Private(kind)),
+            Err(failure) => objection = objection.or(Some(failure)),
+        }
+    }
+    match objection {
+        Some(failure) if specs.is_empty() => Err(failure),
+        _ => Ok(specs),
+    }
 }
 
 /// `--seed`, or a new one.
@@ -253,16 +289,14 @@ fn connections(typed: &[u32]) -> Result<Option<Vec<u32>>, Failure> {
 
 /// Client threads that wait for one answer cannot keep to a schedule, and one that serves many
 /// connections cannot pause for one of them.
-fn check_clients(load: &Load, clients: Option<&[ClientModel]>) -> Result<(), Failure> {
+fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), Failure> {
     let is_event = |model: &ClientModel| *model == ClientModel::Event;
-    match (load, clients) {
-        (Load::Open { .. }, Some(clients)) if !clients.iter().all(is_event) => Err(Failure::usage(
+    match load {
+        Load::Open { .. } if !clients.iter().all(is_event) => Err(Failure::usage(
             "a thread that waits for its answer cannot send at a rate",
             "--rate goes with --client event, its default",
         )),
-        (Load::Closed { think }, clients)
-            if !think.is_zero() && clients.is_some_and(|it| it.iter().any(is_event)) =>
-        {
+        Load::Closed { think } if !think.is_zero() && clients.iter().any(is_event) => {
             Err(Failure::usage(
                 "--think needs a thread for each connection",
                 "--client poll, poll-first or block",
@@ -290,11 +324,14 @@ fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
     }
 }
 
-fn clients(typed: &[String]) -> Result<Option<Vec<ClientModel>>, Failure> {
-    if typed.iter().any(|word| word == "all") {
-        return Ok(Some(ClientModel::ALL.to_vec()));
+fn clients(args: &CompareArgs) -> Result<Option<Clients>, Failure> {
+    if !args.client_like.is_empty() {
+        return Ok(Some(Clients::Like(args.client_like.clone())));
     }
-    words(typed, "--client")
+    if args.client.iter().any(|word| word == "all") {
+        return Ok(Some(Clients::Models(ClientModel::ALL.to_vec())));
+    }
+    Ok(words(&args.client, "--client")?.map(Clients::Models))
 }
 
 fn words<T: std::str::FromStr<Err = String>>(

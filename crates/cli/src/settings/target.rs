@@ -22,6 +22,22 @@ pub(crate) enum TargetSpec {
     Running(Running),
 }
 
+impl TargetSpec {
+    /// `mariadb`, `postgres` …; a running server is known by its protocol alone.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Private(kind) => kind.name(),
+            Self::Running(running) => match running.protocol {
+                Protocol::Mysql => "mysql",
+                Protocol::Postgres => "postgres",
+                Protocol::Redis => "redis",
+                Protocol::Memcached => "memcached",
+                Protocol::Echo => "echo",
+            },
+        }
+    }
+}
+
 /// Where a running server is, and who we are there.
 #[derive(Debug, Clone)]
 pub(crate) struct Running {

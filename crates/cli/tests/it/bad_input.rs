@@ -251,3 +251,33 @@ fn mysql_is_told_apart_from_mariadb() {
     let run = compare(&scratch).args(["private:mysql"]).run();
     run.expect_error(2, &["mysql", "private:mariadb"]);
 }
+
+#[test]
+fn a_client_that_does_not_talk_to_the_server_is_told_who_does() {
+    let unknown = ["private:redis", "--client-like", "perl"];
+    check(
+        &unknown,
+        2,
+        &["`--client-like perl`", "for redis: ", "redis-py"],
+    );
+    let elsewhere = ["private:redis", "--client-like", "libpq"];
+    check(
+        &elsewhere,
+        2,
+        &["no client called `libpq` talks to redis", "hiredis"],
+    );
+    check(
+        &["echo", "--client-like", "php"],
+        2,
+        &["talks to echo", "--client poll"],
+    );
+}
+
+#[test]
+fn a_client_model_and_a_real_client_exclude_each_other() {
+    let scratch = Scratch::new();
+    let both = ["echo", "--client", "poll", "--client-like", "php"];
+    let run = compare(&scratch).args(both).run();
+    run.expect_code(2);
+    assert!(run.stderr.contains("--client-like"), "{}", run.stderr);
+}

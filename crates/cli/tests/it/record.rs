@@ -119,3 +119,36 @@ fn the_same_seed_repeats_the_schedule_and_another_does_not() {
     // Six coin flips may agree by chance, but not the cores, too: these two seeds differ.
     assert_ne!(first, schedule("5eee"));
 }
+
+#[test]
+fn a_real_client_waits_on_each_arm_as_it_does_there() {
+    if !is_installed(Kind::Redis) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let args = [
+        "compare",
+        "private:redis",
+        "--placement",
+        "same",
+        "-o",
+        "r.json",
+    ];
+    let run = Looptax::new(exe(), &scratch)
+        .args(args)
+        .args(["--client-like", "jedis"])
+        .args(SHORT)
+        .run();
+    run.expect_code(0);
+    let heading = "client block over unix, poll over tcp (as Jedis waits)";
+    assert!(run.stdout.contains(heading), "{}", run.stdout);
+    let record = saved(&scratch);
+    check_against_schema(&record);
+    let comparison = &record["comparisons"][0];
+    assert_eq!(comparison["client"], "block");
+    assert_eq!(comparison["client_like"]["name"], "jedis");
+    let waits = |arm: usize| comparison["arms"][arm]["syscalls_per_query"]["wait"].as_f64();
+    assert_eq!(waits(0), Some(0.0));
+    assert!(waits(1).is_some_and(|waits| waits > 0.9), "{comparison}");
+    scratch.check_nothing_left();
+}

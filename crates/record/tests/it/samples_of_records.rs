@@ -124,6 +124,7 @@ fn comparison() -> Comparison {
         connections: 16,
         placement: placement(),
         client: Client::PollFirst,
+        client_like: None,
         commands: Some(Commands {
             template: Some("psql {transport}".to_owned()),
             lines: vec![CommandLine {
@@ -324,6 +325,7 @@ fn look() -> Look {
         connections: 16,
         placement: placement(),
         client: Client::Event,
+        client_like: None,
         seconds: 10.0,
         arms: vec![LookArm {
             name: "unix".to_owned(),

@@ -2,11 +2,12 @@
 //!
 //! Sorts, and computes nothing.
 
-use looptax_record::{Client, Comparison, Look, Record, Target, Workload};
+use looptax_record::{Client, ClientLike, Comparison, Look, Record, Target, Workload};
 
 use super::table::{Row, Table};
 use super::{Style, look, row};
 use crate::client;
+use crate::format::Text;
 
 /// Everything measured with one client model on one server with one workload.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(super) struct Group<'a> {
     pub(super) target: &'a Target,
     pub(super) workload: &'a Workload,
     pub(super) client: Client,
+    /// The real client that it stands for, where one was asked for.
+    pub(super) client_like: Option<&'a ClientLike>,
     /// By connections and placement.
     pub(super) comparisons: Vec<&'a Comparison>,
     /// By connections and placement.
@@ -29,22 +32,34 @@ pub(super) fn of(record: &Record) -> Vec<Group<'_>> {
             target,
             workload,
             client,
+            client_like,
             ..
         } = comparison;
-        find(&mut groups, target, workload, *client)
-            .comparisons
-            .push(comparison);
+        find(
+            &mut groups,
+            target,
+            workload,
+            (*client, client_like.as_ref()),
+        )
+        .comparisons
+        .push(comparison);
     }
     for look in &record.looks {
         let Look {
             target,
             workload,
             client,
+            client_like,
             ..
         } = look;
-        find(&mut groups, target, workload, *client)
-            .looks
-            .push(look);
+        find(
+            &mut groups,
+            target,
+            workload,
+            (*client, client_like.as_ref()),
+        )
+        .looks
+        .push(look);
     }
     for group in &mut groups {
         group
@@ -61,18 +76,19 @@ fn find<'g, 'a>(
     groups: &'g mut Vec<Group<'a>>,
     target: &'a Target,
     workload: &'a Workload,
-    client: Client,
+    (client, client_like): (Client, Option<&'a ClientLike>),
 ) -> &'g mut Group<'a> {
     let empty = Group {
         target,
         workload,
         client,
+        client_like,
         comparisons: Vec::new(),
         looks: Vec::new(),
     };
-    let known = groups
-        .iter()
-        .position(|it| it.has_heading_of(&empty) && it.client == client);
+    let known = groups.iter().position(|it| {
+        it.has_heading_of(&empty) && it.client == client && it.client_like == client_like
+    });
     let idx = known.unwrap_or_else(|| {
         let last_alike = groups.iter().rposition(|it| it.has_heading_of(&empty));
         let idx = last_alike.map_or(groups.len(), |last| last + 1);
@@ -96,8 +112,18 @@ impl Group<'_> {
     }
 
     /// The line above the table.
-    pub(super) fn client_heading(&self) -> String {
-        client::heading(&self.target.kind, self.client)
+    pub(super) fn client_heading(&self, text: Text) -> String {
+        match self.client_like {
+            Some(like) => client::heading_like(like, &self.arm_names(), text),
+            None => client::heading(&self.target.kind, self.client),
+        }
+    }
+
+    /// What a real client does that the model does not.
+    pub(super) fn client_differs(&self, text: Text) -> Option<String> {
+        let like = self.client_like.filter(|like| !like.differs.is_empty())?;
+        let [library, differs] = [&like.library, &like.differs].map(|it| text.clean(it));
+        Some(format!("{library} itself {differs}"))
     }
 
     /// The table of its rows.

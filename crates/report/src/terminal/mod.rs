@@ -81,7 +81,7 @@ fn write_group(group: &Group, shows_counts: bool, lines: &mut Lines) {
             }
         }
     } else {
-        lines.heading(2, &group.client_heading());
+        lines.heading(2, &group.client_heading(lines.style.text()));
         table::write(&group.table(lines.style), lines);
         if let Some(line) = placement::line(group) {
             lines.wrapped(2, &line);
@@ -92,6 +92,9 @@ fn write_group(group: &Group, shows_counts: bool, lines: &mut Lines) {
         lines.item(2, &line);
     }
     let text = lines.style.text();
+    if let Some(line) = group.client_differs(text) {
+        lines.item(2, &line);
+    }
     for comparison in &group.comparisons {
         if shows_counts || comparison.client == Client::Block {
             for line in counts::of(comparison, text) {

@@ -208,7 +208,10 @@ fn held(comparison: &Comparison, text: Text) -> String {
         Placement::ClientPinned => "with only the client pinned",
     };
     let connections = counted(u64::from(comparison.connections), "connection");
-    let waits = client::clause(&comparison.target.kind, comparison.client);
+    let waits = match &comparison.client_like {
+        Some(like) => client::clause_like(like, text),
+        None => client::clause(&comparison.target.kind, comparison.client),
+    };
     let held = format!("at {connections}, {cores}, {waits}");
     match load::clause(&comparison.load, text) {
         Some(load) => format!("{held}, {load}"),

@@ -3,7 +3,8 @@
 //! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
 
 use looptax_record::{
-    Client, Comparison, Direction, Figure, Placement, RateModes, Reason, Record, Syscalls, Verdict,
+    Client, ClientLike, Comparison, Direction, Figure, Placement, RateModes, Reason, Record,
+    Syscalls, Verdict,
 };
 use looptax_report::terminal::{Style, compare};
 
@@ -178,6 +179,33 @@ fn a_verdict_names_who_waits_like_that_for_this_server() {
             "tries to receive, polls, receives",
         ],
     );
+}
+
+#[test]
+fn a_real_client_that_was_asked_for_is_named_with_what_it_does_besides() {
+    let like = |library: &str, models: [Client; 2], differs: &str| ClientLike {
+        name: "x".to_owned(),
+        library: library.to_owned(),
+        models: models.to_vec(),
+        differs: differs.to_owned(),
+    };
+    let mut php = one();
+    php.client_like = Some(like("PHP's mysqlnd", [Client::PollFirst; 2], ""));
+    let expected = [
+        "client poll-first (as PHP's mysqlnd waits)",
+        "client waits as PHP's mysqlnd does",
+    ];
+    check(php.clone(), &expected);
+    assert!(!text_of(vec![php]).contains("itself"));
+    let mut java = one();
+    let models = [Client::Block, Client::Poll];
+    java.client_like = Some(like("pgjdbc", models, "asks twice"));
+    let expected = [
+        "client block over unix, poll over tcp (much as pgjdbc waits)",
+        "client waits much as pgjdbc does",
+        "pgjdbc itself asks twice",
+    ];
+    check(java, &expected);
 }
 
 #[test]
