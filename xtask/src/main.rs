@@ -1,7 +1,7 @@
 //! The project's own chores, run as `cargo xtask …`.
 //!
 //! `check` is what `make test` and CI run; each of its own steps is a command too, so that a failure
-//! can be repeated alone. Nothing here is shipped; `peers` alone uses rooms of looptax.
+//! can be repeated alone. Nothing here is shipped; `peers` and `clients` alone use rooms of looptax.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -10,6 +10,7 @@
 
 mod arrows;
 mod check;
+mod clients;
 mod docs;
 mod licences;
 mod long;
@@ -54,6 +55,9 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// How real clients wait for answers, and whether our models agree with them
+    #[command(subcommand)]
+    Clients(clients::Chore),
     /// looptax and other load generators on the same servers: throughput, CPU time, memory
     Peers(peers::Options),
     /// What takes too long for every commit: simulations, selfcheck series, peers
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         Chore::Licences => licences::run(),
         Chore::Docs { check } => docs::run(check),
         Chore::Schema { check } => schema::run(check),
+        Chore::Clients(chore) => clients::run(&chore),
         Chore::Peers(options) => peers::run(&options),
         Chore::Long => long::run(),
     };

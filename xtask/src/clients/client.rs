@@ -1,0 +1,129 @@
+//! A running loop of a real client: started, asked for so many requests at a time, ended.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// Where a loop connects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Address {
+    Unix(PathBuf),
+    Tcp(std::net::SocketAddr),
+}
+
+impl Address {
+    fn argument(&self) -> String {
+        match self {
+            Self::Unix(path) => format!("unix:{}", path.display()),
+            Self::Tcp(address) => format!("tcp:{address}"),
+        }
+    }
+}
+
+/// The command of a client's loop, without what runs it and without its environment.
+pub(crate) fn arguments(name: &str, address: &Address) -> Result<[String; 3]> {
+    let run = workspace::root()?.join("clients/run");
+    Ok([
+        run.display().to_string(),
+        name.to_owned(),
+        address.argument(),
+    ])
+}
+
+/// What a loop says of a series of requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) n_requests: usize,
+    pub(crate) seconds: f64,
+    /// Of the whole process, user and system.
+    pub(crate) cpu_seconds: f64,
+}
+
+/// A loop that is connected.
+pub(crate) struct Loop {
+    name: String,
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    /// Library and language with their versions.
+    pub(crate) versions: String,
+}
+
+impl Loop {
+    /// Starts the command, and waits until it is connected.
+    pub(crate) fn start(name: &str, mut command: Command) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start the loop of {name}"))?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().expect("stdout was asked for as a pipe");
+        let mut started = Self {
+            name: name.to_owned(),
+            child,
+            input,
+            output: BufReader::new(output),
+            versions: String::new(),
+        };
+        let line = started.line()?;
+        line.strip_prefix("ready ")
+            .with_context(|| format!("the loop of {name} says `{line}`, not `ready`"))?
+            .clone_into(&mut started.versions);
+        Ok(started)
+    }
+
+    /// Does so many requests.
+    pub(crate) fn ask(&mut self, n_requests: usize) -> Result<Answer> {
+        let input = self.input.as_mut().expect("closed by `end` alone");
+        writeln!(input, "{n_requests}").with_context(|| format!("{} has ended", self.name))?;
+        let line = self.line()?;
+        let all_of_them = line.strip_prefix(&format!("{n_requests} "));
+        let numbers = all_of_them.map(|rest| rest.split(' ').map(str::parse).collect());
+        match numbers {
+            Some(Ok::<Vec<f64>, _>(numbers)) if numbers.len() > 1 && numbers[0] > 0.0 => {
+                Ok(Answer {
+                    n_requests,
+                    seconds: numbers[0],
+                    cpu_seconds: numbers[1..].iter().sum(),
+                })
+            }
+            _ => bail!("the loop of {} says `{line}`", self.name),
+        }
+    }
+
+    /// Closes its input, upon which it ends.
+    pub(crate) fn end(mut self) -> Result<()> {
+        drop(self.input.take());
+        let status = self.child.wait()?;
+        if !status.success() {
+            bail!("the loop of {} failed: {status}", self.name);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        let n_bytes = self.output.read_line(&mut line)?;
+        if n_bytes == 0 {
+            bail!(
+                "the loop of {} ended; clients/setup.sh installs what it needs",
+                self.name
+            );
+        }
+        Ok(line.trim_end().to_owned())
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if self.input.is_some() {
+            // Not ended well: something else has failed, and says more.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A private server of any kind, filled as looptax fills its own, and how a loop gets to it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use looptax_path::{Conversation, Endpoint, Limits, Protocol};
+use looptax_servers::{Config, Kind, PrivateServer, Reaper, dataset, leftovers};
+
+/// Rows of the table, or keys: looptax's default.
+pub(crate) const ROWS: u32 = 100_000;
+/// Connections at the same time: two of a client, two of looptax, and questions.
+const CONNECTIONS: u32 = 16;
+
+/// A server that answers and holds the rows.
+pub(crate) struct Server {
+    private: PrivateServer,
+    // Stops the server when we are gone.
+    _reaper: Reaper,
+}
+
+impl Server {
+    /// Starts it with `looptax` as its reaper, and fills it.
+    pub(crate) fn start(looptax: &Path, kind: Kind) -> Result<Self> {
+        let scratch_root = std::env::temp_dir();
+        leftovers::sweep(&scratch_root);
+        let reaper = Reaper::start(looptax)?;
+        let config = Config {
+            kind,
+            self_exe: looptax.to_owned(),
+            scratch_root,
+            max_connections: CONNECTIONS,
+            rows: ROWS,
+        };
+        let private = PrivateServer::start(&config, &reaper)?;
+        let server = Self {
+            private,
+            _reaper: reaper,
+        };
+        server.fill(kind)?;
+        Ok(server)
+    }
+
+    fn fill(&self, kind: Kind) -> Result<()> {
+        let socket = Endpoint::unix(&self.private.socket)?;
+        let open = |protocol| {
+            Conversation::open(protocol, &socket, &self.private.login, Limits::default())
+        };
+        match kind {
+            Kind::Mariadb | Kind::Mysql => {
+                let mut conversation = open(Protocol::Mysql)?;
+                dataset::populate_mysql(|sql| conversation.execute(sql), ROWS)?;
+            }
+            Kind::Postgres => {
+                let mut conversation = open(Protocol::Postgres)?;
+                dataset::populate_postgres(|sql| conversation.execute(sql), ROWS)?;
+            }
+            Kind::Redis | Kind::Valkey => {
+                let mut conversation = open(Protocol::Redis)?;
+                let keys = dataset::Keys {
+                    prefix: dataset::KEY_PREFIX,
+                    n: ROWS,
+                    value_bytes: dataset::REDIS_VALUE_BYTES,
+                };
+                dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)?;
+            }
+            Kind::Echo => {}
+        }
+        Ok(())
+    }
+
+    /// Kind and version, `redis 7.0.15`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.private.kind.name(), self.private.version)
+    }
+
+    pub(crate) fn socket(&self) -> &PathBuf {
+        &self.private.socket
+    }
+
+    pub(crate) fn tcp(&self) -> SocketAddr {
+        self.private.tcp
+    }
+
+    /// What a loop finds in its environment.
+    pub(crate) fn environment(&self) -> [(&'static str, String); 4] {
+        let login = &self.private.login;
+        [
+            ("LOOP_USER", login.user.clone()),
+            ("LOOP_PASSWORD", login.password.reveal().to_owned()),
+            ("LOOP_DATABASE", login.database.clone().unwrap_or_default()),
+            ("LOOP_ROWS", ROWS.to_string()),
+        ]
+    }
+
+    pub(crate) fn password(&self) -> &str {
+        self.private.login.password.reveal()
+    }
+
+    /// For looptax, without the password.
+    pub(crate) fn url(&self) -> String {
+        let (scheme, login) = (self.private.kind.name(), &self.private.login);
+        let database = login.database.as_deref().unwrap_or_default();
+        // A URL of Redis may have no user, and then has no `@` either.
+        let user = match login.user.as_str() {
+            "" => String::new(),
+            user => format!("{user}@"),
+        };
+        format!("{scheme}://{user}{}/{database}", self.private.tcp)
+    }
+
+    /// What looptax calls the request that the loops make.
+    pub(crate) fn workload(&self) -> &'static str {
+        match self.private.kind {
+            Kind::Redis | Kind::Valkey => "get",
+            Kind::Echo => "ping",
+            Kind::Mariadb | Kind::Mysql | Kind::Postgres => "point-select",
+        }
+    }
+
+    /// Whether looptax asks for keys of its own making on a server that it did not start.
+    pub(crate) fn wants_scratch_keys(&self) -> bool {
+        matches!(self.private.kind, Kind::Redis | Kind::Valkey)
+    }
+
+    pub(crate) fn stop(self) -> Result<()> {
+        self.private
+            .stop()
+            .context("cannot stop the private server")
+    }
+}
