@@ -95,7 +95,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -o -y -q -h -V --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help --version compare selfcheck analyze internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help --version compare selfcheck analyze internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -118,6 +118,22 @@ _looptax() {
                     return 0
                     ;;
                 --workload)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --distribution)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --define)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -243,7 +259,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -o -y -q -h --arms --baseline --connections --workload --list --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --sweep --socket --rows --fixed --quick --precise --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -266,6 +282,22 @@ _looptax() {
                     return 0
                     ;;
                 --workload)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --distribution)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --define)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

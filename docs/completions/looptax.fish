@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -28,6 +28,9 @@ complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to 
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l distribution -d 'How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S)' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l max-samples -d 'Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone' -r
+complete -c looptax -n "__fish_looptax_needs_command" -s D -l define -d 'Set a variable of script:FILE' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l protocol -d 'SQL statements go out prepared, or whole as text' -r -f -a "prepared\t'Prepared once per connection'
 text\t'Whole, each time'"
 complete -c looptax -n "__fish_looptax_needs_command" -l pipeline -d 'Redis, memcached and echo: requests in one send; a request is then the whole batch' -r
@@ -74,6 +77,9 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Tra
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l distribution -d 'How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S)' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l max-samples -d 'Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s D -l define -d 'Set a variable of script:FILE' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l protocol -d 'SQL statements go out prepared, or whole as text' -r -f -a "prepared\t'Prepared once per connection'
 text\t'Whole, each time'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pipeline -d 'Redis, memcached and echo: requests in one send; a request is then the whole batch' -r

@@ -60,11 +60,11 @@ impl Server {
                 let keys = dataset::Keys {
                     prefix: dataset::KEY_PREFIX,
                     n: ROWS,
-                    value_bytes: dataset::REDIS_VALUE_BYTES,
+                    value_bytes: dataset::KEY_VALUE_BYTES,
                 };
                 dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)?;
             }
-            Kind::Echo => {}
+            Kind::Memcached | Kind::Echo => {}
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Server {
     pub(crate) fn workload(&self) -> &'static str {
         match self.private.kind {
             Kind::Redis | Kind::Valkey => "get",
-            Kind::Echo => "ping",
+            Kind::Memcached | Kind::Echo => "ping",
             Kind::Mariadb | Kind::Mysql | Kind::Postgres => "point-select",
         }
     }
