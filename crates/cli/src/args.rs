@@ -179,6 +179,10 @@ pub(crate) struct CompareArgs {
     /// Go on until the interval is narrow, and check that the slice length does not matter.
     #[arg(long)]
     pub(crate) precise: bool,
+    /// How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is
+    /// steady; one epoch, whatever is said, on a running server that is not --own-server.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warm_up: Option<String>,
     /// Length of a slice in milliseconds. Default: 50, or 1000 for free placement.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub(crate) slice_ms: Option<u32>,

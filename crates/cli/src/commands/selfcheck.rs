@@ -137,6 +137,7 @@ fn settings(kind: Kind, seed: u64) -> Compare {
         connections: Some(vec![1]),
         requests: Requests::default(),
         sample_bytes: 0,
+        warm_up: None,
         load: Load::Closed {
             think: Duration::ZERO,
         },

@@ -326,11 +326,7 @@ pub(crate) fn bench(
         shape: shape(settings, case),
         // Latencies of an open loop grow without end at a rate that cannot be kept.
         may_adapt_shape: case.slice.or(settings.slice).is_none() && !case.load.is_open(),
-        warm_up: if target.is_cared_for {
-            short_warm_up()
-        } else {
-            warm_up(case.placement)
-        },
+        warm_up: warm_up_of(settings, case, target.is_cared_for),
         stopping: Stopping {
             looks: looks(settings, case),
             rule: StopRule {
@@ -343,6 +339,19 @@ pub(crate) fn bench(
         least_data_bytes: target.workload.least_data_bytes(),
         max_sample_bytes: settings.sample_bytes,
         io_limit: IO_LIMIT,
+    }
+}
+
+/// What was asked for, or what fits the server and the placement.
+fn warm_up_of(settings: &Compare, case: &Case, is_cared_for: bool) -> WarmUp {
+    match settings.warm_up {
+        _ if is_cared_for => short_warm_up(),
+        Some(length) => WarmUp {
+            least_epochs: 2,
+            least: length,
+            at_most: length,
+        },
+        None => warm_up(case.placement),
     }
 }
 
@@ -468,11 +477,7 @@ fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
         Doing::Judge => {
             let n_contrasts = (case.clients.len() * (settings.arms.len() - 1)) as u32;
             let epoch = shape(settings, case).epoch() * n_contrasts;
-            let warm_up = if is_cared_for {
-                short_warm_up()
-            } else {
-                warm_up(case.placement)
-            };
+            let warm_up = warm_up_of(settings, case, is_cared_for);
             MostTime {
                 measuring: epoch * most_epochs(settings, case) as u32,
                 warm_up: warm_up.at_most.max(epoch * warm_up.least_epochs as u32),

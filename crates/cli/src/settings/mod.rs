@@ -133,6 +133,7 @@ pub(crate) struct Compare {
     pub(crate) rows: u32,
     pub(crate) effort: Effort,
     pub(crate) slice: Option<Duration>,
+    pub(crate) warm_up: Option<Duration>,
     pub(crate) seed: u64,
     pub(crate) may_write: bool,
     pub(crate) is_own_server: bool,
@@ -170,6 +171,7 @@ impl Compare {
             socket: args.socket.clone(),
             rows: args.rows,
             effort,
+            warm_up: args.warm_up.as_deref().map(warm_up).transpose()?,
             slice: args.slice_ms.map(|ms| Duration::from_millis(u64::from(ms))),
             seed: seed(args.seed.as_deref())?,
             may_write: args.write,
@@ -372,6 +374,20 @@ fn fixed_effort(typed: &str) -> Result<Effort, Failure> {
         _ => Err(Failure::usage(
             format!("`--fixed {typed}` is neither a time nor a number of epochs"),
             "for example --fixed 10s, or --fixed 20 (at least 6 epochs)",
+        )),
+    }
+}
+
+/// `0s`, `5s`, `2m`.
+fn warm_up(typed: &str) -> Result<Duration, Failure> {
+    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: Option<u64> = typed[..typed.len() - unit.len()].parse().ok();
+    match (number, unit) {
+        (Some(seconds @ ..=3_600), "s") => Ok(Duration::from_secs(seconds)),
+        (Some(minutes @ ..=60), "m") => Ok(Duration::from_secs(60 * minutes)),
+        _ => Err(Failure::usage(
+            format!("`--warm-up {typed}` is not a time"),
+            "for example --warm-up 5s; an hour at most",
         )),
     }
 }

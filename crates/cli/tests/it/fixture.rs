@@ -11,7 +11,7 @@ use looptax_testkit::scratch::Scratch;
 use looptax_wire::redis::Value;
 
 /// Six epochs of ten-millisecond slices with one connection: the shortest run with an interval.
-pub(crate) const SHORT: [&str; 9] = [
+pub(crate) const SHORT: [&str; 11] = [
     "-c",
     "1",
     "--fixed",
@@ -21,6 +21,8 @@ pub(crate) const SHORT: [&str; 9] = [
     "--rows",
     "100",
     "-q",
+    "--warm-up",
+    "0s",
 ];
 
 pub(crate) fn exe() -> &'static Path {

@@ -39,7 +39,7 @@ fn a_server_that_stands_still_is_seen_in_p99() {
             compare(&scratch)
                 .args([server.url(), "--yes".to_owned(), "--own-server".to_owned()])
                 .args(["--rate", "2000", "-c", "4", "--fixed", "8", "-q"])
-                .args(["--slice-ms", "200"])
+                .args(["--slice-ms", "200", "--warm-up", "0s"])
                 .run()
         });
         while !run.is_finished() {
@@ -74,7 +74,7 @@ fn a_rate_is_kept_and_judged_by_its_response_times() {
     let scratch = Scratch::new();
     let run = compare(&scratch)
         .args(["private:redis", "--rate", "1%,2k", "-c", "4"])
-        .args(["--fixed", "6", "-q", "--rows", "100"])
+        .args(["--fixed", "6", "-q", "--rows", "100", "--warm-up", "0s"])
         .run();
     assert!(
         [Some(0), Some(3)].contains(&run.status.code()),
@@ -115,7 +115,17 @@ fn a_rate_beyond_the_server_is_not_sustained() {
     }
     let scratch = Scratch::new();
     let run = compare(&scratch)
-        .args(["private:redis", "--rate", "500k", "-c", "2", "--fixed", "6"])
+        .args([
+            "private:redis",
+            "--rate",
+            "500k",
+            "-c",
+            "2",
+            "--fixed",
+            "6",
+            "--warm-up",
+            "0s",
+        ])
         .args(["-q", "--rows", "100"])
         .run();
     run.expect_code(3);
@@ -126,7 +136,18 @@ fn a_rate_beyond_the_server_is_not_sustained() {
 fn pauses_lower_the_rate_and_stay_out_of_the_latency() {
     let scratch = Scratch::new();
     let run = compare(&scratch)
-        .args(["echo", "--think", "2ms", "-c", "2", "--fixed", "6", "-q"])
+        .args([
+            "echo",
+            "--think",
+            "2ms",
+            "-c",
+            "2",
+            "--fixed",
+            "6",
+            "-q",
+            "--warm-up",
+            "0s",
+        ])
         .run();
     run.expect_code(0);
     let comparison = &saved(&scratch)["comparisons"][0];
@@ -141,7 +162,16 @@ fn pauses_lower_the_rate_and_stay_out_of_the_latency() {
 fn a_sweep_has_a_row_for_each_power_of_two_and_both_models_at_64() {
     let scratch = Scratch::new();
     let run = compare(&scratch)
-        .args(["echo", "--sweep", "16..64", "--fixed", "6", "-q"])
+        .args([
+            "echo",
+            "--sweep",
+            "16..64",
+            "--fixed",
+            "6",
+            "-q",
+            "--warm-up",
+            "0s",
+        ])
         .args(["--slice-ms", "10"])
         .run();
     run.expect_code(0);

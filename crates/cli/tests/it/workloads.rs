@@ -24,7 +24,17 @@ fn run(kind: Kind, options: &[&str]) -> Option<Value> {
     let scratch = Scratch::new();
     compare(&scratch)
         .args([format!("private:{kind}")])
-        .args(["--fixed", "6", "-c", "2", "--slice-ms", "10", "-q"])
+        .args([
+            "--fixed",
+            "6",
+            "-c",
+            "2",
+            "--slice-ms",
+            "10",
+            "-q",
+            "--warm-up",
+            "0s",
+        ])
         .args(["--rows", "2000"])
         .args(options)
         .run()
