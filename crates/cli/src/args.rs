@@ -3,6 +3,7 @@
 //! What it means here is `settings`' business. The help texts are the option reference: the man
 //! page, `docs/cli.md` and the completions are made from them.
 
+pub(crate) mod echo;
 mod exec;
 
 use std::path::PathBuf;
@@ -101,9 +102,9 @@ pub(crate) struct CompareArgs {
     /// Connections per arm, one comparison each. Default: 1,16; 1 on a running server.
     #[arg(short, long, value_delimiter = ',', value_name = "N,…")]
     pub(crate) connections: Vec<u32>,
-    /// What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all).
-    /// Default: point-select or get; on a running server without --write what can be asked without
-    /// writing.
+    /// What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows
+    /// all). Default: point-select, get or ping; on a running server without --write what can be asked
+    /// without writing.
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Option<String>,
     /// List the workloads and do nothing.
@@ -133,7 +134,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_delimiter = ',', value_name = "PLACEMENT,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, or all in one interleaved schedule.
-    /// Default: poll up to 64 connections, event above.
+    /// Default: poll up to 64 connections, event above; block where only that makes sense (stream).
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
     /// Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq,
@@ -212,6 +213,9 @@ pub(crate) struct CompareArgs {
     /// Whole commands instead of requests.
     #[command(flatten)]
     pub(crate) exec: ExecArgs,
+    /// What is sent to the echo server.
+    #[command(flatten)]
+    pub(crate) echo: echo::EchoArgs,
 }
 
 /// Options of `selfcheck`.

@@ -62,14 +62,7 @@ impl<'a> TargetConnector<'a> {
         let endpoints = self.target.endpoints(arm)?;
         let endpoint = &endpoints[picked(coins, side, endpoints.len())];
         (0..n)
-            .map(|_| {
-                Conversation::open(
-                    self.target.protocol,
-                    endpoint,
-                    &self.target.login,
-                    self.limits,
-                )
-            })
+            .map(|_| self.target.talk_to(endpoint, self.limits))
             .collect()
     }
 

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
-use crate::{Endpoint, Limits, Link, LinkFacts, PathError};
-
-/// Bytes of an echo request and its reply: about what a point select sends and receives.
-const ECHO_BYTES: u32 = 64;
+use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError};
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +51,7 @@ pub(crate) enum Talk {
 }
 
 impl Conversation {
-    /// Connects and logs in.
+    /// Connects and logs in; with the echo server as [`Echo::default`] says.
     ///
     /// # Errors
     /// Those of [`Link::open`]; [`PathError::Talk`] when the server refuses or speaks otherwise.
@@ -70,12 +67,33 @@ impl Conversation {
             Endpoint::Tcp(_) => Channel::PlainTcp,
         };
         let facts = link.facts().clone();
-        let talk = log_in(protocol, link, login, channel, limits.io).map_err(|source| {
-            PathError::Talk {
-                action: "log in",
-                endpoint: endpoint.to_string(),
-                source,
-            }
+        let talk = log_in(protocol, link, login, channel, limits.io);
+        Self::of(talk, facts, endpoint)
+    }
+
+    /// Connects to the echo server and agrees on what requests are.
+    ///
+    /// # Errors
+    /// As [`Conversation::open`].
+    pub fn open_echo(echo: &Echo, endpoint: &Endpoint, limits: Limits) -> Result<Self, PathError> {
+        let mut link = Link::open(endpoint, limits)?;
+        if !echo.is_nodelay {
+            link.leave_nodelay()?;
+        }
+        let facts = link.facts().clone();
+        let talk = echo::Connection::login(link, echo.hello(), limits.io).map(Talk::Echo);
+        Self::of(talk, facts, endpoint)
+    }
+
+    fn of(
+        talk: Result<Talk, WireError>,
+        facts: LinkFacts,
+        endpoint: &Endpoint,
+    ) -> Result<Self, PathError> {
+        let talk = talk.map_err(|source| PathError::Talk {
+            action: "log in",
+            endpoint: endpoint.to_string(),
+            source,
         })?;
         Ok(Self {
             talk,
@@ -224,13 +242,6 @@ fn no_sql() -> WireError {
     }
 }
 
-pub(crate) fn echo_hello() -> echo::Hello {
-    echo::Hello {
-        request_bytes: ECHO_BYTES,
-        reply_bytes: ECHO_BYTES,
-    }
-}
-
 fn log_in(
     protocol: Protocol,
     link: Link,
@@ -245,6 +256,9 @@ fn log_in(
         }
         Protocol::Redis => Talk::Redis(redis::Connection::login(link, login, limit)?),
         Protocol::Memcached => Talk::Memcached(memcached::Connection::hello(link, limit)?),
-        Protocol::Echo => Talk::Echo(echo::Connection::login(link, echo_hello(), limit)?),
+        Protocol::Echo => {
+            let hello = Echo::default().hello();
+            Talk::Echo(echo::Connection::login(link, hello, limit)?)
+        }
     })
 }

@@ -21,4 +21,4 @@ pub use error::PathError;
 pub use link::{Family, Limits, Link, LinkFacts};
 pub use proof::{Proof, prove};
 pub use sighting::{Peer, peers_of};
-pub use workload::{Oltp, Sending, TPCB_ACCOUNTS, Workload};
+pub use workload::{Echo, EchoRequest, Oltp, Sending, TPCB_ACCOUNTS, Workload};

@@ -107,6 +107,22 @@ impl Link {
         &self.endpoint
     }
 
+    /// Gathers small packets again, as TCP does unless told otherwise (Nagle's algorithm). Does nothing
+    /// on a Unix socket.
+    ///
+    /// # Errors
+    /// [`PathError::Option`] when the kernel refuses.
+    pub fn leave_nodelay(&mut self) -> Result<(), PathError> {
+        if self.facts.nodelay.is_some() {
+            sockopt::set_tcp_nodelay(&self.fd, false).map_err(|source| PathError::Option {
+                action: "switch TCP_NODELAY off",
+                source: source.into(),
+            })?;
+            self.facts.nodelay = Some(false);
+        }
+        Ok(())
+    }
+
     /// The socket alone, for the load engine: without time limits, which would set a kernel timer
     /// for each wait.
     ///

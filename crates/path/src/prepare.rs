@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use looptax_wire::transaction::Statement;
-use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, echo, memcached, redis};
+use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, redis};
 
-use crate::conversation::{Talk, echo_hello};
+use crate::conversation::Talk;
 use crate::{Conversation, PathError, Sending, Workload};
 
 /// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
@@ -30,8 +30,12 @@ impl Conversation {
             Talk::Mysql(_) | Talk::Postgres(_) => self.sql(workload, sending.sent),
             Talk::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),
             Talk::Memcached(_) => Ok(memcached_codec(workload, sending.pipeline)),
-            Talk::Echo(_) => Ok((*workload == Workload::Ping)
-                .then(|| pipelined(echo::EchoCodec::new(echo_hello()), sending.pipeline))),
+            Talk::Echo(it) => Ok(match workload {
+                Workload::Echo(echo) => {
+                    Some(pipelined(it.codec(echo.write_bytes()), sending.pipeline))
+                }
+                _ => None,
+            }),
         };
         prepared
             .map_err(|source| PathError::Talk {

@@ -1,5 +1,6 @@
 //! What is asked of the server, request after request.
 
+mod echo;
 mod oltp;
 mod tpcb;
 
@@ -10,6 +11,7 @@ use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
 use crate::prepare::ping;
 
+pub use echo::{Echo, EchoRequest};
 pub use oltp::Oltp;
 pub use tpcb::TPCB_ACCOUNTS;
 
@@ -21,9 +23,10 @@ pub enum Workload {
         /// The table, with sysbench's columns.
         table: String,
     },
-    /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key;
-    /// echo: a round trip.
+    /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key.
     Ping,
+    /// Messages or streams of the echo server.
+    Echo(Echo),
     /// One of sysbench's transactions.
     Oltp {
         /// Which.
@@ -112,6 +115,7 @@ impl Workload {
         match self {
             Self::PointSelect { .. } => "point-select",
             Self::Ping => "ping",
+            Self::Echo(echo) => echo.name(),
             Self::Oltp { oltp, .. } => oltp.name(),
             Self::Tpcb { .. } => "tpcb",
             Self::SelectOnly { .. } => "select-only",
@@ -144,9 +148,11 @@ impl Workload {
             | Self::Mixed { .. }
             | Self::Incr { .. }
             | Self::Lpush { .. } => true,
-            Self::PointSelect { .. } | Self::Ping | Self::SelectOnly { .. } | Self::Get { .. } => {
-                false
-            }
+            Self::PointSelect { .. }
+            | Self::Ping
+            | Self::Echo(_)
+            | Self::SelectOnly { .. }
+            | Self::Get { .. } => false,
         }
     }
 

@@ -97,6 +97,18 @@ pub struct Workload {
     pub request_bytes: Option<u64>,
     /// Typical size of an answer on the wire.
     pub response_bytes: Option<u64>,
+    /// What one request moves, where it is a stream.
+    #[serde(default)]
+    pub stream: Option<Stream>,
+}
+
+/// A request that is long enough for bytes per second to matter more than requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stream {
+    /// Bytes that one request moves.
+    pub bytes: u64,
+    /// Size of one write, where the client writes them.
+    pub write_bytes: Option<u64>,
 }
 
 fn one() -> u32 {

@@ -23,7 +23,9 @@ mod words;
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
 pub use client_like::ClientLike;
 pub use commands::{CommandLine, Commands};
-pub use comparison::{Comparison, Load, PlacementUsed, ServerCount, Stall, Target, Workload};
+pub use comparison::{
+    Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, Workload,
+};
 pub use diagnostics::{Diagnostics, RateModes, Tested};
 pub use figure::{Estimate, Figure, Missing};
 pub use hex::Hex64;

@@ -129,6 +129,35 @@ pub(crate) fn rate_range(min_per_s: f64, max_per_s: f64) -> String {
     )
 }
 
+/// `4.28 GB/s`, `850 MB/s`, `12.0 KB/s`: in powers of ten, as disks and networks are sold.
+pub(crate) fn byte_rate(bytes_per_s: f64) -> String {
+    let (scale, prefix) = scale_of(bytes_per_s);
+    format!("{}{GLUE}{prefix}B/s", three_digits(bytes_per_s / scale))
+}
+
+/// `1.2-3.4 GB/s`.
+pub(crate) fn byte_rate_range(min_per_s: f64, max_per_s: f64) -> String {
+    let (scale, prefix) = scale_of(max_per_s);
+    let digits = |value: f64| fixed(value / scale, usize::from(value / scale < 9.95));
+    format!(
+        "{}-{}{GLUE}{prefix}B/s",
+        digits(min_per_s),
+        digits(max_per_s)
+    )
+}
+
+/// `64 bytes`, `128 KiB`, `4 MiB`: never rounded.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let whole = units
+        .into_iter()
+        .find(|(shift, _)| bytes >= 1 << shift && bytes.trailing_zeros() >= *shift);
+    match whole {
+        Some((shift, unit)) => format!("{}{GLUE}{unit}", bytes >> shift),
+        None => counted(bytes, "byte"),
+    }
+}
+
 /// `2.1 times`.
 pub(crate) fn times(factor: f64) -> String {
     format!("{}{GLUE}times", fixed(factor, usize::from(factor < 99.95)))

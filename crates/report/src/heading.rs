@@ -4,7 +4,7 @@
 
 use looptax_record::{Target, Workload};
 
-use crate::format::Text;
+use crate::format::{Text, size};
 
 /// The heading of everything that was measured on one server with one workload.
 pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
@@ -29,6 +29,7 @@ pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
     }
     let keys = workload.distribution.as_deref();
     parts.extend(keys.map(|keys| format!("keys {}", text.clean(keys))));
+    parts.extend(sizes(workload));
     parts.push(if target.private {
         "private server on this machine".to_owned()
     } else {
@@ -45,6 +46,18 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
         "unix and tcp are processes of their own here, for {kind} serves a socket or TCP, not both: {n} of each, of one \
          binary, with one command line but for the address; a coin picks one of each for every epoch"
     ))
+}
+
+/// How large requests are, where that was chosen.
+fn sizes(workload: &Workload) -> Option<String> {
+    if let Some(stream) = &workload.stream {
+        let writes = stream.write_bytes.map_or_else(String::new, |bytes| {
+            format!(" in writes of {}", size(bytes))
+        });
+        return Some(format!("{} per request{writes}", size(stream.bytes)));
+    }
+    let (there, back) = (workload.request_bytes?, workload.response_bytes?);
+    Some(format!("{} there, {} back", size(there), size(back)))
 }
 
 fn server(target: &Target, text: Text) -> String {

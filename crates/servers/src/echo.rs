@@ -1,28 +1,29 @@
 //! The echo server: the cheapest server there can be, so that what is left is the transport.
 //!
 //! A thread per connection, blocking receive and send, the same system calls with the same flags on
-//! both transports. The loop in `exchange` allocates, locks and logs nothing: its buffers are made
-//! once per connection. `looptax internal echo-server` runs it; looptax kills it.
+//! both transports. The loops in `exchange` and `swallow` allocate, lock and log nothing: their buffers
+//! are made once per connection. `looptax internal echo-server` runs it; looptax kills it.
 //! The protocol's bytes are in `looptax_wire::echo`.
+
+mod listen;
 
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use looptax_wire::echo::{Hello, Welcome};
+use looptax_wire::echo::{Hello, Talk, Welcome};
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt,
-};
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
 
 use crate::ServerError;
+use listen::{listen_tcp, listen_unix};
 
-/// Waiting connections; the kernel lowers it to `net.core.somaxconn` (4096 since Linux 5.4).
-const BACKLOG: i32 = 4096;
+/// Most bytes of a stream received at once: what a server of files or rows has for a buffer.
+const STREAM_BUFFER_BYTES: usize = 128 << 10;
 
 /// Stack of a connection's thread: its two buffers are on the heap.
 const STACK_BYTES: usize = 64 * 1024;
@@ -60,46 +61,6 @@ pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
     Err(error)
 }
 
-fn listen_unix(path: &Path) -> Result<OwnedFd, ServerError> {
-    let listen = || -> rustix::io::Result<OwnedFd> {
-        let socket = rustix::net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )?;
-        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-        rustix::net::listen(&socket, BACKLOG)?;
-        Ok(socket)
-    };
-    listen().map_err(|source| ServerError::Echo {
-        action: "listen on",
-        object: path.display().to_string(),
-        source: source.into(),
-    })
-}
-
-fn listen_tcp(address: SocketAddr) -> Result<OwnedFd, ServerError> {
-    let family = if address.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
-    let listen = || -> rustix::io::Result<OwnedFd> {
-        let socket =
-            rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        sockopt::set_socket_reuseaddr(&socket, true)?;
-        rustix::net::bind(&socket, &address)?;
-        rustix::net::listen(&socket, BACKLOG)?;
-        Ok(socket)
-    };
-    listen().map_err(|source| ServerError::Echo {
-        action: "listen on",
-        object: address.to_string(),
-        source: source.into(),
-    })
-}
-
 /// Gives each connection a thread. A shortage of files or threads passes; anything else is final.
 fn accept_forever(listener: &OwnedFd, name: &str, is_tcp: bool) -> Result<Infallible, ServerError> {
     loop {
@@ -113,7 +74,10 @@ fn accept_forever(listener: &OwnedFd, name: &str, is_tcp: bool) -> Result<Infall
                     .name("echo".to_owned())
                     .stack_size(STACK_BYTES);
                 // Without a thread the connection is closed, which the client sees at once.
-                if thread.spawn(move || converse(connection.as_fd())).is_err() {
+                if thread
+                    .spawn(move || converse(connection.as_fd(), is_tcp))
+                    .is_err()
+                {
                     thread::sleep(SHORTAGE_PAUSE);
                 }
             }
@@ -133,16 +97,32 @@ fn accept_forever(listener: &OwnedFd, name: &str, is_tcp: bool) -> Result<Infall
 }
 
 /// One connection from its hello to its end, whichever way it ends: the client knows why.
-fn converse(connection: BorrowedFd<'_>) {
+fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
     let Ok(Some(hello)) = answer_hello(connection) else {
         return;
     };
-    let mut request = vec![0; hello.request_bytes as usize];
-    // Something that is not all zeroes, made before the first request.
-    let mut reply: Vec<u8> = (0..hello.reply_bytes)
-        .map(|index| b'a' + (index % 26) as u8)
-        .collect();
-    exchange(connection, &mut request, &mut reply).ok();
+    if is_tcp && !hello.is_nodelay {
+        sockopt::set_tcp_nodelay(connection, false).ok();
+    }
+    let ended = match hello.talk {
+        Talk::PingPong {
+            request_bytes,
+            reply_bytes,
+        } => {
+            let mut request = vec![0; request_bytes as usize];
+            // Something that is not all zeroes, made before the first request.
+            let mut reply: Vec<u8> = (0..reply_bytes)
+                .map(|index| b'a' + (index % 26) as u8)
+                .collect();
+            exchange(connection, &mut request, &mut reply)
+        }
+        Talk::Stream { bytes } => {
+            let mut buffer = vec![0; STREAM_BUFFER_BYTES];
+            swallow(connection, &mut buffer, bytes)
+        }
+    };
+    // The client sees the end, and knows why.
+    ended.ok();
 }
 
 /// Reads the hello and answers it; `None` when it is none or asks for a size out of bounds.
@@ -178,18 +158,48 @@ fn exchange(connection: BorrowedFd<'_>, request: &mut [u8], reply: &mut [u8]) ->
     Ok(())
 }
 
+/// The measured loop of streams: counts `bytes` bytes, then sends their first eight back.
+///
+/// # Cost
+/// No allocation; one receive per piece that has come, one send per stream.
+fn swallow(connection: BorrowedFd<'_>, buffer: &mut [u8], bytes: u64) -> io::Result<()> {
+    let mut key = [0; 8];
+    while receive_whole(connection, &mut key)? {
+        let mut n_left = bytes - key.len() as u64;
+        while n_left > 0 {
+            let n_room = n_left.min(buffer.len() as u64) as usize;
+            let n_bytes = receive_some(connection, &mut buffer[..n_room])?;
+            if n_bytes == 0 {
+                return Ok(());
+            }
+            n_left -= n_bytes as u64;
+        }
+        send_whole(connection, &key)?;
+    }
+    Ok(())
+}
+
 /// Fills the buffer; `false` when the peer closed.
 fn receive_whole(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<bool> {
     let mut n_filled = 0;
     while n_filled < buffer.len() {
-        match rustix::net::recv(connection, &mut buffer[n_filled..], RecvFlags::empty()) {
-            Ok((_, 0)) => return Ok(false),
-            Ok((_, n_bytes)) => n_filled += n_bytes,
+        match receive_some(connection, &mut buffer[n_filled..])? {
+            0 => return Ok(false),
+            n_bytes => n_filled += n_bytes,
+        }
+    }
+    Ok(true)
+}
+
+/// What is there; 0 when the peer closed.
+fn receive_some(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match rustix::net::recv(connection, &mut *buffer, RecvFlags::empty()) {
+            Ok((_, n_bytes)) => return Ok(n_bytes),
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(true)
 }
 
 fn send_whole(connection: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
@@ -210,42 +220,29 @@ mod tests {
 
     use super::*;
 
+    /// A conversation opened with `hello`, whose welcome was read.
+    fn greeted(hello: Hello) -> (UnixStream, thread::JoinHandle<()>) {
+        let (mut client, server) = UnixStream::pair().unwrap();
+        let served = thread::spawn(move || converse(server.as_fd(), false));
+        client.write_all(&hello.encode()).unwrap();
+        let mut answer = [0; Welcome::BYTES];
+        client.read_exact(&mut answer).unwrap();
+        assert_eq!(Welcome::decode(answer).unwrap().pid, std::process::id());
+        (client, served)
+    }
+
     #[test]
     fn a_hello_out_of_bounds_ends_the_conversation() {
         let (mut client, server) = UnixStream::pair().unwrap();
-        client
-            .write_all(
-                &Hello {
-                    request_bytes: 7,
-                    reply_bytes: 64,
-                }
-                .encode(),
-            )
-            .unwrap();
-        let served = thread::spawn(move || converse(server.as_fd()));
+        client.write_all(&Hello::ping_pong(7, 64).encode()).unwrap();
+        let served = thread::spawn(move || converse(server.as_fd(), false));
         assert_eq!(client.read_to_end(&mut Vec::new()).unwrap(), 0);
         served.join().unwrap();
     }
 
     #[test]
     fn each_reply_starts_with_its_request() {
-        let (mut client, server) = UnixStream::pair().unwrap();
-        let served = thread::spawn(move || converse(server.as_fd()));
-        client
-            .write_all(
-                &Hello {
-                    request_bytes: 16,
-                    reply_bytes: 40,
-                }
-                .encode(),
-            )
-            .unwrap();
-        let mut answer = [0; 12];
-        client.read_exact(&mut answer).unwrap();
-        assert_eq!(
-            answer[..8],
-            [*b"LTE1", std::process::id().to_le_bytes()].concat()
-        );
+        let (mut client, served) = greeted(Hello::ping_pong(16, 40));
         for round in 0..3_u64 {
             client
                 .write_all(&[round.to_le_bytes(), [7; 8]].concat())
@@ -253,6 +250,32 @@ mod tests {
             let mut reply = [0; 40];
             client.read_exact(&mut reply).unwrap();
             assert_eq!(reply[..8], round.to_le_bytes());
+        }
+        drop(client);
+        served.join().unwrap();
+    }
+
+    #[test]
+    fn a_stream_is_answered_when_its_last_byte_is_in() {
+        let bytes = 3 * STREAM_BUFFER_BYTES as u64 + 5;
+        let talk = Talk::Stream { bytes };
+        let (mut client, served) = greeted(Hello {
+            talk,
+            is_nodelay: true,
+        });
+        for key in 1..=2_u64 {
+            let mut stream = vec![7; bytes as usize];
+            stream[..8].copy_from_slice(&key.to_le_bytes());
+            let (last, most) = stream.split_last().unwrap();
+            client.write_all(most).unwrap();
+            client.set_nonblocking(true).unwrap();
+            let early = client.read(&mut [0; 8]).unwrap_err();
+            assert_eq!(early.kind(), io::ErrorKind::WouldBlock);
+            client.set_nonblocking(false).unwrap();
+            client.write_all(&[*last]).unwrap();
+            let mut reply = [0; 8];
+            client.read_exact(&mut reply).unwrap();
+            assert_eq!(reply, key.to_le_bytes());
         }
         drop(client);
         served.join().unwrap();

@@ -106,13 +106,7 @@ fn ask(probe: Probe, login: &Login, stream: &mut (impl Read + Write)) -> io::Res
             Ok(answer == *b"VERSION ")
         }
         Probe::Echo => {
-            stream.write_all(
-                &Hello {
-                    request_bytes: 8,
-                    reply_bytes: 8,
-                }
-                .encode(),
-            )?;
+            stream.write_all(&Hello::ping_pong(8, 8).encode())?;
             let mut answer = [0; Welcome::BYTES];
             stream.read_exact(&mut answer)?;
             Ok(Welcome::decode(answer).is_ok())

@@ -60,4 +60,11 @@ pub trait Codec: Send {
     fn goes_on(&self) -> bool {
         false
     }
+
+    /// The length of a request that is a stream: its message goes out again and again, the last time
+    /// cut, until so many bytes are sent. `None` where a message is sent once. The same for all
+    /// requests of a connection.
+    fn stream_bytes(&self) -> Option<u64> {
+        None
+    }
 }

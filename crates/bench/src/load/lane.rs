@@ -34,6 +34,8 @@ pub(crate) struct Lane {
     received: Vec<u8>,
     n_received: usize,
     limits: LaneLimits,
+    /// How long a request is where it is a stream.
+    stream_bytes: Option<u64>,
     /// When the request in flight was sent.
     pub(crate) sent_ns: u64,
     /// When the last answer was in; an open loop alone keeps it.
@@ -51,6 +53,7 @@ impl Lane {
     pub(crate) fn new(wired: Wired, limits: LaneLimits, keys: Keys) -> Self {
         Self {
             fd: Arc::new(wired.fd),
+            stream_bytes: wired.codec.stream_bytes(),
             codec: wired.codec,
             outgoing: Vec::with_capacity(1024),
             received: vec![0; RECEIVE_BYTES],
@@ -86,13 +89,32 @@ impl Lane {
         self.codec.request(&mut self.keys, &mut self.outgoing);
     }
 
-    /// Sends the prepared message.
+    /// Sends the prepared message; a stream all of it.
     ///
     /// # Cost
-    /// One system call, unless the socket's buffer is full.
+    /// One system call (of a stream: per write), unless the socket's buffer is full.
     #[inline]
     pub(crate) fn send(&mut self, tally: &mut Tally) -> Result<(), LoadError> {
-        let mut rest: &[u8] = &self.outgoing;
+        match self.stream_bytes {
+            None => self.send_once(self.outgoing.len(), tally),
+            Some(bytes) => self.send_stream(bytes, tally),
+        }
+    }
+
+    fn send_stream(&self, bytes: u64, tally: &mut Tally) -> Result<(), LoadError> {
+        let mut n_left = bytes;
+        while n_left > 0 && !self.outgoing.is_empty() {
+            let n_bytes = n_left.min(self.outgoing.len() as u64);
+            self.send_once(n_bytes as usize, tally)?;
+            n_left -= n_bytes;
+        }
+        Ok(())
+    }
+
+    /// Sends so many bytes of the prepared message.
+    #[inline]
+    fn send_once(&self, n_bytes: usize, tally: &mut Tally) -> Result<(), LoadError> {
+        let mut rest: &[u8] = &self.outgoing[..n_bytes];
         while !rest.is_empty() {
             tally.sends += 1;
             match send(&self.fd, rest, SendFlags::NOSIGNAL) {

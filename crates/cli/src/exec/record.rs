@@ -114,6 +114,7 @@ fn what(target: Option<&Target>, settings: &Compare) -> (record::Target, record:
         rows,
         request_bytes: None,
         response_bytes: None,
+        stream: None,
     };
     (server, workload)
 }

@@ -6,7 +6,7 @@
 use std::error::Error;
 
 use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
-use looptax_path::{Arm, Endpoint, Family};
+use looptax_path::{Arm, Echo, EchoRequest, Endpoint, Family, Workload};
 use looptax_record as record;
 use looptax_stats::{Estimate, Looks, StopCause, selfcheck};
 use looptax_wire::Sent;
@@ -28,7 +28,8 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
         target.protocol,
         looptax_path::Protocol::Mysql | looptax_path::Protocol::Postgres
     );
-    let is_keyed = !matches!(target.workload, looptax_path::Workload::Ping);
+    let is_keyed = !matches!(target.workload, Workload::Ping | Workload::Echo(_));
+    let [request_bytes, response_bytes] = message_bytes(&target.workload);
     let server = record::Target {
         kind: target.kind.clone(),
         version: target.version.clone(),
@@ -55,10 +56,39 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
         statements: target.workload.n_statements() as u32,
         pipeline: target.sending.pipeline as u32,
         rows: is_keyed.then_some(u64::from(settings.rows)),
-        request_bytes: None,
-        response_bytes: None,
+        request_bytes,
+        response_bytes,
+        stream: stream(&target.workload),
     };
     (server, workload)
+}
+
+/// Sizes of request and answer, where they are fixed.
+fn message_bytes(workload: &Workload) -> [Option<u64>; 2] {
+    match workload {
+        Workload::Echo(Echo {
+            request:
+                EchoRequest::Ping {
+                    request_bytes,
+                    reply_bytes,
+                },
+            ..
+        }) => [request_bytes, reply_bytes].map(|bytes| Some(u64::from(*bytes))),
+        _ => [None, None],
+    }
+}
+
+fn stream(workload: &Workload) -> Option<record::Stream> {
+    match workload {
+        Workload::Echo(Echo {
+            request: EchoRequest::Stream { bytes, write_bytes },
+            ..
+        }) => Some(record::Stream {
+            bytes: *bytes,
+            write_bytes: Some(u64::from(*write_bytes)),
+        }),
+        _ => None,
+    }
 }
 
 /// A comparison with everything but arms, epochs and judgement.

@@ -1,5 +1,6 @@
 //! What the typed arguments mean: checked, defaults filled in, nothing opened yet.
 
+mod echo;
 pub(crate) mod exec;
 pub(crate) mod load;
 pub(crate) mod target;
@@ -16,11 +17,14 @@ use looptax_wire::Sent;
 
 use crate::args::{CompareArgs, ProtocolWord};
 use crate::failure::Failure;
+pub(crate) use echo::EchoAsked;
 use exec::Exec;
 use load::Load;
 use target::TargetSpec;
 use waits::Waits;
 
+/// The echo server's workload of long requests.
+const STREAM: &str = "stream";
 /// Up to so many connections a thread for each is the default.
 const MOST_THREADS: u32 = 64;
 /// More connections than this are a slip of the finger.
@@ -52,6 +56,7 @@ pub(crate) struct Requests {
     /// A script's variables, `name=value`.
     pub(crate) defined: Vec<String>,
     pub(crate) distribution: Distribution,
+    pub(crate) echo: EchoAsked,
 }
 
 impl Requests {
@@ -66,7 +71,16 @@ impl Requests {
             value_bytes: args.value_size.map(|bytes| bytes as usize),
             defined: args.define.clone(),
             distribution: distribution(&args.distribution)?,
+            echo: EchoAsked::new(&args.echo)?,
         })
+    }
+
+    /// The way to wait where nothing is said, for workloads that spend their time otherwise.
+    fn usual_client(&self) -> Option<ClientModel> {
+        match self.workload.as_deref() {
+            Some(STREAM) => Some(ClientModel::Block),
+            _ => None,
+        }
     }
 }
 
@@ -80,6 +94,7 @@ impl Default for Requests {
             value_bytes: None,
             defined: Vec::new(),
             distribution: Distribution::Uniform,
+            echo: EchoAsked::default(),
         }
     }
 }
@@ -158,11 +173,13 @@ impl Compare {
         let load = Load::new(args)?;
         let sweep = args.sweep.as_deref().map(sweep).transpose()?;
         let asked = connections(&args.connections)?;
+        let requests = Requests::new(args)?;
+        check_flat_out(&requests, &load)?;
         Ok(Self {
             targets,
             arms: arms(args)?,
             connections: sweep.clone().or(asked),
-            requests: Requests::new(args)?,
+            requests,
             sample_bytes: (args.max_samples as usize) << 20,
             load,
             is_sweep: sweep.is_some(),
@@ -207,12 +224,16 @@ impl Compare {
                 think.is_zero() && (connections > MOST_THREADS || self.is_sweep)
             }
         };
-        let default = if is_event {
-            ClientModel::Event
-        } else {
-            ClientModel::Poll
+        let default = match self.requests.usual_client() {
+            Some(usual) if !is_event => usual,
+            _ if is_event => ClientModel::Event,
+            _ => ClientModel::Poll,
         };
-        if self.is_sweep && connections == MOST_THREADS && self.load.is_flat_out() {
+        let both = self.is_sweep
+            && connections == MOST_THREADS
+            && self.load.is_flat_out()
+            && self.requests.usual_client().is_none();
+        if both {
             // Where the default changes from one model to the other.
             vec![Waits::As(default), Waits::As(ClientModel::Poll)]
         } else {
@@ -286,6 +307,17 @@ fn connections(typed: &[u32]) -> Result<Option<Vec<u32>>, Failure> {
             format!("from 1 to {MOST_CONNECTIONS}, for example -c 1,16"),
         )),
         None => Ok((!typed.is_empty()).then(|| typed.to_vec())),
+    }
+}
+
+/// What takes as long as a stream has no rate to be kept.
+fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
+    match requests.workload.as_deref() {
+        Some(word @ STREAM) if !load.is_flat_out() => Err(Failure::usage(
+            format!("--rate and --think do not apply to `{word}`"),
+            "it runs as fast as it can",
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -205,7 +205,19 @@ impl Target {
     }
 
     fn converse_at(&self, endpoint: &Endpoint) -> Result<Conversation, PathError> {
-        Conversation::open(self.protocol, endpoint, &self.login, Limits::default())
+        self.talk_to(endpoint, Limits::default())
+    }
+
+    /// A connection to one of our endpoints, as the workload needs it.
+    pub(crate) fn talk_to(
+        &self,
+        endpoint: &Endpoint,
+        limits: Limits,
+    ) -> Result<Conversation, PathError> {
+        match &self.workload {
+            Workload::Echo(echo) => Conversation::open_echo(echo, endpoint, limits),
+            _ => Conversation::open(self.protocol, endpoint, &self.login, limits),
+        }
     }
 
     /// Whether we started it.

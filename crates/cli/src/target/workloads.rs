@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use looptax_path::{Conversation, Oltp, Protocol, TPCB_ACCOUNTS, Workload};
+use looptax_path::{Conversation, Echo, EchoRequest, Oltp, Protocol, TPCB_ACCOUNTS, Workload};
 use looptax_servers::{ServerError, dataset};
 use looptax_wire::Sent;
 
@@ -14,6 +14,9 @@ use crate::settings::Requests;
 const MOST_PIPELINED_BYTES: u64 = 64 << 20;
 /// Largest value that memcached takes, in bytes: an item of 1 MiB less its key and header.
 const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
+/// What one send to the echo server may hold at most, in bytes, where it is a pipeline: it answers each
+/// request at once and waits until its answers are read, so a send has to fit into the socket.
+const MOST_ECHOED_BYTES: u64 = 128 << 10;
 /// Digits of every key, and what a command has around it, in bytes; for the check above.
 const COMMAND_BYTES: u64 = 96;
 /// Size of a list's element where none is asked for, in bytes: lists grow with every request.
@@ -59,6 +62,7 @@ struct Entry {
 const SQL: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres];
 const REDIS: &[Protocol] = &[Protocol::Redis];
 const KEYED: &[Protocol] = &[Protocol::Redis, Protocol::Memcached];
+const ECHO: &[Protocol] = &[Protocol::Echo];
 const ALL: &[Protocol] = &[
     Protocol::Mysql,
     Protocol::Postgres,
@@ -129,6 +133,11 @@ const CATALOGUE: &[Entry] = &[
         ALL,
         "a round trip without data: 120 constant bytes, a missing key, an echo",
     ),
+    entry(
+        "stream",
+        ECHO,
+        "bytes one way, counted and answered once (--stream-bytes, --write-size)",
+    ),
 ];
 
 const fn entry(word: &'static str, protocols: &'static [Protocol], means: &'static str) -> Entry {
@@ -187,7 +196,7 @@ pub(super) fn make(
         Protocol::Mysql | Protocol::Postgres => sql(word, place),
         Protocol::Redis => redis(word, requests, place)?,
         Protocol::Memcached => keyed(word, requests, place)?,
-        Protocol::Echo => (word == "ping").then_some(Workload::Ping),
+        Protocol::Echo => requests.echo.workload(word)?.map(Workload::Echo),
     };
     let workload = workload.ok_or_else(|| unknown(word, protocol))?;
     check_sending(&workload, protocol, requests)?;
@@ -284,6 +293,10 @@ fn check_sending(
     requests: &Requests,
 ) -> Result<(), Failure> {
     let is_sql = SQL.contains(&protocol);
+    match workload {
+        Workload::Echo(echo) => check_echo(echo, requests)?,
+        _ => requests.echo.refuse_others(&[], &workload.to_string())?,
+    }
     if requests.pipeline > 1 && is_sql {
         return Err(Failure::usage(
             format!(
@@ -331,6 +344,33 @@ fn check_sending(
         ));
     }
     Ok(())
+}
+
+fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
+    if requests.pipeline == 1 {
+        return Ok(());
+    }
+    match echo.request {
+        EchoRequest::Stream { .. } => Err(Failure::usage(
+            "--pipeline is not for `stream`: it is one request of many writes",
+            "--write-size chooses their size",
+        )),
+        EchoRequest::Ping { request_bytes, .. } => {
+            let sent_bytes = u64::from(requests.pipeline) * u64::from(request_bytes);
+            if sent_bytes <= MOST_ECHOED_BYTES {
+                return Ok(());
+            }
+            Err(Failure::usage(
+                format!(
+                    "a pipeline of {} requests of {request_bytes} bytes is {sent_bytes} bytes in one send",
+                    requests.pipeline
+                ),
+                format!(
+                    "the echo server takes {MOST_ECHOED_BYTES}: a smaller --pipeline or --request-size"
+                ),
+            ))
+        }
+    }
 }
 
 fn unknown(word: &str, protocol: Protocol) -> Failure {

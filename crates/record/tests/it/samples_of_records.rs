@@ -8,7 +8,7 @@ use looptax_record::{
     Arm, Client, CommandLine, Commands, Comparison, Cpu, CpuTax, CpuTicks, Diagnostics, Direction,
     Epoch, Figure, Hex64, Host, Latency, Look, LookArm, METHOD_VERSION, Placement, PlacementUsed,
     PlannedLook, Proof, RateModes, RateRange, Raw, Reason, Record, SCHEMA_VERSION, SamplesAt,
-    SamplesFile, Schedule, Sightings, Slice, Stall, Syscalls, Target, Tax, Tested, Verdict,
+    SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax, Tested, Verdict,
     Workload,
 };
 
@@ -107,6 +107,10 @@ fn workload() -> Workload {
         rows: Some(100_000),
         request_bytes: Some(30),
         response_bytes: Some(200),
+        stream: Some(Stream {
+            bytes: 4_194_304,
+            write_bytes: Some(131_072),
+        }),
     }
 }
 

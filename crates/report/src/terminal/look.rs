@@ -2,10 +2,10 @@
 //!
 //! It shows ranges that were seen, never an interval and never a verdict.
 
-use looptax_record::{Look, LookArm, Placement, RateRange};
+use looptax_record::{Look, LookArm, Placement, RateRange, Workload};
 
 use super::table::{Row, Tail};
-use crate::format::{Text, rate_range, times};
+use crate::format::{Text, byte_rate_range, rate_range, times};
 
 /// From this ratio of the fastest to the slowest 100 ms on, the scheduler is named as the reason.
 /// Ordinary noise of a quiet machine stays well below.
@@ -17,7 +17,7 @@ pub(super) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
         look.arms
             .iter()
             .find(|arm| arm.name == *name)
-            .map_or_else(String::new, seen)
+            .map_or_else(String::new, |arm| seen(arm, &look.workload))
     };
     Row {
         connections: look.connections.to_string(),
@@ -27,8 +27,12 @@ pub(super) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
     }
 }
 
-fn seen(arm: &LookArm) -> String {
-    rate_range(arm.rate_100ms_per_s.min, arm.rate_100ms_per_s.max)
+fn seen(arm: &LookArm, workload: &Workload) -> String {
+    let RateRange { min, max, .. } = arm.rate_100ms_per_s;
+    match &workload.stream {
+        Some(stream) => byte_rate_range(min * stream.bytes as f64, max * stream.bytes as f64),
+        None => rate_range(min, max),
+    }
 }
 
 fn why_not_judged(look: &Look, text: Text) -> String {

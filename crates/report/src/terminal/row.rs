@@ -2,11 +2,13 @@
 //!
 //! Words of the verdict live here; the sentence that explains it does not.
 
-use looptax_record::{Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict};
+use looptax_record::{
+    Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload,
+};
 
 use super::lines::Paint;
 use super::table::{Row, Tail};
-use crate::format::{Text, chosen_percent, rate};
+use crate::format::{Text, byte_rate, chosen_percent, rate};
 use crate::load;
 
 /// Slices of pinned placements are shorter than this unless asked for.
@@ -143,16 +145,19 @@ fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> String {
         .find(|arm| arm.name == name)
         .map_or_else(String::new, |arm| {
             if comparison.load.is_flat_out() {
-                figures(arm, text)
+                figures(arm, &comparison.workload, text)
             } else {
                 responses(arm, text)
             }
         })
 }
 
-fn figures(arm: &Arm, text: Text) -> String {
+fn figures(arm: &Arm, workload: &Workload, text: Text) -> String {
     let known = |figure: &Figure| figure.known().map(|estimate| estimate.value);
-    let rate = known(&arm.throughput_per_s).map(rate);
+    let rate = known(&arm.throughput_per_s).map(|per_s| match &workload.stream {
+        Some(stream) => byte_rate(per_s * stream.bytes as f64),
+        None => rate(per_s),
+    });
     let mean = known(&arm.latency_us.mean).map(|us| text.micros(us));
     match (rate, mean) {
         (Some(rate), Some(mean)) => format!("{rate} {mean}"),

@@ -2,12 +2,14 @@
 //!
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
-use looptax_record::{Comparison, Direction, Estimate, Figure, Placement, Reason, Tax, Verdict};
+use looptax_record::{
+    Arm, Comparison, Direction, Estimate, Figure, Placement, Reason, Tax, Verdict,
+};
 
 use super::group::Group;
 use super::row::verdict_words;
 use crate::client;
-use crate::format::{Text, chosen_percent, counted, rate, run_time};
+use crate::format::{GLUE, Text, chosen_percent, counted, rate, run_time};
 use crate::load;
 
 /// Slices of two lengths are shown to agree when the interval of their difference lies within so
@@ -212,7 +214,14 @@ fn held(comparison: &Comparison, text: Text) -> String {
         Some(like) => client::clause_like(like, text),
         None => client::clause(&comparison.target.kind, comparison.client),
     };
-    let held = format!("at {connections}, {cores}, {waits}");
+    let is_delayed = |arm: &Arm| arm.proof.nodelay == Some(false);
+    let delayed = comparison.arms.iter().any(is_delayed);
+    let delayed = if delayed {
+        format!(", TCP_NODELAY{GLUE}off")
+    } else {
+        String::new()
+    };
+    let held = format!("at {connections}, {cores}, {waits}{delayed}");
     match load::clause(&comparison.load, text) {
         Some(load) => format!("{held}, {load}"),
         None => held,

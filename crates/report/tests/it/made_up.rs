@@ -165,6 +165,7 @@ fn workload() -> Workload {
         rows: Some(100_000),
         request_bytes: None,
         response_bytes: None,
+        stream: None,
     }
 }
 

@@ -5,13 +5,16 @@
 use std::time::Duration;
 
 use looptax_testkit::replay::{End, Replay};
-use looptax_wire::echo::{Connection, EchoCodec, Hello, Welcome};
+use looptax_wire::echo::{Connection, EchoCodec, Hello, Talk, Welcome};
 use looptax_wire::{Codec, Reply, WireError};
 
 const LIMIT: Duration = Duration::from_secs(1);
 const HELLO: Hello = Hello {
-    request_bytes: 16,
-    reply_bytes: 12,
+    talk: Talk::PingPong {
+        request_bytes: 16,
+        reply_bytes: 12,
+    },
+    is_nodelay: true,
 };
 const WELCOME: Welcome = Welcome { pid: 77, tid: 78 };
 
@@ -21,34 +24,52 @@ fn greets_with_its_sizes_and_learns_who_serves_it() {
     let connection = Connection::login(&mut peer, HELLO, LIMIT).expect("a whole greeting");
     assert_eq!(connection.server_pid(), 77);
     assert_eq!(connection.connection_id(), 78);
-    assert_eq!(connection.into_stream().sent(), b"LTE1\x10\0\0\0\x0c\0\0\0");
+    let sent = b"LTE2\0\0\0\0\x10\0\0\0\x0c\0\0\0";
+    assert_eq!(connection.into_stream().sent(), sent);
 }
 
 #[track_caller]
-fn check_hello(request_bytes: u32, reply_bytes: u32, is_accepted: bool) {
-    let hello = Hello {
+fn check_hello(talk: Talk, is_accepted: bool) {
+    for is_nodelay in [true, false] {
+        let hello = Hello { talk, is_nodelay };
+        let decoded = Hello::decode(hello.encode());
+        let mut peer = Replay::new(WELCOME.encode(), End::Closed);
+        let login = Connection::login(&mut peer, hello, LIMIT);
+        assert_eq!(login.is_ok(), is_accepted, "{hello:?}");
+        match decoded {
+            Ok(found) => assert!(is_accepted && found == hello, "{hello:?}"),
+            Err(fault) => assert!(!is_accepted, "{hello:?}: {fault}"),
+        }
+    }
+}
+
+#[track_caller]
+fn check_sizes(request_bytes: u32, reply_bytes: u32, is_accepted: bool) {
+    let talk = Talk::PingPong {
         request_bytes,
         reply_bytes,
     };
-    let decoded = Hello::decode(hello.encode());
-    let mut peer = Replay::new(WELCOME.encode(), End::Closed);
-    let login = Connection::login(&mut peer, hello, LIMIT);
-    assert_eq!(login.is_ok(), is_accepted, "{hello:?}");
-    match decoded {
-        Ok(found) => assert!(is_accepted && found == hello, "{hello:?}"),
-        Err(fault) => assert!(!is_accepted, "{hello:?}: {fault}"),
-    }
+    check_hello(talk, is_accepted);
 }
 
 #[test]
 fn both_ends_hold_the_sizes_within_bounds() {
-    check_hello(8, 8, true);
-    check_hello(1 << 20, 1 << 20, true);
-    check_hello(7, 8, false);
-    check_hello(8, 7, false);
-    check_hello((1 << 20) + 1, 8, false);
-    check_hello(8, u32::MAX, false);
-    check_hello(0, 0, false);
+    check_sizes(8, 8, true);
+    check_sizes(1 << 20, 1 << 20, true);
+    check_sizes(7, 8, false);
+    check_sizes(8, 7, false);
+    check_sizes((1 << 20) + 1, 8, false);
+    check_sizes(8, u32::MAX, false);
+    check_sizes(0, 0, false);
+    check_hello(Talk::Stream { bytes: 8 }, true);
+    check_hello(Talk::Stream { bytes: 1 << 32 }, true);
+    check_hello(Talk::Stream { bytes: 7 }, false);
+    check_hello(
+        Talk::Stream {
+            bytes: (1 << 32) + 1,
+        },
+        false,
+    );
 }
 
 #[track_caller]
@@ -61,7 +82,7 @@ fn check_refused(answer: &[u8], end: End, wanted: &str) {
 #[test]
 fn refuses_other_servers() {
     let wrong = "not a echo answer (tried to read a greeting): \
-                 expected the greeting `LTE1`, found ";
+                 expected the greeting `LTE2`, found ";
     check_refused(
         b"-ERR unknown command",
         End::Silent,
@@ -90,7 +111,7 @@ fn a_cut_greeting_is_closed_or_a_timeout() {
 
 #[test]
 fn replies_belong_to_requests_in_order() {
-    let mut codec = EchoCodec::new(HELLO);
+    let mut codec = EchoCodec::ping_pong(16, 12);
     let mut out = b"before".to_vec();
     codec.request(&mut 0x0102_u64, &mut out);
     codec.request(&mut 3_u64, &mut out);
@@ -119,7 +140,7 @@ fn replies_belong_to_requests_in_order() {
 
 #[test]
 fn a_key_out_of_order_is_an_error() {
-    let mut codec = EchoCodec::new(HELLO);
+    let mut codec = EchoCodec::ping_pong(16, 12);
     let mut out = Vec::new();
     codec.request(&mut 1_u64, &mut out);
     codec.request(&mut 2_u64, &mut out);
@@ -128,4 +149,31 @@ fn a_key_out_of_order_is_an_error() {
         matches!(found, Err(WireError::Malformed { .. })),
         "{found:?}"
     );
+}
+
+#[test]
+fn a_stream_is_a_write_that_is_repeated_and_a_key_that_comes_back() {
+    let mut codec = EchoCodec::stream(100, 24);
+    assert_eq!(codec.stream_bytes(), Some(100));
+    let mut out = Vec::new();
+    codec.request(&mut 7_u64, &mut out);
+    assert_eq!(out.len(), 24);
+    let reply = codec.reply(b"\x07\0\0\0\0\0\0\0").expect("the key");
+    assert_eq!(reply.map(|it| it.bytes), Some(8));
+    assert_eq!(EchoCodec::ping_pong(24, 8).stream_bytes(), None);
+}
+
+#[test]
+fn an_exchange_holds_the_answer_against_its_key() {
+    let answers = |key: u8| {
+        let mut bytes = WELCOME.encode().to_vec();
+        bytes.extend([key, 0, 0, 0, 0, 0, 0, 0, b'.', b'.', b'.', b'.']);
+        bytes
+    };
+    let exchange = |key| {
+        let peer = Replay::new(answers(key), End::Closed);
+        Connection::login(peer, HELLO, LIMIT).unwrap().exchange()
+    };
+    exchange(1).expect("the key that was sent");
+    assert!(matches!(exchange(2), Err(WireError::Malformed { .. })));
 }

@@ -1,0 +1,73 @@
+//! Options of the echo server's workloads.
+
+use clap::{Args, ValueEnum};
+
+/// What is sent to the echo server.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Echo: the transport alone")]
+pub(crate) struct EchoArgs {
+    /// Size of a request of `ping` in bytes, 8 to 1M (K, M and G are 2^10, 2^20 and 2^30). Default: 64.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) request_size: Option<u64>,
+    /// Size of a reply of `ping` in bytes, 8 to 1M. Default: 64.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) reply_size: Option<u64>,
+    /// Bytes that one request of `stream` sends, 8 to 4G. Default: 4M.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) stream_bytes: Option<u64>,
+    /// Size of one write of `stream` in bytes, 8 to 1M. Default: 128K.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) write_size: Option<u64>,
+    /// Whether both ends set `TCP_NODELAY`, as database clients and servers do. Default: on.
+    #[arg(long, value_enum, value_name = "SWITCH")]
+    pub(crate) nodelay: Option<Switch>,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// Small packets leave at once.
+    On,
+    /// They wait for others (Nagle's algorithm).
+    Off,
+}
+
+/// `65536`, `64K`, `64KiB`, `4M`, `1G`.
+fn bytes(typed: &str) -> Result<u64, String> {
+    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let shift = match unit {
+        "" => 0,
+        "K" | "k" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        _ => return Err("a number of bytes, for example 65536, 64K, 4M or 1G".to_owned()),
+    };
+    typed[..typed.len() - unit.len()]
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| "no number of bytes that there can be".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, wanted: Option<u64>) {
+        assert_eq!(bytes(typed).ok(), wanted, "{typed}");
+    }
+
+    #[test]
+    fn sizes_have_binary_units() {
+        check("8", Some(8));
+        check("128K", Some(131_072));
+        check("4MiB", Some(4 << 20));
+        check("1G", Some(1 << 30));
+        check("", None);
+        check("K", None);
+        check("-1", None);
+        check("1T", None);
+        check("99999999999G", None);
+    }
+}

@@ -1,0 +1,84 @@
+//! What is asked of the echo server, where nothing but the transport is left.
+
+use looptax_wire::echo::{Hello, Talk};
+
+/// Bytes of a request and its reply where nothing is said: about what a point select sends and
+/// receives.
+const PING_BYTES: u32 = 64;
+
+/// A conversation with the echo server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Echo {
+    /// What requests are.
+    pub request: EchoRequest,
+    /// Whether both ends send small packets at once over TCP; a Unix socket has no such choice.
+    pub is_nodelay: bool,
+}
+
+/// One request to the echo server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EchoRequest {
+    /// A message there and one back.
+    Ping {
+        /// Bytes of the request.
+        request_bytes: u32,
+        /// Bytes of the reply.
+        reply_bytes: u32,
+    },
+    /// Bytes there, and eight back when the last one is in.
+    Stream {
+        /// Bytes of all writes together.
+        bytes: u64,
+        /// Bytes of one write; the last one may be shorter.
+        write_bytes: u32,
+    },
+}
+
+impl Default for Echo {
+    /// 64 bytes there and back, with `TCP_NODELAY` as database clients set it.
+    fn default() -> Self {
+        Self {
+            request: EchoRequest::Ping {
+                request_bytes: PING_BYTES,
+                reply_bytes: PING_BYTES,
+            },
+            is_nodelay: true,
+        }
+    }
+}
+
+impl Echo {
+    /// The word for it, in options and records.
+    pub fn name(&self) -> &'static str {
+        match self.request {
+            EchoRequest::Ping { .. } => "ping",
+            EchoRequest::Stream { .. } => "stream",
+        }
+    }
+
+    /// How the conversation is opened.
+    pub(crate) fn hello(&self) -> Hello {
+        let talk = match self.request {
+            EchoRequest::Ping {
+                request_bytes,
+                reply_bytes,
+            } => Talk::PingPong {
+                request_bytes,
+                reply_bytes,
+            },
+            EchoRequest::Stream { bytes, .. } => Talk::Stream { bytes },
+        };
+        Hello {
+            talk,
+            is_nodelay: self.is_nodelay,
+        }
+    }
+
+    /// Bytes that leave in one write.
+    pub(crate) fn write_bytes(&self) -> u32 {
+        match self.request {
+            EchoRequest::Ping { request_bytes, .. } => request_bytes,
+            EchoRequest::Stream { write_bytes, .. } => write_bytes,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The greetings of both ends: what the client wants to do, and who serves it.
+//!
+//! Plain bytes; both ends hold what they read within bounds.
+
+use super::{GREET, KEY_BYTES, READ_GREETING, malformed};
+use crate::WireError;
+
+/// Opens both greetings: looptax echo, version 2.
+pub(super) const MAGIC: [u8; 4] = *b"LTE2";
+/// Least bytes of a request, a reply or a stream: the key.
+const LEAST_BYTES: u32 = KEY_BYTES as u32;
+/// Most bytes of a request or a reply.
+const MOST_BYTES: u32 = 1 << 20;
+/// Most bytes of a stream: seconds even on a slow machine, so that a limit on answers can hold.
+const MOST_STREAM_BYTES: u64 = 1 << 32;
+/// In the first number of a hello: the rest is a stream's length.
+const IS_STREAM: u32 = 1;
+/// In the first number of a hello: leave `TCP_NODELAY` off.
+const IS_DELAYED: u32 = 2;
+
+/// What requests and replies are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Talk {
+    /// A message there, a message back.
+    PingPong {
+        /// Bytes of each request, 8 to 1 MiB.
+        request_bytes: u32,
+        /// Bytes of each reply, 8 to 1 MiB.
+        reply_bytes: u32,
+    },
+    /// Many bytes there, their key back when the last one is in.
+    Stream {
+        /// Bytes of each request, 8 to 4 GiB.
+        bytes: u64,
+    },
+}
+
+/// What the client opens with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hello {
+    /// What requests and replies are.
+    pub talk: Talk,
+    /// Whether the server sends small packets at once over TCP, as it does unless told otherwise.
+    pub is_nodelay: bool,
+}
+
+impl Hello {
+    /// Length of an encoded hello.
+    pub const BYTES: usize = 16;
+
+    /// Messages of these sizes, with `TCP_NODELAY`.
+    pub fn ping_pong(request_bytes: u32, reply_bytes: u32) -> Self {
+        Self {
+            talk: Talk::PingPong {
+                request_bytes,
+                reply_bytes,
+            },
+            is_nodelay: true,
+        }
+    }
+
+    /// As it is sent.
+    pub fn encode(self) -> [u8; Self::BYTES] {
+        let delayed = if self.is_nodelay { 0 } else { IS_DELAYED };
+        let (flags, [first, second]) = match self.talk {
+            Talk::PingPong {
+                request_bytes,
+                reply_bytes,
+            } => (delayed, [request_bytes, reply_bytes]),
+            Talk::Stream { bytes } => (delayed | IS_STREAM, halves(bytes)),
+        };
+        let mut encoded = [0; Self::BYTES];
+        encoded[..4].copy_from_slice(&MAGIC);
+        let numbers = [flags, first, second];
+        for (place, number) in encoded[4..].chunks_exact_mut(4).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        encoded
+    }
+
+    /// Reads what the client sent.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when it is no greeting of ours or a size is out of bounds.
+    pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
+        let ([magic, flags, first, second], _) = bytes.as_chunks::<4>() else {
+            unreachable!("sixteen bytes are four times four");
+        };
+        check_magic(magic)?;
+        let [flags, first, second] = [flags, first, second].map(|it| u32::from_le_bytes(*it));
+        let talk = if flags & IS_STREAM == 0 {
+            Talk::PingPong {
+                request_bytes: first,
+                reply_bytes: second,
+            }
+        } else {
+            Talk::Stream {
+                bytes: u64::from(first) | u64::from(second) << 32,
+            }
+        };
+        let hello = Self {
+            talk,
+            is_nodelay: flags & IS_DELAYED == 0,
+        };
+        hello.check()?;
+        Ok(hello)
+    }
+
+    /// Whether all sizes are within bounds.
+    pub(super) fn check(self) -> Result<(), WireError> {
+        let bounds = LEAST_BYTES..=MOST_BYTES;
+        let (is_right, found) = match self.talk {
+            Talk::PingPong {
+                request_bytes,
+                reply_bytes,
+            } => (
+                bounds.contains(&request_bytes) && bounds.contains(&reply_bytes),
+                format!("{request_bytes} and {reply_bytes} bytes"),
+            ),
+            Talk::Stream { bytes } => (
+                (u64::from(LEAST_BYTES)..=MOST_STREAM_BYTES).contains(&bytes),
+                format!("a stream of {bytes} bytes"),
+            ),
+        };
+        if is_right {
+            return Ok(());
+        }
+        Err(malformed(
+            GREET,
+            "requests and replies of 8 bytes to 1 MiB, streams of 8 bytes to 4 GiB",
+            found.as_bytes(),
+        ))
+    }
+}
+
+/// What the server answers: who serves this conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Welcome {
+    /// Process id of the server.
+    pub pid: u32,
+    /// Thread id of the thread that serves this connection.
+    pub tid: u32,
+}
+
+impl Welcome {
+    /// Length of an encoded answer.
+    pub const BYTES: usize = 12;
+
+    /// As it is sent.
+    pub fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..8].copy_from_slice(&self.pid.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.tid.to_le_bytes());
+        bytes
+    }
+
+    /// Reads what the server sent.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when it is no answer of ours.
+    pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
+        let ([magic, pid, tid], _) = bytes.as_chunks::<4>() else {
+            unreachable!("twelve bytes are three times four");
+        };
+        check_magic(magic)?;
+        let [pid, tid] = [pid, tid].map(|it| u32::from_le_bytes(*it));
+        Ok(Self { pid, tid })
+    }
+}
+
+/// The lower and the upper half.
+fn halves(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+pub(super) fn check_magic(found: &[u8]) -> Result<(), WireError> {
+    if found == MAGIC {
+        return Ok(());
+    }
+    Err(malformed(READ_GREETING, "the greeting `LTE2`", found))
+}

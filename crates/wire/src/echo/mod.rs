@@ -1,0 +1,123 @@
+//! The protocol of the built-in server: fixed sizes, the key back, nothing to compute.
+//!
+//! The client opens with [`Hello`], the server answers [`Welcome`]; then each request is answered by
+//! one reply that starts with the request's key. A request is a message of fixed size, or a stream of
+//! bytes whose first eight are the key. The codec is hot: no allocation below the stated number of
+//! requests in flight, no lock, no system call. Called by bench, and by servers for the other end.
+
+mod codec;
+mod hello;
+
+use std::time::Duration;
+
+pub use codec::EchoCodec;
+pub use hello::{Hello, Talk, Welcome};
+
+use crate::error::printable;
+use crate::io::{read_exact, write_all};
+use crate::{Codec, Stream, WireError};
+
+/// The protocol's name in errors.
+const PROTOCOL: &str = "echo";
+/// Bytes of a key.
+const KEY_BYTES: usize = 8;
+
+const GREET: &str = "agree on sizes";
+const READ_GREETING: &str = "read a greeting";
+const READ_REPLY: &str = "read the echo of a request";
+const SEND_REQUEST: &str = "send a request";
+
+/// A greeted conversation over `S`.
+#[derive(Debug)]
+pub struct Connection<S: Stream> {
+    stream: S,
+    hello: Hello,
+    welcome: Welcome,
+    limit: Duration,
+}
+
+impl<S: Stream> Connection<S> {
+    /// Greets the server. `timeout_hint` is the stream's own time limit, for the text of errors.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when `hello` is out of bounds or the peer is no echo server;
+    /// `Timeout`, `Closed`, `Io`.
+    pub fn login(mut stream: S, hello: Hello, timeout_hint: Duration) -> Result<Self, WireError> {
+        hello.check()?;
+        write_all(&mut stream, &hello.encode(), GREET, timeout_hint)?;
+        let mut answer = [0; Welcome::BYTES];
+        let (magic, numbers) = answer.split_at_mut(hello::MAGIC.len());
+        // The magic first: another server's answer may be shorter than ours.
+        read_exact(&mut stream, magic, READ_GREETING, timeout_hint)?;
+        hello::check_magic(magic)?;
+        read_exact(&mut stream, numbers, READ_GREETING, timeout_hint)?;
+        let welcome = Welcome::decode(answer)?;
+        Ok(Self {
+            stream,
+            hello,
+            welcome,
+            limit: timeout_hint,
+        })
+    }
+
+    /// Thread id of the server's thread for this connection.
+    pub fn connection_id(&self) -> u64 {
+        u64::from(self.welcome.tid)
+    }
+
+    /// Process id of the server.
+    pub fn server_pid(&self) -> u32 {
+        self.welcome.pid
+    }
+
+    /// The requests and replies of this conversation. A stream goes out in writes of `write_bytes`.
+    pub fn codec(&self, write_bytes: u32) -> EchoCodec {
+        match self.hello.talk {
+            Talk::PingPong {
+                request_bytes,
+                reply_bytes,
+            } => EchoCodec::ping_pong(request_bytes, reply_bytes),
+            Talk::Stream { bytes } => EchoCodec::stream(bytes, write_bytes),
+        }
+    }
+
+    /// One message there and back, held against its key.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when another key comes back or the conversation is a stream;
+    /// `Timeout`, `Closed`, `Io`.
+    pub fn exchange(&mut self) -> Result<(), WireError> {
+        let Talk::PingPong {
+            request_bytes,
+            reply_bytes,
+        } = self.hello.talk
+        else {
+            return Err(malformed(
+                SEND_REQUEST,
+                "a conversation of messages",
+                b"a stream",
+            ));
+        };
+        let mut codec = EchoCodec::ping_pong(request_bytes, reply_bytes);
+        let mut request = Vec::new();
+        codec.request(&mut 1_u64, &mut request);
+        write_all(&mut self.stream, &request, SEND_REQUEST, self.limit)?;
+        let mut reply = vec![0; reply_bytes as usize];
+        read_exact(&mut self.stream, &mut reply, READ_REPLY, self.limit)?;
+        codec.reply(&reply).map(drop)
+    }
+
+    /// The stream, for the load engine. Nothing of the conversation has been read ahead.
+    pub fn into_stream(self) -> S {
+        self.stream
+    }
+}
+
+fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
+    WireError::Malformed {
+        protocol: PROTOCOL,
+        action,
+        expected,
+        found: printable(found),
+    }
+}
