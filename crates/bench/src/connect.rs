@@ -27,8 +27,53 @@ pub struct Wired {
     pub may_pin: bool,
 }
 
+/// A request that brings its own connection: opened, used and closed in one go.
+///
+/// The load engine repeats it and times it from outside.
+pub trait Errand: Send {
+    /// Does all of it, and comes back when the server has closed, too. Has time limits of its own.
+    ///
+    /// # Errors
+    /// Whatever went wrong; the run ends with it.
+    fn run(&mut self) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>>;
+}
+
+/// System calls that an errand took for data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ErrandCalls {
+    /// Calls that send.
+    pub sends: u64,
+    /// Calls that receive.
+    pub receives: u64,
+}
+
+/// An epoch's errands.
+pub struct Errands {
+    /// One per client, `[baseline, other]`.
+    pub sides: [Vec<Box<dyn Errand>>; 2],
+    /// The server that they go to, where known.
+    pub server_pid: Option<u32>,
+    /// Whether we may pin all its threads: nobody knows beforehand which of them will serve.
+    pub may_pin: bool,
+}
+
 /// Opens connections for an epoch.
 pub trait Connector {
+    /// The epoch's errands, where requests bring their own connections; else `None`, and
+    /// [`Connector::connect`] is asked with the same arguments. What can be proved about the arms is proved here.
+    ///
+    /// # Errors
+    /// As [`Connector::connect`].
+    fn errands(
+        &mut self,
+        _contrast_idx: usize,
+        _first: Side,
+        _coins: u64,
+        _n: usize,
+    ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
+        Ok(None)
+    }
+
     /// Opens `n` connections for each side of contrast `contrast_idx`, those of `first` before the
     /// others', and proves every one of them. `coins` are random bits of this epoch, for whatever else
     /// chance has to decide about its connections.

@@ -1,5 +1,6 @@
 //! Which core each client thread and its server thread get, and the pinning itself.
 
+use std::fs;
 use std::io;
 
 use rustix::process::Pid;
@@ -105,6 +106,26 @@ pub(crate) fn pin_self(core: Option<usize>, cores: &[usize]) -> io::Result<()> {
 pub(crate) fn pin_worker(worker: Worker, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     let tid = i32::try_from(worker.tid).ok().and_then(Pid::from_raw);
     Ok(sched_setaffinity(tid, &set_of(core, cores))?)
+}
+
+/// Pins all threads of a server to `core`, or lets them run on all of `cores`. New threads and children
+/// inherit it.
+pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
+    // Twice: a thread may have been born, with the old mask, while the first round was under way.
+    for _ in 0..2 {
+        for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+            let name = task?.file_name();
+            let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            match pin_worker(Worker { pid, tid }, core, cores) {
+                // It has ended meanwhile.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                other => other?,
+            }
+        }
+    }
+    Ok(())
 }
 
 fn set_of(core: Option<usize>, cores: &[usize]) -> CpuSet {

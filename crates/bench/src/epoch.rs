@@ -4,6 +4,7 @@
 
 mod data;
 mod gather;
+mod source;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +13,11 @@ use std::thread;
 use looptax_stats::Side;
 
 use crate::clock::now_ns;
-use crate::connect::{Connector, Wired};
-use crate::cores::{CoreMap, pin_worker};
+use crate::connect::Connector;
+use crate::cores::CoreMap;
 use crate::error::{BenchError, side_name};
 use crate::load::{
-    ClientThread, Command, Failure, Gate, Lane, LaneLimits, LeaveOnDrop, Load, SliceSpec, Store,
+    ClientThread, Command, Failure, Gate, LaneLimits, LeaveOnDrop, Load, SliceSpec, Store,
 };
 use crate::machine::Snapshot;
 use crate::plan::{ClientModel, Pacing, Placement, Plan, ServerThreads};
@@ -26,12 +27,8 @@ use crate::shape::Shape;
 use crate::sys::{process_cpu_ns, process_user_ns};
 pub use data::{EpochData, SliceData};
 use gather::{Conducted, ConductedSlice};
+use source::Source;
 
-/// Untimed requests on each new connection; fewer where there are very many.
-const PRIMING: u64 = 20;
-/// From so many connections up, [`PRIMING_MANY`] are enough to warm caches that they share.
-const MANY_CONNECTIONS: usize = 256;
-const PRIMING_MANY: u64 = 5;
 /// Latencies per second that all client threads together may have: sizes their buffers.
 const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
 
@@ -72,12 +69,12 @@ impl EpochRunner<'_> {
             order.shape.jitter,
         );
         let start_ns = now_ns();
-        let wired = connector
-            .connect(order.contrast_idx, draw.first, draw.coins, plan.connections)
-            .map_err(|source| BenchError::Connect {
+        let source = Source::open(connector, order.contrast_idx, &draw, plan.connections).map_err(
+            |source| BenchError::Connect {
                 contrast: contrast.name.clone(),
                 source,
-            })?;
+            },
+        )?;
         let n_threads = self.n_threads(order.contrast_idx);
         let cores = CoreMap::deal(
             plan.placement,
@@ -87,11 +84,10 @@ impl EpochRunner<'_> {
             n_threads,
             draw.core_seed,
         );
-        for side in &wired {
-            pin_workers(side, &cores, self.cores)?;
-        }
+        source.pin(&cores, self.cores)?;
         let reconnect_ns = now_ns() - start_ns;
-        let meters = [ServerMeter::new(&wired[0]), ServerMeter::new(&wired[1])];
+        let meters = source.meters();
+        let n_priming = source.n_priming(plan.connections);
         let load = Load {
             sides: contrast.sides,
             seed: plan.seed,
@@ -101,9 +97,9 @@ impl EpochRunner<'_> {
             n_connections: plan.connections,
             bucket: order.shape.bucket,
         };
-        let threads = self.threads(wired, n_threads, order, &load);
+        let threads = self.threads(source, n_threads, order, &load);
         let conducted = self.drive(threads, &cores, &load, |gate, runner| {
-            runner.conduct(order, &draw, gate, &meters)
+            runner.conduct(order, &draw, gate, n_priming, &meters)
         })?;
         let conducted = conducted.map_err(|failure| BenchError::Request {
             contrast: contrast.name.clone(),
@@ -181,7 +177,7 @@ impl EpochRunner<'_> {
 
     fn threads(
         &mut self,
-        wired: [Vec<Wired>; 2],
+        source: Source,
         n_threads: usize,
         order: &EpochOrder,
         load: &Load,
@@ -213,18 +209,14 @@ impl EpochRunner<'_> {
                 store.prepare(order.n_slices, n_buckets, n_lanes, n_samples, n_lags);
                 ClientThread {
                     lanes: [Vec::new(), Vec::new()],
+                    errands: [None, None],
                     idx,
                     n_threads,
                     store,
                 }
             })
             .collect();
-        for (side, wired) in [Side::Baseline, Side::Other].into_iter().zip(wired) {
-            for (connection, wired) in wired.into_iter().enumerate() {
-                let lane = Lane::new(wired, limits, load.keys(connection, side, 0));
-                threads[connection % n_threads].lanes[side.idx()].push(lane);
-            }
-        }
+        source.deal(&mut threads, limits, load);
         threads
     }
 
@@ -234,13 +226,9 @@ impl EpochRunner<'_> {
         order: &EpochOrder,
         draw: &EpochDraw,
         gate: &Gate,
+        n_requests: u64,
         meters: &[ServerMeter; 2],
     ) -> Result<Option<Conducted>, Failure> {
-        let n_requests = if self.plan.connections >= MANY_CONNECTIONS {
-            PRIMING_MANY
-        } else {
-            PRIMING
-        };
         let prime_start_ns = now_ns();
         for side in [draw.first, opposite(draw.first)] {
             gate.run(Command::Prime { side, n_requests })?;
@@ -298,16 +286,4 @@ fn slice_spec(side: Side, rank: u64, start_ns: u64, shape: Shape) -> SliceSpec {
         count_from_ns,
         stop_at_ns: count_from_ns + shape.slice.as_nanos() as u64,
     }
-}
-
-fn pin_workers(wired: &[Wired], map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
-    for (it, core) in wired.iter().zip(&map.server) {
-        if let (Some(worker), true) = (it.worker, it.may_pin) {
-            pin_worker(worker, *core, cores).map_err(|source| BenchError::Machine {
-                action: "pin a server thread",
-                source,
-            })?;
-        }
-    }
-    Ok(())
 }

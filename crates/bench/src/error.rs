@@ -67,6 +67,12 @@ pub enum LoadError {
         /// The limit.
         limit: Duration,
     },
+    /// A connection that was to be opened, used and closed.
+    #[error("a connection failed between its opening and its end")]
+    Errand {
+        /// Why.
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// The client thread panicked: a bug of ours.
     #[error("the client thread panicked")]
     Panicked,

@@ -15,6 +15,7 @@ mod load;
 mod look;
 mod machine;
 mod plan;
+mod process_tree;
 mod progress;
 mod run;
 mod schedule;
@@ -24,7 +25,7 @@ mod sys;
 mod turns;
 mod whole;
 
-pub use connect::{Connector, Wired, Worker};
+pub use connect::{Connector, Errand, ErrandCalls, Errands, Wired, Worker};
 pub use cores::{CoreMap, allowed_cores};
 pub use epoch::{EpochData, SliceData};
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};

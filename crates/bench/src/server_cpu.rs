@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::connect::{Wired, Worker};
+use crate::process_tree;
 use crate::sys;
 
 /// Above this many processes the clocks are read per epoch instead of per slice (which gives none).
@@ -14,6 +15,8 @@ const MOST_THREADS: usize = 16;
 pub(crate) struct ServerMeter {
     pids: Vec<u32>,
     tids: Vec<u32>,
+    /// A process with all that it has started.
+    tree: Option<u32>,
 }
 
 /// Counters of a server at one moment.
@@ -36,6 +39,7 @@ impl ServerMeter {
             if ids.len() <= most { ids } else { Vec::new() }
         };
         Self {
+            tree: None,
             pids: distinct(
                 workers.iter().map(|worker| worker.pid).collect(),
                 MOST_PROCESSES,
@@ -44,6 +48,15 @@ impl ServerMeter {
                 workers.iter().map(|worker| worker.tid).collect(),
                 MOST_THREADS,
             ),
+        }
+    }
+
+    /// A meter over a whole process, whose threads or children come and go.
+    pub(crate) fn of_tree(pid: Option<u32>) -> Self {
+        Self {
+            tree: pid,
+            pids: Vec::new(),
+            tids: Vec::new(),
         }
     }
 
@@ -57,7 +70,10 @@ impl ServerMeter {
             }
         };
         ServerReading {
-            cpu_ns: total(&self.pids, sys::process_cpu_ns),
+            cpu_ns: self.tree.map_or_else(
+                || total(&self.pids, sys::process_cpu_ns),
+                process_tree::cpu_ns,
+            ),
             switches: total(&self.tids, switches_of),
         }
     }

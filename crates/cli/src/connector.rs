@@ -1,9 +1,11 @@
 //! Opens an epoch's connections and proves every one of them: the load engine's way to a target.
 
+mod visits;
+
 use std::error::Error;
 use std::fs;
 
-use looptax_bench::{Connector, Wired, Worker};
+use looptax_bench::{Connector, Errands, Wired, Worker};
 use looptax_path::{Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, prove};
 use looptax_stats::Side;
 use looptax_wire::Codec;
@@ -109,44 +111,13 @@ impl<'a> TargetConnector<'a> {
         Ok(censuses)
     }
 
-    /// Proves and prepares one side's connections.
-    fn wire(
+    /// Opens `n` connections per side, the drawn one first, and asks the servers how they see them.
+    fn meet(
         &mut self,
         contrast_idx: usize,
-        side: Side,
-        talks: Vec<Conversation>,
-        census: &Census,
-    ) -> Result<Vec<Wired>, PathError> {
-        let arm = self.pairs[contrast_idx][side.idx()];
-        let mut wired = Vec::with_capacity(talks.len());
-        for mut talk in talks {
-            let proof = prove(arm, talk.connection_id(), talk.facts(), census)?;
-            let codec = self.codec(&mut talk, wired.len())?;
-            self.n_prepared += 1;
-            let worker = worker_of(&proof, &self.target.pids);
-            self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
-                facts: talk.facts().clone(),
-                proof,
-            });
-            wired.push(Wired {
-                fd: talk.into_link().into_unlimited_fd()?,
-                codec,
-                worker,
-                may_pin: self.target.is_private(),
-            });
-        }
-        Ok(wired)
-    }
-}
-
-impl Connector for TargetConnector<'_> {
-    fn connect(
-        &mut self,
-        contrast_idx: usize,
-        first: Side,
-        coins: u64,
+        Draw { first, coins }: Draw,
         n: usize,
-    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
+    ) -> Result<Met, Box<dyn Error + Send + Sync>> {
         if n == 0 {
             return Err("no connection was asked for".into());
         }
@@ -166,7 +137,86 @@ impl Connector for TargetConnector<'_> {
             self.others_at_first = self.others_at_first.or(now);
         }
         let censuses = self.censuses(&mut talks)?;
-        let [baseline, other] = talks;
+        Ok(Met { talks, censuses })
+    }
+
+    fn prove(
+        &mut self,
+        contrast_idx: usize,
+        side: Side,
+        talk: &Conversation,
+        census: &Census,
+    ) -> Result<Proof, PathError> {
+        let arm = self.pairs[contrast_idx][side.idx()];
+        let proof = prove(arm, talk.connection_id(), talk.facts(), census)?;
+        self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
+            facts: talk.facts().clone(),
+            proof: proof.clone(),
+        });
+        Ok(proof)
+    }
+
+    /// Proves and prepares one side's connections.
+    fn wire(
+        &mut self,
+        contrast_idx: usize,
+        side: Side,
+        talks: Vec<Conversation>,
+        census: &Census,
+    ) -> Result<Vec<Wired>, PathError> {
+        let mut wired = Vec::with_capacity(talks.len());
+        for mut talk in talks {
+            let proof = self.prove(contrast_idx, side, &talk, census)?;
+            let codec = self.codec(&mut talk, wired.len())?;
+            self.n_prepared += 1;
+            let worker = worker_of(&proof, &self.target.pids);
+            wired.push(Wired {
+                fd: talk.into_link().into_unlimited_fd()?,
+                codec,
+                worker,
+                may_pin: self.target.is_private(),
+            });
+        }
+        Ok(wired)
+    }
+}
+
+/// What chance decided about an epoch's connections.
+#[derive(Clone, Copy)]
+struct Draw {
+    first: Side,
+    /// See [`picked`].
+    coins: u64,
+}
+
+/// Connections of both sides, and how the servers see them, `[baseline, other]`.
+struct Met {
+    talks: [Vec<Conversation>; 2],
+    censuses: [Census; 2],
+}
+
+impl Connector for TargetConnector<'_> {
+    fn errands(
+        &mut self,
+        contrast_idx: usize,
+        first: Side,
+        coins: u64,
+        n: usize,
+    ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
+        self.visits(contrast_idx, Draw { first, coins }, n)
+    }
+
+    fn connect(
+        &mut self,
+        contrast_idx: usize,
+        first: Side,
+        coins: u64,
+        n: usize,
+    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
+        let Met {
+            talks: [baseline, other],
+            censuses,
+        } = self.meet(contrast_idx, Draw { first, coins }, n)?;
         // Preparing happens in the drawn order too: no side is always first at anything.
         Ok(match first {
             Side::Baseline => {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::PathError;
+use crate::{Family, PathError};
 
 /// Longest path that fits `sockaddr_un.sun_path` with its closing zero byte.
 ///
@@ -31,6 +31,16 @@ impl Arm {
         match self {
             Self::Unix => "unix",
             Self::Tcp => "tcp",
+        }
+    }
+}
+
+impl Arm {
+    /// Whether a connection of this family can be of this arm.
+    pub(crate) fn has_family(self, family: Family) -> bool {
+        match self {
+            Self::Unix => family == Family::Unix,
+            Self::Tcp => matches!(family, Family::Inet | Family::Inet6),
         }
     }
 }

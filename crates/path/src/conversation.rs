@@ -62,12 +62,30 @@ impl Conversation {
         limits: Limits,
     ) -> Result<Self, PathError> {
         let link = Link::open(endpoint, limits)?;
-        let channel = match endpoint {
-            Endpoint::Unix(_) => Channel::Local,
-            Endpoint::Tcp(_) => Channel::PlainTcp,
-        };
         let facts = link.facts().clone();
-        let talk = log_in(protocol, link, login, channel, limits.io);
+        let talk = log_in(protocol, link, login, limits.io);
+        Self::of(talk, facts, endpoint)
+    }
+
+    /// The same with nothing that an application would not do: no question about the server, and of
+    /// the kernel's facts the family alone.
+    ///
+    /// # Errors
+    /// As [`Conversation::open`].
+    pub(crate) fn open_briefly(
+        protocol: Protocol,
+        endpoint: &Endpoint,
+        login: &Login,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let link = Link::open_briefly(endpoint, limits)?;
+        let facts = link.facts().clone();
+        let talk = match protocol {
+            Protocol::Redis => {
+                redis::Connection::login_briefly(link, login, limits.io).map(Talk::Redis)
+            }
+            _ => log_in(protocol, link, login, limits.io),
+        };
         Self::of(talk, facts, endpoint)
     }
 
@@ -246,9 +264,12 @@ fn log_in(
     protocol: Protocol,
     link: Link,
     login: &Login,
-    channel: Channel,
     limit: Duration,
 ) -> Result<Talk, WireError> {
+    let channel = match link.endpoint() {
+        Endpoint::Unix(_) => Channel::Local,
+        Endpoint::Tcp(_) => Channel::PlainTcp,
+    };
     Ok(match protocol {
         Protocol::Mysql => Talk::Mysql(mysql::Connection::login(link, login, channel, limit)?),
         Protocol::Postgres => {

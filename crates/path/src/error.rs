@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use looptax_wire::WireError;
 
+use crate::LocalPorts;
 use crate::arm::MAX_SOCKET_PATH_BYTES;
 
 /// Opening or proving an arm failed.
@@ -136,15 +137,26 @@ fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
 fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
     match source.raw_os_error() {
         Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => {
-            "no free local port: closed connections wait a minute in TIME_WAIT; \
-             use fewer connections or a wider net.ipv4.ip_local_port_range"
-                .to_owned()
+            no_port_hint(LocalPorts::read())
         }
         _ => format!(
             "does a server listen on port {}? `ss -tln` lists ports",
             address.port()
         ),
     }
+}
+
+fn no_port_hint(ports: Option<LocalPorts>) -> String {
+    let figures = ports.map_or_else(String::new, |ports| {
+        format!(
+            " ({} of them for {} local ports, net.ipv4.tcp_tw_reuse {})",
+            ports.n_time_wait, ports.n_ports, ports.reuse
+        )
+    });
+    format!(
+        "no free local port: closed connections wait a minute in TIME_WAIT{figures}; use fewer \
+         connections, a wider net.ipv4.ip_local_port_range, or net.ipv4.tcp_tw_reuse 2"
+    )
 }
 
 fn wire_hint(source: &WireError) -> Option<String> {

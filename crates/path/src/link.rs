@@ -1,15 +1,21 @@
 //! One open connection: a socket with time limits, and what the kernel says about it.
 
+mod socket;
+
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::time::Duration;
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrAny, sockopt};
+use looptax_wire::WireError;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown, sockopt};
 
 use crate::{Endpoint, PathError};
+use socket::{brief_facts, connect_tcp, connect_unix, facts};
+
+/// So often a server that closes may still be heard: last words fit into a read or two.
+const MOST_LAST_READS: usize = 64;
 
 /// How long the kernel may keep us waiting on one connection.
 #[derive(Debug, Clone, Copy)]
@@ -60,13 +66,37 @@ pub struct LinkFacts {
     pub receive_buffer_bytes: usize,
 }
 
+/// System calls that a connection took for data, those of its set-up included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Calls {
+    /// Calls that send.
+    pub sends: u64,
+    /// Calls that receive.
+    pub receives: u64,
+}
+
 /// An open connection.
 #[derive(Debug)]
 pub struct Link {
     fd: OwnedFd,
     facts: LinkFacts,
     endpoint: Endpoint,
+    io_limit: Duration,
+    calls: Calls,
+    /// What was received ahead; `None` where the socket will be handed on and nothing may be.
+    ahead: Option<Ahead>,
 }
+
+/// A receive buffer as client libraries have one: set-up messages are small and come several at once.
+#[derive(Debug)]
+struct Ahead {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+/// libpq's and libmariadb's first receive buffers.
+const AHEAD_BYTES: usize = 16 << 10;
 
 impl Link {
     /// Connects and asks the kernel what it got.
@@ -75,12 +105,35 @@ impl Link {
     /// [`PathError::ConnectUnix`] or [`PathError::ConnectTcp`]; [`PathError::Option`] when the
     /// kernel refuses an option.
     pub fn open(endpoint: &Endpoint, limits: Limits) -> Result<Self, PathError> {
+        Self::connect(endpoint, limits, facts)
+    }
+
+    /// The same without the facts that cost a system call each, but for the address family: buffer
+    /// sizes are 0, and the peer stays unknown. It may receive ahead, so its socket is nobody else's.
+    ///
+    /// # Errors
+    /// As [`Link::open`].
+    pub(crate) fn open_briefly(endpoint: &Endpoint, limits: Limits) -> Result<Self, PathError> {
+        let mut link = Self::connect(endpoint, limits, brief_facts)?;
+        link.ahead = Some(Ahead {
+            bytes: vec![0; AHEAD_BYTES],
+            start: 0,
+            end: 0,
+        });
+        Ok(link)
+    }
+
+    fn connect(
+        endpoint: &Endpoint,
+        limits: Limits,
+        facts: fn(BorrowedFd<'_>) -> Result<LinkFacts, Errno>,
+    ) -> Result<Self, PathError> {
         let fd = match endpoint {
             Endpoint::Unix(path) => connect_unix(path, limits)?,
             Endpoint::Tcp(address) => connect_tcp(*address, limits)?,
         };
         let option = |action| {
-            move |source: rustix::io::Errno| PathError::Option {
+            move |source: Errno| PathError::Option {
                 action,
                 source: source.into(),
             }
@@ -94,6 +147,9 @@ impl Link {
             fd,
             facts,
             endpoint: endpoint.clone(),
+            io_limit: limits.io,
+            calls: Calls::default(),
+            ahead: None,
         })
     }
 
@@ -123,6 +179,49 @@ impl Link {
         Ok(())
     }
 
+    /// Says `goodbye`, closes this end, and waits until the peer has closed its own.
+    ///
+    /// As with any client that closes first, it is this end that stays in `TIME_WAIT`.
+    ///
+    /// # Errors
+    /// [`WireError::Timeout`] when the peer does not close, [`WireError::Malformed`] when it goes on
+    /// talking.
+    pub(crate) fn end(mut self, goodbye: &[u8]) -> Result<Calls, WireError> {
+        const ACTION: &str = "wait for the server to close";
+        // A peer that is gone already needs no goodbye; the read tells.
+        let _ = self.write_all(goodbye);
+        let _ = shutdown(&self.fd, Shutdown::Write);
+        let mut rest = [0; 256];
+        for _ in 0..MOST_LAST_READS {
+            match self.read(&mut rest) {
+                Ok(0) => return Ok(self.calls),
+                Ok(_) => {}
+                Err(error) => match error.kind() {
+                    io::ErrorKind::ConnectionReset => return Ok(self.calls),
+                    io::ErrorKind::Interrupted => {}
+                    io::ErrorKind::WouldBlock => {
+                        return Err(WireError::Timeout {
+                            action: ACTION,
+                            after: self.io_limit,
+                        });
+                    }
+                    _ => {
+                        return Err(WireError::Io {
+                            action: ACTION,
+                            source: error,
+                        });
+                    }
+                },
+            }
+        }
+        Err(WireError::Malformed {
+            protocol: "this",
+            action: ACTION,
+            expected: "the end of the connection",
+            found: "more and more bytes".to_owned(),
+        })
+    }
+
     /// The socket alone, for the load engine: without time limits, which would set a kernel timer
     /// for each wait.
     ///
@@ -143,77 +242,30 @@ impl Link {
 
 impl Read for Link {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (received, _) = rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?;
-        Ok(received)
+        let Some(ahead) = &mut self.ahead else {
+            self.calls.receives += 1;
+            let (received, _) = rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?;
+            return Ok(received);
+        };
+        if ahead.start == ahead.end {
+            self.calls.receives += 1;
+            let (received, _) = rustix::net::recv(&self.fd, &mut *ahead.bytes, RecvFlags::empty())?;
+            (ahead.start, ahead.end) = (0, received);
+        }
+        let n_bytes = buffer.len().min(ahead.end - ahead.start);
+        buffer[..n_bytes].copy_from_slice(&ahead.bytes[ahead.start..][..n_bytes]);
+        ahead.start += n_bytes;
+        Ok(n_bytes)
     }
 }
 
 impl Write for Link {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.calls.sends += 1;
         Ok(rustix::net::send(&self.fd, buffer, SendFlags::NOSIGNAL)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// A blocking connect: a full backlog makes it wait, as TCP would, up to `SO_SNDTIMEO`.
-fn connect_unix(path: &Path, limits: Limits) -> Result<OwnedFd, PathError> {
-    let failed = |source: io::Error| PathError::ConnectUnix {
-        path: path.to_owned(),
-        source,
-    };
-    let fd = rustix::net::socket_with(
-        AddressFamily::UNIX,
-        rustix::net::SocketType::STREAM,
-        rustix::net::SocketFlags::CLOEXEC,
-        None,
-    )
-    .map_err(|errno| failed(errno.into()))?;
-    sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, Some(limits.connect))
-        .map_err(|errno| failed(errno.into()))?;
-    let address = rustix::net::SocketAddrUnix::new(path).map_err(|errno| failed(errno.into()))?;
-    rustix::net::connect(&fd, &address).map_err(|errno| failed(errno.into()))?;
-    Ok(UnixStream::from(fd).into())
-}
-
-fn connect_tcp(address: SocketAddr, limits: Limits) -> Result<OwnedFd, PathError> {
-    let failed = |source| PathError::ConnectTcp { address, source };
-    let stream = TcpStream::connect_timeout(&address, limits.connect).map_err(failed)?;
-    stream.set_nodelay(true).map_err(failed)?;
-    Ok(stream.into())
-}
-
-fn facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, rustix::io::Errno> {
-    let name = rustix::net::getsockname(fd)?;
-    let family = match name.address_family() {
-        AddressFamily::UNIX => Family::Unix,
-        AddressFamily::INET => Family::Inet,
-        AddressFamily::INET6 => Family::Inet6,
-        other => Family::Other(other.as_raw()),
-    };
-    let is_unix = family == Family::Unix;
-    Ok(LinkFacts {
-        family,
-        local: local_address(name),
-        peer_pid: is_unix.then(|| peer_pid(fd)).flatten(),
-        nodelay: if is_unix {
-            None
-        } else {
-            Some(sockopt::tcp_nodelay(fd)?)
-        },
-        send_buffer_bytes: sockopt::socket_send_buffer_size(fd)?,
-        receive_buffer_bytes: sockopt::socket_recv_buffer_size(fd)?,
-    })
-}
-
-fn local_address(name: SocketAddrAny) -> Option<SocketAddr> {
-    SocketAddr::try_from(name).ok()
-}
-
-/// Zero means that the peer lives in a pid namespace that we cannot see: as good as unknown.
-fn peer_pid(fd: BorrowedFd<'_>) -> Option<u32> {
-    let credentials = sockopt::socket_peercred(fd).ok()?;
-    u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
 }

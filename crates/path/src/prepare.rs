@@ -9,7 +9,7 @@ use crate::conversation::Talk;
 use crate::{Conversation, PathError, Sending, Workload};
 
 /// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
-const PING_BYTES: usize = 120;
+pub(crate) const PING_BYTES: usize = 120;
 
 /// What no key starts with: a GET of it is a [`Workload::Ping`].
 const MISSING: &str = "looptax:missing:";

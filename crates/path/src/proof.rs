@@ -37,11 +37,7 @@ pub fn prove(
         connection_id,
         found,
     };
-    let family_is_right = match arm {
-        Arm::Unix => facts.family == Family::Unix,
-        Arm::Tcp => matches!(facts.family, Family::Inet | Family::Inet6),
-    };
-    if !family_is_right {
+    if !arm.has_family(facts.family) {
         return Err(unproved(format!("address family {:?}", facts.family)));
     }
     let seen = census

@@ -27,6 +27,9 @@ pub enum Workload {
     Ping,
     /// Messages or streams of the echo server.
     Echo(Echo),
+    /// A connection from its opening to its end, with one [`Workload::Ping`] in between: see
+    /// [`crate::Visit`].
+    Connect,
     /// One of sysbench's transactions.
     Oltp {
         /// Which.
@@ -116,6 +119,7 @@ impl Workload {
             Self::PointSelect { .. } => "point-select",
             Self::Ping => "ping",
             Self::Echo(echo) => echo.name(),
+            Self::Connect => "connect",
             Self::Oltp { oltp, .. } => oltp.name(),
             Self::Tpcb { .. } => "tpcb",
             Self::SelectOnly { .. } => "select-only",
@@ -151,6 +155,7 @@ impl Workload {
             Self::PointSelect { .. }
             | Self::Ping
             | Self::Echo(_)
+            | Self::Connect
             | Self::SelectOnly { .. }
             | Self::Get { .. } => false,
         }

@@ -46,6 +46,9 @@ pub struct Comparison {
     /// The server's own count, where it keeps one and nobody else uses it.
     #[serde(default)]
     pub server_count: Option<ServerCount>,
+    /// Closed TCP connections that keep their ports, where the workload leaves them behind.
+    #[serde(default)]
+    pub time_wait: Option<TimeWait>,
     /// Every epoch, as it was counted.
     pub raw: Raw,
 }
@@ -151,6 +154,19 @@ pub struct ServerCount {
     pub sent: u64,
     /// By how much the server's counter grew meanwhile.
     pub counted: u64,
+}
+
+/// Sockets in `TIME_WAIT` around a comparison, and the ports that there are for all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeWait {
+    /// Before it.
+    pub before: u64,
+    /// After it.
+    pub after: u64,
+    /// Local ports that the kernel chooses from.
+    pub local_ports: u64,
+    /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on loopback after a second.
+    pub reuse: u64,
 }
 
 /// The placement that was asked for, and what it came to.

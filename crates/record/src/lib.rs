@@ -24,7 +24,7 @@ pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
 pub use client_like::ClientLike;
 pub use commands::{CommandLine, Commands};
 pub use comparison::{
-    Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, Workload,
+    Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
 };
 pub use diagnostics::{Diagnostics, RateModes, Tested};
 pub use figure::{Estimate, Figure, Missing};

@@ -3,7 +3,7 @@
 //! Who does is in [`crate::real_clients`]. Libraries change, and options (timeouts, TLS) change how
 //! they wait, too.
 
-use looptax_record::{Client, ClientLike};
+use looptax_record::{Client, ClientLike, Target, Workload};
 
 use crate::format::Text;
 use crate::real_clients::{self, RealClient};
@@ -16,6 +16,15 @@ pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static Rea
         all.filter(|it| it.unix == client && it.other == client)
     };
     alike().find(|it| it.differs.is_empty()).or(alike().next())
+}
+
+/// The kind of server whose clients to compare with; none where a request is a whole connection, in
+/// which no client was watched.
+pub(crate) fn peers<'a>(target: &'a Target, workload: &Workload) -> &'a str {
+    match workload.name.as_str() {
+        "connect" => "",
+        _ => &target.kind,
+    }
 }
 
 /// The pattern itself, in words.

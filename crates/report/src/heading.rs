@@ -29,6 +29,9 @@ pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
     }
     let keys = workload.distribution.as_deref();
     parts.extend(keys.map(|keys| format!("keys {}", text.clean(keys))));
+    if workload.name == "connect" {
+        parts.push("a request opens a connection, logs in, asks once and closes".to_owned());
+    }
     parts.extend(sizes(workload));
     parts.push(if target.private {
         "private server on this machine".to_owned()

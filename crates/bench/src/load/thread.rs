@@ -11,6 +11,7 @@ use std::time::Duration;
 use looptax_stats::Side;
 use rustix::thread::set_current_timer_slack;
 
+use super::errand;
 use super::event;
 use super::gate::{Command, Gate, SliceSpec};
 use super::lane::Lane;
@@ -19,6 +20,7 @@ use super::tally::{Digests, Tally};
 use super::wait::{Block, Poll, PollFirst, Wait};
 use crate::arrivals::Schedule;
 use crate::clock::{now_ns, thread_cpu_ns};
+use crate::connect::Errand;
 use crate::cores::pin_self;
 use crate::error::{LoadError, Stage};
 use crate::keys::{KeyRange, Keys, SliceOf};
@@ -110,10 +112,12 @@ impl Store {
     }
 }
 
-/// One client thread with its connections of both sides.
+/// One client thread with its connections, or its errands, of both sides.
 pub(crate) struct ClientThread {
     /// By side: connection `first_connection + i * stride` of the epoch.
     pub(crate) lanes: [Vec<Lane>; 2],
+    /// By side: what it does instead of driving connections.
+    pub(crate) errands: [Option<Box<dyn Errand>>; 2],
     /// Number of its first connection.
     pub(crate) idx: usize,
     /// Number of client threads.
@@ -169,6 +173,11 @@ impl ClientThread {
             stage: Stage::Priming,
             source,
         };
+        if let Some(errand) = &mut self.errands[side.idx()] {
+            for _ in 0..n_requests {
+                errand::once(&mut **errand, &mut tally).map_err(fail)?;
+            }
+        }
         for (idx, lane) in self.lanes[side.idx()].iter_mut().enumerate() {
             let connection = self.idx + idx * self.n_threads;
             lane.keys = load.keys(connection, side, u64::MAX);
@@ -235,6 +244,9 @@ impl ClientThread {
         let tally = &mut self.store.tallies[slice_idx];
         let samples = &mut self.store.samples[spec.side.idx()];
         let plan = load.sides[spec.side.idx()];
+        if let Some(errand) = &mut self.errands[spec.side.idx()] {
+            return errand::closed_loop(&mut **errand, spec, plan, tally, samples);
+        }
         match plan.client {
             ClientModel::Poll => closed_loop::<Poll>(lanes, spec, plan, think, tally, samples),
             ClientModel::PollFirst => {

@@ -10,13 +10,14 @@ use std::time::Duration;
 use looptax_stats::{Epoch, Looks, Side, StopRule};
 
 use super::process::{self, Bounds, Finished, Looking};
-use super::{CommandPlan, Tally, Watcher, server};
+use super::{CommandPlan, Tally, Watcher};
 use crate::clock::now_ns;
 use crate::cores::CoreMap;
 use crate::epoch::{EpochData, SliceData};
 use crate::error::{BenchError, CommandError, RunName};
 use crate::machine::Snapshot;
 use crate::plan::Stopping;
+use crate::process_tree;
 use crate::progress::{Observer, Phase, Progress};
 use crate::run::{ContrastRun, decide, rough_theta};
 use crate::schedule::EpochDraw;
@@ -187,11 +188,11 @@ impl Experiment<'_> {
             self.n_started[side.idx()] += 1;
             let name = RunName::Counted(self.n_started[side.idx()]);
             let looking = Looking::Thrice(self.last_wall[side.idx()]);
-            let before_ns = self.plan.server_pid.and_then(server::cpu_ns);
+            let before_ns = self.plan.server_pid.and_then(process_tree::cpu_ns);
             let Some(finished) = self.run(side, name, looking)? else {
                 return Ok(None);
             };
-            let after_ns = self.plan.server_pid.and_then(server::cpu_ns);
+            let after_ns = self.plan.server_pid.and_then(process_tree::cpu_ns);
             let server_ns = after_ns
                 .zip(before_ns)
                 .map(|(after, before)| after.saturating_sub(before));

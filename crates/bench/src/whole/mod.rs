@@ -7,7 +7,6 @@
 mod experiment;
 mod outlet;
 mod process;
-mod server;
 
 pub use experiment::{Length, WholeOutcome, WholePlan, run_commands};
 

@@ -6,6 +6,7 @@
 
 mod cores;
 mod delays;
+mod errands;
 mod faults;
 mod models;
 mod peer;

@@ -86,6 +86,7 @@ fn skeleton(
         warnings: Vec::new(),
         stalls: Vec::new(),
         server_count: None,
+        time_wait: None,
         raw: record::Raw::default(),
     }
 }

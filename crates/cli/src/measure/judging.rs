@@ -28,7 +28,10 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
         target.protocol,
         looptax_path::Protocol::Mysql | looptax_path::Protocol::Postgres
     );
-    let is_keyed = !matches!(target.workload, Workload::Ping | Workload::Echo(_));
+    let is_keyed = !matches!(
+        target.workload,
+        Workload::Ping | Workload::Echo(_) | Workload::Connect
+    );
     let [request_bytes, response_bytes] = message_bytes(&target.workload);
     let server = record::Target {
         kind: target.kind.clone(),
@@ -106,7 +109,7 @@ pub(super) fn skeleton(
         target: server,
         workload,
         connections: case.connections,
-        placement: placement_used(case.placement),
+        placement: placement_for(&target.workload, case.placement),
         client: client_of(client.on(settings.arms[0])),
         client_like: client.like(&settings.arms),
         commands: None,
@@ -126,6 +129,7 @@ pub(super) fn skeleton(
         warnings: Vec::new(),
         stalls: Vec::new(),
         server_count: None,
+        time_wait: None,
         load: record::Load::default(),
         raw: record::Raw::default(),
     }
@@ -358,5 +362,23 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     record::PlacementUsed {
         asked,
         real: real.to_owned(),
+    }
+}
+
+/// The same where nobody knows beforehand which of the server's threads will serve.
+pub(super) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
+    let used = placement_used(placement);
+    let real = match (workload, placement) {
+        (Workload::Connect, Placement::Same) => {
+            "all clients and all threads of the server pinned to one core, drawn anew each epoch"
+        }
+        (Workload::Connect, Placement::Split) => {
+            "all threads of the server pinned to one core, the clients to others, drawn anew each epoch"
+        }
+        _ => return used,
+    };
+    record::PlacementUsed {
+        real: real.to_owned(),
+        ..used
     }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_bench::{Outcome, Placement, look, run};
-use looptax_path::Arm;
+use looptax_path::{Arm, LocalPorts};
 use looptax_record as record;
 use looptax_stats::rate_modes;
 
@@ -148,7 +148,9 @@ fn judge(
     let counter = (!target.is_cared_for)
         .then(|| Counter::start(target))
         .flatten();
+    let ports = ports(settings);
     let outcome = run(&plan, &mut connector, line, stop)?;
+    let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = settings.arms.len() - 1;
     // Cut short: the strictest level of the schedule, since no look is planned there.
@@ -188,12 +190,30 @@ fn judge(
             continue;
         }
         comparison.server_count.clone_from(&server_count);
+        comparison.time_wait.clone_from(&time_wait);
         comparison.load = judging::load_of(case, &plan, capacity);
         judge_live(&mut comparison, &arms, &endings, sink);
         sink.record.comparisons.push(comparison);
         judging::compare_slice_lengths(&mut sink.record.comparisons);
     }
     failure.map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+/// The local ports, where the workload leaves closed connections behind.
+fn ports(settings: &Compare) -> Option<LocalPorts> {
+    let has_tcp = settings.arms.contains(&Arm::Tcp);
+    (has_tcp && settings.requests.are_connects())
+        .then(LocalPorts::read)
+        .flatten()
+}
+
+fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
+    record::TimeWait {
+        before: before.n_time_wait,
+        after: after.n_time_wait,
+        local_ports: after.n_ports,
+        reuse: after.reuse,
+    }
 }
 
 /// The server's count beside ours; `None` when an epoch was broken off, which nobody counted.
@@ -281,12 +301,13 @@ fn look_at(
         return Ok(());
     };
     let arms = [0, 1].map(|side| looked_at(settings.arms[side], &seen.rates_per_s[side]));
+    let placement = judging::placement_for(&target.workload, case.placement);
     let (target, workload) = judging::what(target, settings);
     sink.record.looks.push(record::Look {
         target,
         workload,
         connections: case.connections,
-        placement: judging::placement_used(case.placement),
+        placement,
         client: client_of(case.clients[0].on(settings.arms[0])),
         client_like: case.clients[0].like(&settings.arms),
         seconds: seen.took.as_secs_f64(),

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::{
-    Arrivals, Contrast, OpenLoop, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
-    allowed_cores,
+    Arrivals, Contrast, OpenLoop, Pacing, Placement, Plan, ServerThreads, Shape, SidePlan,
+    Stopping, WarmUp, allowed_cores,
 };
 use looptax_servers::Kind;
 use looptax_stats::{Looks, StopRule};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::settings::load::{Load, Rate};
 use crate::settings::target::TargetSpec;
 use crate::settings::waits::Waits;
-use crate::settings::{Compare, Effort};
+use crate::settings::{Compare, Effort, Requests};
 use crate::target::{Target, connections, private_workload};
 
 /// Half the width of "no difference worth naming": 1 % of throughput.
@@ -165,7 +165,7 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
     });
     check_placements(&placements, is_private, n_cores)?;
     if !is_private && !settings.is_own_server {
-        check_load(&numbers)?;
+        check_load(&numbers, &settings.requests)?;
     }
     let loads = CaseLoad::all(&settings.load);
     let mut cases = Vec::new();
@@ -241,7 +241,13 @@ fn check_placements(
     Ok(())
 }
 
-fn check_load(numbers: &[u32]) -> Result<(), Failure> {
+fn check_load(numbers: &[u32], requests: &Requests) -> Result<(), Failure> {
+    if requests.are_connects() {
+        return Err(Failure::usage(
+            "`connect` opens thousands of connections per second: too much for a server that others use",
+            "--own-server says that nobody else uses it",
+        ));
+    }
     match numbers.iter().find(|n| **n > MOST_ON_RUNNING) {
         Some(n) => Err(Failure::usage(
             format!("{n} connections per arm is much for a server that others use"),
@@ -322,7 +328,12 @@ pub(crate) fn bench(
         contrasts,
         pacing: case.load.pacing(case.placement, capacity_per_s),
         placement: case.placement,
-        server_threads: target.threads,
+        // Nobody knows beforehand which thread will serve a new connection: all of them are placed.
+        server_threads: if settings.requests.are_connects() {
+            ServerThreads::Single
+        } else {
+            target.threads
+        },
         shape: shape(settings, case),
         // Latencies of an open loop grow without end at a rate that cannot be kept.
         may_adapt_shape: case.slice.or(settings.slice).is_none() && !case.load.is_open(),

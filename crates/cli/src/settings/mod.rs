@@ -25,6 +25,8 @@ use waits::Waits;
 
 /// The echo server's workload of long requests.
 const STREAM: &str = "stream";
+/// The workload of connections.
+const CONNECT: &str = "connect";
 /// Up to so many connections a thread for each is the default.
 const MOST_THREADS: u32 = 64;
 /// More connections than this are a slip of the finger.
@@ -75,10 +77,15 @@ impl Requests {
         })
     }
 
+    /// Whether requests bring their own connections.
+    pub(crate) fn are_connects(&self) -> bool {
+        self.workload.as_deref() == Some(CONNECT)
+    }
+
     /// The way to wait where nothing is said, for workloads that spend their time otherwise.
     fn usual_client(&self) -> Option<ClientModel> {
         match self.workload.as_deref() {
-            Some(STREAM) => Some(ClientModel::Block),
+            Some(STREAM | CONNECT) => Some(ClientModel::Block),
             _ => None,
         }
     }
@@ -175,6 +182,7 @@ impl Compare {
         let asked = connections(&args.connections)?;
         let requests = Requests::new(args)?;
         check_flat_out(&requests, &load)?;
+        check_connects(&requests, args)?;
         Ok(Self {
             targets,
             arms: arms(args)?,
@@ -225,7 +233,7 @@ impl Compare {
             }
         };
         let default = match self.requests.usual_client() {
-            Some(usual) if !is_event => usual,
+            Some(usual) if !is_event || self.requests.are_connects() => usual,
             _ if is_event => ClientModel::Event,
             _ => ClientModel::Poll,
         };
@@ -313,7 +321,7 @@ fn connections(typed: &[u32]) -> Result<Option<Vec<u32>>, Failure> {
 /// What takes as long as a stream has no rate to be kept.
 fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     match requests.workload.as_deref() {
-        Some(word @ STREAM) if !load.is_flat_out() => Err(Failure::usage(
+        Some(word @ (STREAM | CONNECT)) if !load.is_flat_out() => Err(Failure::usage(
             format!("--rate and --think do not apply to `{word}`"),
             "it runs as fast as it can",
         )),
@@ -366,6 +374,24 @@ fn clients(args: &CompareArgs) -> Result<Option<Clients>, Failure> {
         return Ok(Some(Clients::Models(ClientModel::ALL.to_vec())));
     }
     Ok(words(&args.client, "--client")?.map(Clients::Models))
+}
+
+/// A login is a conversation of its own, in which nobody polls.
+fn check_connects(requests: &Requests, args: &CompareArgs) -> Result<(), Failure> {
+    if !requests.are_connects() {
+        return Ok(());
+    }
+    let models = args.client.iter().filter(|word| *word != "block");
+    let models = models.map(|word| format!("--client {word}"));
+    let likes = args.client_like.iter();
+    let likes = likes.map(|word| format!("--client-like {word}"));
+    match models.chain(likes).next() {
+        Some(typed) => Err(Failure::usage(
+            format!("{typed} does not apply to `connect`: its client blocks in every step"),
+            "leave it out",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn words<T: std::str::FromStr<Err = String>>(

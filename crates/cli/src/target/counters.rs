@@ -23,10 +23,14 @@ enum Kinds {
     Status(BTreeSet<&'static str>),
     /// PostgreSQL's committed transactions of this database.
     Commits,
+    /// PostgreSQL's sessions of this database.
+    Sessions,
     /// Redis's calls by command.
     Calls(&'static [&'static str]),
     /// memcached's counters, of all its processes.
     Stats(&'static [&'static str]),
+    /// Connections that Redis took.
+    Received,
 }
 
 impl Counter {
@@ -36,6 +40,8 @@ impl Counter {
         let name = match &kinds {
             Kinds::Status(names) => names.iter().copied().collect::<Vec<_>>().join(" + "),
             Kinds::Commits => "pg_stat_database.xact_commit".to_owned(),
+            Kinds::Sessions => "pg_stat_database.sessions".to_owned(),
+            Kinds::Received => "total_connections_received".to_owned(),
             Kinds::Calls(names) => format!("commandstats calls of {}", names.join(" + ")),
             Kinds::Stats(names) => {
                 let n_processes = target.pids.len();
@@ -57,6 +63,8 @@ impl Counter {
             Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
             // Preparing a statement is a transaction too.
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
+            // The connections that prove an arm are connections, too.
+            Kinds::Sessions | Kinds::Received => n_requests,
             Kinds::Calls(_) | Kinds::Stats(_) => n_requests * target.sending.pipeline as u64,
         }
     }
@@ -64,6 +72,9 @@ impl Counter {
 
 fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     match (protocol, workload) {
+        (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
+        (Protocol::Postgres, Workload::Connect) => Some(Kinds::Sessions),
+        (Protocol::Redis, Workload::Connect) => Some(Kinds::Received),
         (Protocol::Mysql, workload) => {
             let steps = workload.transaction()?.steps;
             steps
@@ -122,21 +133,23 @@ fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
 fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
     match kinds {
         Kinds::Status(names) => status(conversation, names),
-        Kinds::Commits => conversation
-            .query("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
-            .ok()?
-            .pop()?
-            .pop()??
-            .parse()
-            .ok(),
+        Kinds::Commits => of_database(conversation, "xact_commit"),
+        Kinds::Sessions => of_database(conversation, "sessions"),
+        Kinds::Received => received(conversation),
         Kinds::Calls(names) => calls(conversation, names),
         Kinds::Stats(names) => stats(conversation, names),
     }
 }
 
+fn of_database(conversation: &mut Conversation, column: &str) -> Option<u64> {
+    let sql = format!("SELECT {column} FROM pg_stat_database WHERE datname = current_database()");
+    let cell = conversation.query(&sql).ok()?.pop()?.pop()??;
+    cell.parse().ok()
+}
+
 fn status(conversation: &mut Conversation, names: &BTreeSet<&'static str>) -> Option<u64> {
     let rows = conversation
-        .query("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
+        .query("SHOW GLOBAL STATUS WHERE Variable_name = 'Connections' OR Variable_name LIKE 'Com\\_%'")
         .ok()?;
     let of_row = |row: Vec<Option<String>>| -> Option<u64> {
         let [Some(name), Some(value)] = row.as_slice() else {
@@ -147,12 +160,26 @@ fn status(conversation: &mut Conversation, names: &BTreeSet<&'static str>) -> Op
     Some(rows.into_iter().filter_map(of_row).sum())
 }
 
-fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
-    let command = vec![b"INFO".to_vec(), b"commandstats".to_vec()];
+fn info(conversation: &mut Conversation, section: &str) -> Option<String> {
+    let command = vec![b"INFO".to_vec(), section.as_bytes().to_vec()];
     let Value::Bulk(Some(text)) = conversation.pipeline(&[command]).ok()?.pop()? else {
         return None;
     };
-    let text = String::from_utf8_lossy(&text).into_owned();
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn received(conversation: &mut Conversation) -> Option<u64> {
+    let text = info(conversation, "stats")?;
+    let mut lines = text.lines();
+    lines.find_map(|line| {
+        line.strip_prefix("total_connections_received:")?
+            .parse()
+            .ok()
+    })
+}
+
+fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
+    let text = info(conversation, "commandstats")?;
     Some(names.iter().map(|name| calls_of(&text, name)).sum())
 }
 

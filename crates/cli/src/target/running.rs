@@ -145,10 +145,15 @@ fn choose_workload(
         )?;
         return Ok(());
     }
-    if settings.may_write && settings.requests.workload.as_deref() != Some("ping") {
+    if settings.may_write && !is_tableless(settings.requests.workload.as_deref()) {
         return in_scratch(target, conversation, settings);
     }
     read_only(target, conversation, settings)
+}
+
+/// What needs no table and no key.
+fn is_tableless(word: Option<&str>) -> bool {
+    matches!(word, Some("ping" | "connect"))
 }
 
 fn in_scratch(
@@ -211,7 +216,10 @@ fn read_only(
     let (table, key) = match workload {
         Workload::PointSelect { .. } | Workload::Oltp { .. } => SYSBENCH,
         Workload::SelectOnly { .. } => PGBENCH,
-        _ => return Ok(()),
+        _ => {
+            target.workload = workload;
+            return Ok(());
+        }
     };
     target.n_keys = sequence(&mut conversation, table, key).ok_or_else(|| {
         Failure::usage(

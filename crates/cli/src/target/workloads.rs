@@ -62,6 +62,13 @@ struct Entry {
 const SQL: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres];
 const REDIS: &[Protocol] = &[Protocol::Redis];
 const KEYED: &[Protocol] = &[Protocol::Redis, Protocol::Memcached];
+/// One server behind all arms, so that a connection to either is the same work for it.
+const ONE_SERVER: &[Protocol] = &[
+    Protocol::Mysql,
+    Protocol::Postgres,
+    Protocol::Redis,
+    Protocol::Echo,
+];
 const ECHO: &[Protocol] = &[Protocol::Echo];
 const ALL: &[Protocol] = &[
     Protocol::Mysql,
@@ -134,6 +141,11 @@ const CATALOGUE: &[Entry] = &[
         "a round trip without data: 120 constant bytes, a missing key, an echo",
     ),
     entry(
+        "connect",
+        ONE_SERVER,
+        "open a connection, log in, ask once, close, and wait for the server's end",
+    ),
+    entry(
         "stream",
         ECHO,
         "bytes one way, counted and answered once (--stream-bytes, --write-size)",
@@ -196,6 +208,7 @@ pub(super) fn make(
         Protocol::Mysql | Protocol::Postgres => sql(word, place),
         Protocol::Redis => redis(word, requests, place)?,
         Protocol::Memcached => keyed(word, requests, place)?,
+        Protocol::Echo if word == "connect" => Some(Workload::Connect),
         Protocol::Echo => requests.echo.workload(word)?.map(Workload::Echo),
     };
     let workload = workload.ok_or_else(|| unknown(word, protocol))?;
@@ -209,6 +222,7 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
     Some(match word {
         "point-select" => Workload::PointSelect { table },
         "ping" => Workload::Ping,
+        "connect" => Workload::Connect,
         "tpcb" => Workload::Tpcb {
             schema,
             scale: scale(place.rows),
@@ -251,6 +265,7 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     Ok(Some(match word {
         "get" => Workload::Get { prefix },
         "ping" => Workload::Ping,
+        "connect" => Workload::Connect,
         "set" => Workload::Set {
             prefix,
             value_bytes,
@@ -296,6 +311,9 @@ fn check_sending(
     match workload {
         Workload::Echo(echo) => check_echo(echo, requests)?,
         _ => requests.echo.refuse_others(&[], &workload.to_string())?,
+    }
+    if *workload == Workload::Connect {
+        return check_connect(requests);
     }
     if requests.pipeline > 1 && is_sql {
         return Err(Failure::usage(
@@ -344,6 +362,21 @@ fn check_sending(
         ));
     }
     Ok(())
+}
+
+fn check_connect(requests: &Requests) -> Result<(), Failure> {
+    let typed = [
+        ("--pipeline", requests.pipeline > 1),
+        ("--protocol", requests.sent == Sent::Text),
+        ("--value-size", requests.value_bytes.is_some()),
+    ];
+    match typed.into_iter().find(|(_, is_typed)| *is_typed) {
+        Some((name, _)) => Err(Failure::usage(
+            format!("{name} does not apply to `connect`: it asks once and closes"),
+            "-c chooses how many do that at once",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod bad_input;
+mod connect;
 mod echo;
 mod exec;
 mod fixture;

@@ -8,8 +8,8 @@ use looptax_record::{
     Arm, Client, CommandLine, Commands, Comparison, Cpu, CpuTax, CpuTicks, Diagnostics, Direction,
     Epoch, Figure, Hex64, Host, Latency, Look, LookArm, METHOD_VERSION, Placement, PlacementUsed,
     PlannedLook, Proof, RateModes, RateRange, Raw, Reason, Record, SCHEMA_VERSION, SamplesAt,
-    SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax, Tested, Verdict,
-    Workload,
+    SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax, Tested,
+    TimeWait, Verdict, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -156,6 +156,12 @@ fn comparison() -> Comparison {
         tax: vec![tax()],
         warnings: words(&["steal 1.2 %"]),
         server_count: None,
+        time_wait: Some(TimeWait {
+            before: 3,
+            after: 9_000,
+            local_ports: 28_232,
+            reuse: 2,
+        }),
         load: looptax_record::Load::default(),
         stalls: vec![Stall {
             arm: "tcp".to_owned(),

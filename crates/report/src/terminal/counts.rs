@@ -51,7 +51,10 @@ fn counts(arm: &Arm, text: Text) -> Option<String> {
 /// # Source
 /// `unix_write_space` in `net/unix/af_unix.c`; call stacks of `sched_waking` in METHOD.md.
 fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<String> {
-    if comparison.client != Client::Block {
+    // Requests that take several answers wake their client as often for good reason.
+    let is_one_answer =
+        comparison.workload.stream.is_none() && comparison.workload.name != "connect";
+    if comparison.client != Client::Block || !is_one_answer {
         return None;
     }
     let arm = comparison.arms.iter().find(|arm| {

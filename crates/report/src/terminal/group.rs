@@ -115,7 +115,7 @@ impl Group<'_> {
     pub(super) fn client_heading(&self, text: Text) -> String {
         match self.client_like {
             Some(like) => client::heading_like(like, &self.arm_names(), text),
-            None => client::heading(&self.target.kind, self.client),
+            None => client::heading(client::peers(self.target, self.workload), self.client),
         }
     }
 

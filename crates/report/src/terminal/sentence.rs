@@ -3,7 +3,7 @@
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
 use looptax_record::{
-    Arm, Comparison, Direction, Estimate, Figure, Placement, Reason, Tax, Verdict,
+    Arm, Comparison, Direction, Estimate, Figure, Placement, Reason, Tax, TimeWait, Verdict,
 };
 
 use super::group::Group;
@@ -51,7 +51,26 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let findings = findings.map(|finding| format!("{place}: {finding}"));
     let warnings = comparison.warnings.iter();
     let warnings = warnings.map(|warning| format!("warning: {place}: {}", text.clean(warning)));
-    stalls.chain(findings).chain(warnings).collect()
+    let ports = comparison.time_wait.iter();
+    let ports = ports.map(|it| format!("{place}: {}", time_wait(it)));
+    stalls
+        .chain(findings)
+        .chain(ports)
+        .chain(warnings)
+        .collect()
+}
+
+fn time_wait(it: &TimeWait) -> String {
+    let reuse = match it.reuse {
+        0 => "never used again before a minute is over",
+        1 => "used again when they are needed",
+        _ => "used again on loopback when they are needed",
+    };
+    format!(
+        "closed TCP connections in TIME_WAIT: {} before, {} after, of {} local ports; {reuse} \
+         (net.ipv4.tcp_tw_reuse {})",
+        it.before, it.after, it.local_ports, it.reuse
+    )
 }
 
 /// "16 connections, same".

@@ -50,6 +50,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
         )],
         warnings: Vec::new(),
         server_count: None,
+        time_wait: None,
         load: looptax_record::Load::default(),
         stalls: Vec::new(),
         raw: Raw::default(),

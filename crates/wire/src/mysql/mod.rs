@@ -30,6 +30,10 @@ use crate::mysql::statement::TextStatement;
 use crate::transaction::{Running, Transaction};
 use crate::{Channel, Login, Sent, Stream, WireError};
 
+/// The last message of a client that ends its session as it should: `COM_QUIT` in a packet of its own.
+/// The server closes then, and counts no aborted client.
+pub const GOODBYE: [u8; 5] = [1, 0, 0, 0, 1];
+
 /// `ER_UNSUPPORTED_PS`: this command is not supported in the prepared statement protocol yet.
 const UNSUPPORTED_PREPARED: &str = "1295";
 

@@ -25,6 +25,10 @@ use statement::{PreparedStatement, numbered};
 /// The protocol's name in errors.
 const PROTOCOL: &str = "PostgreSQL";
 
+/// The last message of a client that ends its session as it should: `Terminate`. The server closes then,
+/// and logs nothing.
+pub const GOODBYE: [u8; 5] = [b'X', 0, 0, 0, 4];
+
 /// A logged-in session over `S`.
 ///
 /// Notices, notifications and changed parameters may come at any time and are skipped. A statement

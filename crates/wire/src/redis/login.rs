@@ -1,6 +1,6 @@
 //! The questions that a session starts with: who we are, which database, which server, which session.
 //!
-//! Called by `Connection::login` only.
+//! Called by `Connection::login` and `Connection::login_briefly` only.
 
 use super::replies::Replies;
 use super::value::Value;
@@ -17,6 +17,17 @@ pub(super) fn log_in<S: Stream>(
     replies: Replies<S>,
     login: &Login,
 ) -> Result<Connection<S>, WireError> {
+    let mut connection = log_in_briefly(replies, login)?;
+    connection.ask_version()?;
+    connection.ask_client_id()?;
+    Ok(connection)
+}
+
+/// See [`Connection::login_briefly`].
+pub(super) fn log_in_briefly<S: Stream>(
+    replies: Replies<S>,
+    login: &Login,
+) -> Result<Connection<S>, WireError> {
     let mut connection = Connection {
         replies,
         server_version: String::new(),
@@ -27,8 +38,6 @@ pub(super) fn log_in<S: Stream>(
     if let Some(database) = &login.database {
         connection.expect_ok(SELECT, &[b"SELECT", database.as_bytes()])?;
     }
-    connection.ask_version()?;
-    connection.ask_client_id()?;
     Ok(connection)
 }
 

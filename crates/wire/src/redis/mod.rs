@@ -56,6 +56,18 @@ impl<S: Stream> Connection<S> {
         login::log_in(Replies::new(stream, timeout_hint), login)
     }
 
+    /// Logs in as [`Self::login`] does and asks nothing more: version and number stay unknown.
+    ///
+    /// # Errors
+    /// As [`Self::login`].
+    pub fn login_briefly(
+        stream: S,
+        login: &Login,
+        timeout_hint: Duration,
+    ) -> Result<Self, WireError> {
+        login::log_in_briefly(Replies::new(stream, timeout_hint), login)
+    }
+
     /// The server's own version, as in `7.0.15`: Valkey's where it is Valkey.
     pub fn server_version(&self) -> &str {
         &self.server_version

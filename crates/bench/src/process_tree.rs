@@ -1,7 +1,7 @@
 //! CPU time of a server with all its processes, those that have ended included.
 //!
-//! A server with a process per connection has lost that process when a command has ended; its parent
-//! has inherited the time. Read before and after each run.
+//! A server with a process per connection has lost that process when a connection has ended; its parent
+//! has inherited the time. Read before and after each whole run, and each slice of errands.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ const TICK_NS: u64 = 10_000_000;
 ///
 /// The last part is told in ticks of 10 ms, so that a single short run may show too little and the
 /// next one too much; over many runs that evens out.
-pub(super) fn cpu_ns(pid: u32) -> Option<u64> {
+pub(crate) fn cpu_ns(pid: u32) -> Option<u64> {
     let own = process_cpu_ns(pid)?;
     let running = children(pid).filter_map(process_cpu_ns).sum::<u64>();
     let ended = fs::read_to_string(format!("/proc/{pid}/stat"))

@@ -1,0 +1,110 @@
+//! Where an epoch's requests come from: connections that last as long as the epoch, or errands.
+
+use std::error::Error;
+
+use looptax_stats::Side;
+
+use crate::connect::{Connector, Errands, Wired};
+use crate::cores::{CoreMap, pin_process, pin_worker};
+use crate::error::BenchError;
+use crate::load::{ClientThread, Lane, LaneLimits, Load};
+use crate::schedule::EpochDraw;
+use crate::server_cpu::ServerMeter;
+
+/// Untimed requests on each new connection; fewer where there are very many.
+const PRIMING: u64 = 20;
+/// From so many connections up, [`PRIMING_MANY`] are enough to warm caches that they share.
+const MANY_CONNECTIONS: usize = 256;
+const PRIMING_MANY: u64 = 5;
+/// Untimed errands: there is no connection to warm, and each takes as long as dozens of requests.
+const PRIMING_ERRANDS: u64 = 2;
+
+/// What the client threads will work with.
+pub(super) enum Source {
+    /// `[baseline, other]`.
+    Connections([Vec<Wired>; 2]),
+    /// Requests that bring their own connections.
+    Errands(Errands),
+}
+
+impl Source {
+    /// Asks the connector for `n` clients on each side.
+    pub(super) fn open(
+        connector: &mut dyn Connector,
+        contrast_idx: usize,
+        draw: &EpochDraw,
+        n: usize,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        Ok(
+            match connector.errands(contrast_idx, draw.first, draw.coins, n)? {
+                Some(errands) => Self::Errands(errands),
+                None => {
+                    Self::Connections(connector.connect(contrast_idx, draw.first, draw.coins, n)?)
+                }
+            },
+        )
+    }
+
+    /// Untimed requests of each client before the first slice.
+    pub(super) fn n_priming(&self, n_connections: usize) -> u64 {
+        match self {
+            Self::Errands(_) => PRIMING_ERRANDS,
+            Self::Connections(_) if n_connections >= MANY_CONNECTIONS => PRIMING_MANY,
+            Self::Connections(_) => PRIMING,
+        }
+    }
+
+    /// Puts the server's threads where `map` says.
+    pub(super) fn pin(&self, map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
+        let pinned = match self {
+            Self::Connections(sides) => sides.iter().try_for_each(|wired| {
+                wired.iter().zip(&map.server).try_for_each(|(it, core)| {
+                    match (it.worker, it.may_pin) {
+                        (Some(worker), true) => pin_worker(worker, *core, cores),
+                        _ => Ok(()),
+                    }
+                })
+            }),
+            Self::Errands(errands) => match (errands.server_pid, errands.may_pin) {
+                (Some(pid), true) => pin_process(pid, map.server.first().copied().flatten(), cores),
+                _ => Ok(()),
+            },
+        };
+        pinned.map_err(|source| BenchError::Machine {
+            action: "pin a server thread",
+            source,
+        })
+    }
+
+    /// What reads the server's counters, `[baseline, other]`.
+    pub(super) fn meters(&self) -> [ServerMeter; 2] {
+        match self {
+            Self::Connections([baseline, other]) => {
+                [ServerMeter::new(baseline), ServerMeter::new(other)]
+            }
+            Self::Errands(errands) => [0, 1].map(|_| ServerMeter::of_tree(errands.server_pid)),
+        }
+    }
+
+    /// Deals connections or errands over the threads.
+    pub(super) fn deal(self, threads: &mut [ClientThread], limits: LaneLimits, load: &Load) {
+        let n_threads = threads.len();
+        match self {
+            Self::Connections(sides) => {
+                for (side, wired) in Side::BOTH.into_iter().zip(sides) {
+                    for (connection, wired) in wired.into_iter().enumerate() {
+                        let lane = Lane::new(wired, limits, load.keys(connection, side, 0));
+                        threads[connection % n_threads].lanes[side.idx()].push(lane);
+                    }
+                }
+            }
+            Self::Errands(errands) => {
+                for (side, errands) in Side::BOTH.into_iter().zip(errands.sides) {
+                    for (thread, errand) in threads.iter_mut().zip(errands) {
+                        thread.errands[side.idx()] = Some(errand);
+                    }
+                }
+            }
+        }
+    }
+}

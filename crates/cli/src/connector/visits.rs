@@ -1,0 +1,61 @@
+//! Requests that open and close their own connections: proved once per epoch on connections of the same
+//! kind, then repeated by the load engine.
+
+use std::error::Error;
+
+use looptax_bench::{Errand, ErrandCalls, Errands};
+use looptax_path::{Arm, PathError, Visit, Workload};
+use looptax_stats::Side;
+
+use super::{Draw, Met, TargetConnector};
+
+/// A visit as the load engine repeats it.
+struct VisitErrand(Visit);
+
+impl Errand for VisitErrand {
+    fn run(&mut self) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
+        let calls = self.0.run()?;
+        Ok(ErrandCalls {
+            sends: calls.sends,
+            receives: calls.receives,
+        })
+    }
+}
+
+impl TargetConnector<'_> {
+    /// An epoch's visits, `n` clients on each side; `None` where requests share connections.
+    pub(super) fn visits(
+        &mut self,
+        contrast_idx: usize,
+        draw: Draw,
+        n: usize,
+    ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
+        if self.target.workload != Workload::Connect {
+            return Ok(None);
+        }
+        let Met { talks, censuses } = self.meet(contrast_idx, draw, 1)?;
+        for (side, (talks, census)) in Side::BOTH.into_iter().zip(talks.iter().zip(&censuses)) {
+            for talk in talks {
+                self.prove(contrast_idx, side, talk, census)?;
+            }
+        }
+        let [baseline, other] = self.pairs[contrast_idx];
+        Ok(Some(Errands {
+            sides: [self.visits_of(baseline, n)?, self.visits_of(other, n)?],
+            server_pid: self.target.pid(),
+            may_pin: self.target.is_private(),
+        }))
+    }
+
+    fn visits_of(&self, arm: Arm, n: usize) -> Result<Vec<Box<dyn Errand>>, PathError> {
+        let visit = Visit {
+            arm,
+            protocol: self.target.protocol,
+            endpoint: self.target.endpoint(arm)?,
+            login: self.target.login.clone(),
+            limits: self.limits,
+        };
+        let errand = || Box::new(VisitErrand(visit.clone())) as Box<dyn Errand>;
+        Ok(std::iter::repeat_with(errand).take(n).collect())
+    }
+}

@@ -1,0 +1,164 @@
+//! Whole connections as requests: opened, logged in, asked once and closed, on every server.
+
+use std::fs;
+use std::io::{self, Write};
+use std::process::Command;
+
+use looptax_servers::Kind;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{SHORT, Server, compare, exe, is_installed};
+
+/// The server's count and ours may differ by this part.
+const APART: f64 = 0.01;
+/// Or by so much: connections for proofs and questions, some per epoch.
+const QUESTIONS: f64 = 200.0;
+
+#[track_caller]
+fn check(kind: Kind, connections: &str, least_calls: [f64; 2]) {
+    if !is_installed(kind) {
+        return;
+    }
+    let target = match kind {
+        Kind::Echo => "echo".to_owned(),
+        kind => format!("private:{kind}"),
+    };
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args([target.as_str(), "--workload", "connect"])
+        .args(["--fixed", "6", "--slice-ms", "20", "-q", "-c", connections])
+        .run();
+    run.expect_code(0);
+    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let comparison = &record["comparisons"][0];
+    assert_eq!(comparison["client"], "block");
+    for arm in comparison["arms"].as_array().unwrap() {
+        assert_eq!(arm["verified"], true, "{arm}");
+        let calls = ["send", "receive"].map(|it| arm["syscalls_per_query"][it].as_f64().unwrap());
+        assert!(
+            calls[0] >= least_calls[0] && calls[1] >= least_calls[1],
+            "{arm}"
+        );
+        assert!(
+            arm["cpu_us_per_query"]["server"]["value"].is_number(),
+            "{arm}"
+        );
+    }
+    assert!(comparison["time_wait"]["local_ports"].as_u64().unwrap() > 0);
+    if kind != Kind::Echo {
+        let count = &comparison["server_count"];
+        let [sent, counted] = ["sent", "counted"].map(|name| count[name].as_f64().unwrap());
+        assert!(
+            sent > 0.0 && (counted - sent).abs() <= (APART * sent).max(QUESTIONS),
+            "{count}"
+        );
+    }
+    assert!(run.stdout.contains("TIME_WAIT"), "{}", run.stdout);
+    scratch.check_nothing_left();
+}
+
+// Calls at least: a login, one query, a goodbye; and the server's end.
+
+#[test]
+fn mariadb_counts_connections_as_we_do() {
+    check(Kind::Mariadb, "2", [3.0, 4.0]);
+}
+
+#[test]
+fn postgres_counts_sessions_as_we_do() {
+    check(Kind::Postgres, "2", [4.0, 4.0]);
+}
+
+#[test]
+fn redis_counts_connections_as_we_do() {
+    check(Kind::Redis, "2", [2.0, 3.0]);
+}
+
+#[test]
+fn echo_takes_connections_too() {
+    check(Kind::Echo, "3", [2.0, 3.0]);
+}
+
+#[test]
+fn a_running_server_takes_them_only_as_our_own() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let options = ["--workload", "connect"];
+    let refused = server.compare(&scratch).args(options).run();
+    refused.expect_error(2, &["thousands of connections per second", "--own-server"]);
+    let run = server
+        .compare(&scratch)
+        .args(options)
+        .args(["--own-server"])
+        .run();
+    run.expect_code(0);
+    assert!(run.stdout.contains("opens a connection"), "{}", run.stdout);
+}
+
+#[track_caller]
+fn check_refused(options: &[&str], words: &[&str]) {
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["echo", "--workload", "connect"])
+        .args(options)
+        .args(SHORT)
+        .run();
+    run.expect_error(2, words);
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn what_a_connection_does_not_have_is_refused() {
+    check_refused(
+        &["--client", "event"],
+        &["--client event does not apply to `connect`"],
+    );
+    check_refused(
+        &["--pipeline", "4"],
+        &["--pipeline does not apply to `connect`"],
+    );
+    check_refused(
+        &["--nodelay", "off"],
+        &["--nodelay does not apply to `connect`"],
+    );
+    check_refused(&["--rate", "100"], &["do not apply to `connect`"]);
+}
+
+/// A network namespace of its own, with few local ports that are not used again in `TIME_WAIT`.
+const FEW_PORTS: &str = "ip link set lo up && echo 40000 40040 > /proc/sys/net/ipv4/ip_local_port_range \
+                         && echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse && exec \"$@\"";
+
+#[test]
+fn ports_that_run_out_are_named_with_their_cause() {
+    let may_unshare = Command::new("unshare").args(["-n", "true"]).status();
+    if !may_unshare.is_ok_and(|it| it.success()) {
+        // Not a macro: the test harness would keep those words to itself.
+        let words = b"skipped: no network namespace of its own\n";
+        io::stderr().write_all(words).ok();
+        return;
+    }
+    let scratch = Scratch::new();
+    let ended = Command::new("unshare")
+        .args(["-n", "sh", "-c", FEW_PORTS, "sh"])
+        .arg(exe())
+        .args(["compare", "echo", "--workload", "connect", "-o", "r.json"])
+        .args(SHORT)
+        .current_dir(scratch.work())
+        .env("TMPDIR", scratch.tmp())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(3), "{stderr}");
+    for words in [
+        "Cannot assign requested address",
+        "TIME_WAIT",
+        "for 41 local ports",
+        "tcp_tw_reuse 0",
+    ] {
+        assert!(stderr.contains(words), "{words}: {stderr}");
+    }
+    scratch.check_nothing_left();
+}

@@ -1,0 +1,106 @@
+//! A visit: a connection from its opening to its end, with one question in between.
+//!
+//! What an application without a pool does for every page. The load engine repeats visits and times
+//! them; nothing is kept between two of them. Of the proofs only the cheap one is made here, the
+//! address family; the rest is proved on a connection of the same kind, once per epoch.
+
+use looptax_wire::{Login, WireError, mysql, postgres, redis};
+
+use crate::conversation::Talk;
+use crate::prepare::{PING_BYTES, ping};
+use crate::{Arm, Calls, Conversation, Endpoint, Limits, PathError, Protocol};
+
+/// A key that no server has.
+const MISSING_KEY: &[u8] = b"looptax:missing";
+
+/// Where to go, again and again.
+#[derive(Debug, Clone)]
+pub struct Visit {
+    /// What the endpoint has to be.
+    pub arm: Arm,
+    /// The protocol spoken there.
+    pub protocol: Protocol,
+    /// Where.
+    pub endpoint: Endpoint,
+    /// As whom.
+    pub login: Login,
+    /// How long anything may take.
+    pub limits: Limits,
+}
+
+impl Visit {
+    /// Connects, logs in, asks once, says goodbye, and waits until the server has closed, too.
+    ///
+    /// # Errors
+    /// Those of [`Conversation::open`]; [`PathError::Unproved`] when the address family is not the
+    /// arm's; [`PathError::Talk`] for a wrong answer.
+    ///
+    /// # Cost
+    /// Allocates as any login does.
+    pub fn run(&self) -> Result<Calls, PathError> {
+        let (protocol, endpoint) = (self.protocol, &self.endpoint);
+        let mut talk = Conversation::open_briefly(protocol, endpoint, &self.login, self.limits)?;
+        let facts = talk.facts();
+        if !self.arm.has_family(facts.family) {
+            return Err(PathError::Unproved {
+                arm: self.arm.name(),
+                connection_id: talk.connection_id(),
+                found: format!("address family {:?}", facts.family),
+            });
+        }
+        let failed = |action| {
+            move |source| PathError::Talk {
+                action,
+                endpoint: endpoint.to_string(),
+                source,
+            }
+        };
+        talk.ask_once().map_err(failed("ask one query"))?;
+        talk.close().map_err(failed("end the connection"))
+    }
+}
+
+impl Conversation {
+    /// One round trip that reads no table, and holds the answer against what it must be.
+    fn ask_once(&mut self) -> Result<(), WireError> {
+        let is_right = match &mut self.talk {
+            Talk::Mysql(it) => has_one_cell(&it.query(&ping())?),
+            Talk::Postgres(it) => has_one_cell(&it.query(&ping())?),
+            Talk::Redis(it) => it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None),
+            Talk::Echo(it) => return it.exchange(),
+            // It has no login, and a process of its own on each arm.
+            Talk::Memcached(_) => {
+                return Err(WireError::Unsupported {
+                    what: "a visit to memcached".to_owned(),
+                });
+            }
+        };
+        if is_right {
+            return Ok(());
+        }
+        Err(WireError::Malformed {
+            protocol: self.protocol().name(),
+            action: "ask one query",
+            expected: "one row of 120 bytes, or nothing for a missing key",
+            found: "something else".to_owned(),
+        })
+    }
+
+    /// Says goodbye where the protocol has a word for it, closes this end as any client does then, and
+    /// waits for the server's end.
+    fn close(self) -> Result<Calls, WireError> {
+        let goodbye: &[u8] = match &self.talk {
+            Talk::Mysql(_) => &mysql::GOODBYE,
+            Talk::Postgres(_) => &postgres::GOODBYE,
+            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => &[],
+        };
+        self.into_link().end(goodbye)
+    }
+}
+
+fn has_one_cell(rows: &[Vec<Option<Vec<u8>>>]) -> bool {
+    match rows {
+        [row] => matches!(row.as_slice(), [Some(cell)] if cell.len() == PING_BYTES),
+        _ => false,
+    }
+}
