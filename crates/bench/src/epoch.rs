@@ -87,7 +87,11 @@ impl EpochRunner<'_> {
         source.pin(&cores, self.cores)?;
         let reconnect_ns = now_ns() - start_ns;
         let meters = source.meters();
-        let n_priming = source.n_priming(plan.connections);
+        let n_priming = if order.shape.is_whole() {
+            0
+        } else {
+            source.n_priming(plan.connections)
+        };
         let load = Load {
             sides: contrast.sides,
             seed: plan.seed,
@@ -96,6 +100,7 @@ impl EpochRunner<'_> {
             keys: plan.keys,
             n_connections: plan.connections,
             bucket: order.shape.bucket,
+            is_whole: order.shape.is_whole(),
         };
         let threads = self.threads(source, n_threads, order, &load);
         let conducted = self.drive(threads, &cores, &load, |gate, runner| {
@@ -272,6 +277,7 @@ impl EpochRunner<'_> {
             own_cpu_ns,
             guard: order.shape.guard,
             is_flat_out: self.plan.pacing.is_flat_out(),
+            is_whole: order.shape.is_whole(),
             n_primed: 2 * n_requests * self.plan.connections as u64,
             are_comparable: self.plan.are_comparable,
         }))

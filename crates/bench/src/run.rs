@@ -126,7 +126,7 @@ impl Experiment<'_> {
             contrast_idx,
             epoch,
             shape,
-            n_slices: 8 * shape.octets,
+            n_slices: shape.n_slices(),
         };
         let start_ns = now_ns();
         let data = self.runner.run(&order, self.connector)?;

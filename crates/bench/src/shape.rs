@@ -10,6 +10,8 @@ const LONGEST_SLICE: Duration = Duration::from_secs(1);
 const LEAST_GUARD: Duration = Duration::from_millis(10);
 /// Requests that a slice should hold.
 const REQUESTS_PER_SLICE: f64 = 200.0;
+/// Whole requests in an epoch, where they are longer than a slice: two of each side.
+const WHOLE_REQUESTS: usize = 4;
 /// Share of an epoch that reconnecting may take before octets are added.
 const RECONNECT_SHARE: f64 = 0.2;
 /// Most octets in one epoch: more would leave too few epochs.
@@ -22,7 +24,8 @@ pub struct Shape {
     pub slice: Duration,
     /// Uncounted start of a slice.
     pub guard: Duration,
-    /// How many times eight slices make an epoch.
+    /// How many times eight slices make an epoch; 0: an epoch is four slices, each of them one whole
+    /// request, however long it takes.
     pub octets: usize,
     /// Longest random wait before the first slice: breaks phase lock with housekeeping timers.
     pub jitter: Duration,
@@ -58,6 +61,30 @@ impl Shape {
             guard: Duration::from_secs(1),
             bucket: Some(Duration::from_millis(100)),
             ..Self::short()
+        }
+    }
+
+    /// For requests that are longer than any slice: two of each side make an epoch, ABBA or BAAB.
+    pub fn whole() -> Self {
+        Self {
+            slice: Duration::ZERO,
+            guard: Duration::ZERO,
+            octets: 0,
+            ..Self::short()
+        }
+    }
+
+    /// Whether a slice is one whole request.
+    pub fn is_whole(&self) -> bool {
+        self.octets == 0
+    }
+
+    /// Slices of an epoch.
+    pub(crate) fn n_slices(&self) -> usize {
+        if self.is_whole() {
+            WHOLE_REQUESTS
+        } else {
+            8 * self.octets
         }
     }
 

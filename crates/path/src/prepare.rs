@@ -84,6 +84,13 @@ impl Conversation {
         workload: &Workload,
         sent: Sent,
     ) -> Result<Option<Box<dyn Codec>>, WireError> {
+        if let Workload::Dump { table, rows } = workload {
+            return Ok(match &self.talk {
+                Talk::Mysql(it) => Some(Box::new(it.dump(table, *rows))),
+                Talk::Postgres(it) => Some(Box::new(it.copy_out(table, *rows))),
+                Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => None,
+            });
+        }
         // One statement with one key, or none, has a codec of its own: the leanest.
         if sent == Sent::Prepared
             && let Some(sql) = single(workload)
@@ -142,6 +149,11 @@ fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
             let set = redis::Set::new(prefix, *value_bytes, *ttl_s);
             pipelined(Mixed::new(get, set, *reads_and_writes), pipeline)
         }
+        Workload::DumpValues {
+            prefix,
+            n_keys,
+            value_bytes,
+        } => Box::new(redis::Values::new(prefix, *n_keys, *value_bytes)),
         Workload::Incr { prefix } => pipelined(redis::Counting::incr(prefix), pipeline),
         Workload::Lpush {
             prefix,

@@ -27,6 +27,22 @@ pub enum Workload {
     Ping,
     /// Messages or streams of the echo server.
     Echo(Echo),
+    /// All rows of a table, as one answer.
+    Dump {
+        /// The table.
+        table: String,
+        /// Its rows.
+        rows: u64,
+    },
+    /// Redis GETs of many large values, one after the other, as one request.
+    DumpValues {
+        /// Start of every key; they end in 1 to `n_keys`.
+        prefix: String,
+        /// How many.
+        n_keys: u64,
+        /// Size of each value in bytes.
+        value_bytes: usize,
+    },
     /// A connection from its opening to its end, with one [`Workload::Ping`] in between: see
     /// [`crate::Visit`].
     Connect,
@@ -120,6 +136,7 @@ impl Workload {
             Self::Ping => "ping",
             Self::Echo(echo) => echo.name(),
             Self::Connect => "connect",
+            Self::Dump { .. } | Self::DumpValues { .. } => "dump",
             Self::Oltp { oltp, .. } => oltp.name(),
             Self::Tpcb { .. } => "tpcb",
             Self::SelectOnly { .. } => "select-only",
@@ -156,6 +173,8 @@ impl Workload {
             | Self::Ping
             | Self::Echo(_)
             | Self::Connect
+            | Self::Dump { .. }
+            | Self::DumpValues { .. }
             | Self::SelectOnly { .. }
             | Self::Get { .. } => false,
         }

@@ -106,6 +106,9 @@ pub struct Slice {
     pub receives: u64,
     /// System calls of the client that wait: poll, epoll.
     pub waits: u64,
+    /// Bytes that the client received, where they were counted.
+    #[serde(default)]
+    pub received_bytes: Option<u64>,
     /// Time the client spent in an injected delay; 0 where none was asked for.
     pub injected_ns: u64,
     /// CPU time of the client's threads.

@@ -146,6 +146,12 @@ pub(crate) fn byte_rate_range(min_per_s: f64, max_per_s: f64) -> String {
     )
 }
 
+/// `196 MB`, `1.95 GB`: in powers of ten, rounded.
+pub(crate) fn amount(bytes: u64) -> String {
+    let (scale, prefix) = scale_of(bytes as f64);
+    format!("{}{GLUE}{prefix}B", three_digits(bytes as f64 / scale))
+}
+
 /// `64 bytes`, `128 KiB`, `4 MiB`: never rounded.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
@@ -308,6 +314,19 @@ mod tests {
         check(UNICODE.signed_run_time(&us), "+10.1 ms [9.8, 10.3]");
         let us = estimate(-40.0, None, Some(60.0));
         check(ASCII.signed_run_time(&us), "-0.04 ms [-inf, 0.06]");
+    }
+
+    #[test]
+    fn bytes_have_powers_of_ten_where_they_flow_and_of_two_where_they_were_chosen() {
+        check(byte_rate(4_276_000_000.0), "4.28 GB/s");
+        check(byte_rate(850_000_000.0), "850 MB/s");
+        check(byte_rate(12.0), "12.0 B/s");
+        check(byte_rate_range(1.2e9, 3.44e9), "1.2-3.4 GB/s");
+        check(amount(195_910_000), "196 MB");
+        check(size(64), "64 bytes");
+        check(size(4 << 20), "4 MiB");
+        check(size(100_000), "100000 bytes");
+        check(size(1 << 32), "4 GiB");
     }
 
     #[test]

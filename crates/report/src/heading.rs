@@ -4,7 +4,7 @@
 
 use looptax_record::{Target, Workload};
 
-use crate::format::{Text, size};
+use crate::format::{Text, amount, size};
 
 /// The heading of everything that was measured on one server with one workload.
 pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
@@ -54,10 +54,15 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
 /// How large requests are, where that was chosen.
 fn sizes(workload: &Workload) -> Option<String> {
     if let Some(stream) = &workload.stream {
-        let writes = stream.write_bytes.map_or_else(String::new, |bytes| {
-            format!(" in writes of {}", size(bytes))
+        return Some(match stream.write_bytes {
+            Some(bytes) => format!(
+                "{} per request in writes of {}",
+                size(stream.bytes),
+                size(bytes)
+            ),
+            // Nobody chose the length of a dump to the byte.
+            None => format!("{} per request", amount(stream.bytes)),
         });
-        return Some(format!("{} per request{writes}", size(stream.bytes)));
     }
     let (there, back) = (workload.request_bytes?, workload.response_bytes?);
     Some(format!("{} there, {} back", size(there), size(back)))

@@ -17,6 +17,29 @@ pub struct Reply {
     pub data: Range<usize>,
 }
 
+/// Room for an answer before the buffer has to grow: a point select takes 200 to 400 bytes. Thousands of
+/// connections have one each.
+const ROOM_BYTES: usize = 4 << 10;
+/// Room where answers are long and dropped as they come: as much as both ends' sockets hold.
+pub(crate) const STREAM_ROOM_BYTES: usize = 256 << 10;
+
+/// Whether a dump had all rows.
+pub(crate) fn check_rows(
+    protocol: &'static str,
+    found: u64,
+    expected: u64,
+) -> Result<(), WireError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(WireError::Malformed {
+        protocol,
+        action: "read a whole table",
+        expected: "as many rows as the table has",
+        found: format!("{found} rows instead of {expected}"),
+    })
+}
+
 /// The numbers that a request is made of.
 pub trait Draws {
     /// The next key, from 1 to the number of keys that there are.
@@ -66,5 +89,16 @@ pub trait Codec: Send {
     /// requests of a connection.
     fn stream_bytes(&self) -> Option<u64> {
         None
+    }
+
+    /// After [`Codec::reply`] found no whole reply: how many bytes at the front of what it was given are
+    /// done with, so that the caller drops them and a long answer needs no long buffer.
+    fn n_passed(&self) -> usize {
+        0
+    }
+
+    /// Room that the caller's receive buffer has at first. It grows for a reply that does not fit.
+    fn room_bytes(&self) -> usize {
+        ROOM_BYTES
     }
 }

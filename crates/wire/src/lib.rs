@@ -12,7 +12,7 @@ pub mod mysql;
 pub mod postgres;
 pub mod redis;
 
-mod codec;
+pub(crate) mod codec;
 mod error;
 mod io;
 mod keyed;

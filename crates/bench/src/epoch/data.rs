@@ -41,6 +41,8 @@ pub struct SliceData {
     pub receives: u64,
     /// See `sends`.
     pub waits: u64,
+    /// Bytes that the client received; 0 of errands, whose bytes nobody counts.
+    pub received_bytes: u64,
     /// CPU of the client threads, and of it in user mode, in nanoseconds.
     pub client_cpu_ns: u64,
     /// See `client_cpu_ns`.

@@ -20,6 +20,8 @@ pub(super) struct Conducted {
     pub(super) n_primed: u64,
     pub(super) are_comparable: bool,
     pub(super) is_flat_out: bool,
+    /// Whether each slice was one whole request.
+    pub(super) is_whole: bool,
 }
 
 /// One slice as the coordinator saw it.
@@ -41,9 +43,12 @@ impl Conducted {
             .map(|(idx, slice)| {
                 let median_ns =
                     (!self.is_flat_out).then(|| median_ns(slice, idx, &self.slices, stores));
-                slice_data(slice, idx, stores, guard_ns, median_ns.flatten())
+                let data = slice_data(slice, idx, stores, guard_ns, median_ns.flatten());
+                if self.is_whole { whole(data) } else { data }
             })
-            .collect();
+            .collect::<Vec<_>>();
+        let answers_agree = answers_agree(&self.slices, stores)
+            && (!self.is_whole || slices.windows(2).all(are_as_long));
         EpochData {
             reconnect_ns,
             prime_ns: self.prime_ns,
@@ -60,7 +65,7 @@ impl Conducted {
             machine: self.machine,
             own_cpu_ns: self.own_cpu_ns,
             n_primed: self.n_primed,
-            answers_agree: !self.are_comparable || answers_agree(&self.slices, stores),
+            answers_agree: !self.are_comparable || answers_agree,
         }
     }
 }
@@ -96,6 +101,7 @@ fn slice_data(
         sends: total.sends,
         receives: total.receives,
         waits: total.waits,
+        received_bytes: total.received_bytes,
         client_cpu_ns: total.cpu_ns,
         client_user_ns: slice.client_user_ns,
         client_voluntary: total.voluntary,
@@ -111,6 +117,22 @@ fn slice_data(
         n_unsent: total.n_unsent,
         behind_ns: total.behind_ns,
     }
+}
+
+/// A slice that is one request: as long as its answer took, and nothing of it beyond its end.
+fn whole(slice: SliceData) -> SliceData {
+    SliceData {
+        active_ns: slice.latency_sum_ns,
+        drain_ns: 0,
+        // One number per request stands in the slice itself.
+        n_unsampled: 0,
+        ..slice
+    }
+}
+
+/// Whether two whole requests brought equally many bytes.
+fn are_as_long(pair: &[SliceData]) -> bool {
+    pair[0].received_bytes == pair[1].received_bytes
 }
 
 /// The median latency of a slice over all threads, by nearest rank; `None` without answers.

@@ -13,10 +13,6 @@ use crate::connect::Wired;
 use crate::error::LoadError;
 use crate::keys::Keys;
 
-/// Room for an answer before it has to grow: a point select takes 200 to 400 bytes. Thousands of
-/// connections have one each.
-const RECEIVE_BYTES: usize = 4 * 1024;
-
 /// What every answer is held against.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LaneLimits {
@@ -54,9 +50,9 @@ impl Lane {
         Self {
             fd: Arc::new(wired.fd),
             stream_bytes: wired.codec.stream_bytes(),
+            received: vec![0; wired.codec.room_bytes()],
             codec: wired.codec,
             outgoing: Vec::with_capacity(1024),
-            received: vec![0; RECEIVE_BYTES],
             n_received: 0,
             limits,
             sent_ns: 0,
@@ -157,12 +153,16 @@ impl Lane {
             return Err(LoadError::Closed);
         }
         self.n_received += n;
+        tally.received_bytes += n as u64;
         let received = &self.received[..self.n_received];
         let reply = self
             .codec
             .reply(received)
             .map_err(|source| LoadError::Answer { source })?;
-        let Some(reply) = reply else { return Ok(false) };
+        let Some(reply) = reply else {
+            self.give_up(self.codec.n_passed());
+            return Ok(false);
+        };
         let data = &received[reply.data];
         if data.len() < self.limits.least_data_bytes {
             return Err(LoadError::Empty {
@@ -172,11 +172,7 @@ impl Lane {
             });
         }
         self.digests.add(data);
-        // Nearly always nothing is left, and nothing has to be moved.
-        if reply.bytes < self.n_received {
-            self.received.copy_within(reply.bytes..self.n_received, 0);
-        }
-        self.n_received -= reply.bytes;
+        self.give_up(reply.bytes);
         if self.codec.goes_on() {
             self.prepare();
             // Only a request itself knows whether there was more to ask.
@@ -186,5 +182,15 @@ impl Lane {
             }
         }
         Ok(true)
+    }
+
+    /// Drops so many bytes at the front of what was received.
+    #[inline]
+    fn give_up(&mut self, n_bytes: usize) {
+        // Nearly always all or nothing is given up, and nothing has to be moved.
+        if n_bytes > 0 && n_bytes < self.n_received {
+            self.received.copy_within(n_bytes..self.n_received, 0);
+        }
+        self.n_received -= n_bytes;
     }
 }

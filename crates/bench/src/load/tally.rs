@@ -85,6 +85,8 @@ pub(crate) struct Tally {
     pub(crate) sends: u64,
     pub(crate) receives: u64,
     pub(crate) waits: u64,
+    /// Bytes that came.
+    pub(crate) received_bytes: u64,
     /// CPU of the client thread.
     pub(crate) cpu_ns: u64,
     /// Its context switches.
@@ -206,6 +208,7 @@ impl Tally {
         self.sends += other.sends;
         self.receives += other.receives;
         self.waits += other.waits;
+        self.received_bytes += other.received_bytes;
         self.cpu_ns += other.cpu_ns;
         self.voluntary += other.voluntary;
         self.involuntary += other.involuntary;

@@ -55,6 +55,8 @@ pub(crate) struct Load {
     pub(crate) n_connections: usize,
     /// Width of the rate buckets.
     pub(crate) bucket: Option<Duration>,
+    /// Whether a slice is one whole request: all of it counts, and it is the connection's only one.
+    pub(crate) is_whole: bool,
 }
 
 impl Load {
@@ -195,11 +197,15 @@ impl ClientThread {
         for (idx, lane) in lanes.iter_mut().enumerate() {
             let connection = self.idx + idx * self.n_threads;
             lane.keys = load.keys(connection, spec.side, spec.rank);
-            lane.is_first = true;
+            lane.is_first = !load.is_whole;
             lane.digests = Digests::default();
         }
         let tally = &mut self.store.tallies[slice_idx];
-        tally.open(spec.count_from_ns, spec.stop_at_ns, load.bucket);
+        if load.is_whole {
+            tally.open(0, u64::MAX, None);
+        } else {
+            tally.open(spec.count_from_ns, spec.stop_at_ns, load.bucket);
+        }
         tally.first_sample = self.store.samples[spec.side.idx()].len();
 
         let usage = thread_usage();

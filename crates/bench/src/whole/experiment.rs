@@ -299,6 +299,7 @@ fn slice(
         sends: 0,
         receives: 0,
         waits: 0,
+        received_bytes: 0,
         client_cpu_ns: used.user_ns + used.system_ns,
         client_user_ns: used.user_ns,
         client_voluntary: used.voluntary,

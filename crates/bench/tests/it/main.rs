@@ -14,6 +14,7 @@ mod samples;
 mod schedule;
 mod stopping;
 mod whole;
+mod whole_requests;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -71,6 +71,7 @@ fn slice(side: Side, idx: u64, n: u64) -> SliceData {
         latency_sum_ns: 9_000 * n,
         sends: n + n / 5 + 1,
         receives: 2 * (n + n / 5 + 1),
+        received_bytes: 0,
         waits: n,
         client_cpu_ns: 4_000 * n + idx,
         client_user_ns: 700 * n,

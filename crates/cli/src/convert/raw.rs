@@ -79,6 +79,7 @@ fn slice(slice: &SliceData, pair: [u32; 2]) -> record::Slice {
         sends: slice.sends,
         receives: slice.receives,
         waits: slice.waits,
+        received_bytes: (slice.received_bytes > 0).then_some(slice.received_bytes),
         injected_ns: slice.injected_ns,
         client_cpu_ns: Some(slice.client_cpu_ns),
         client_user_ns: Some(slice.client_user_ns),

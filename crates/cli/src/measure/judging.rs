@@ -45,13 +45,7 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
     };
     let workload = record::Workload {
         name: target.workload.to_string(),
-        protocol: is_sql.then(|| {
-            let word = match target.sending.sent {
-                Sent::Prepared => "prepared",
-                Sent::Text => "text",
-            };
-            word.to_owned()
-        }),
+        protocol: is_sql.then(|| sent_as(target)).flatten(),
         distribution: match target.distribution {
             Distribution::Uniform => None,
             Distribution::Zipf(exponent) => Some(format!("zipf:{exponent}")),
@@ -64,6 +58,31 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
         stream: stream(&target.workload),
     };
     (server, workload)
+}
+
+/// How statements go out, where there is a choice.
+fn sent_as(target: &Target) -> Option<String> {
+    let word = match (&target.workload, target.sending.sent) {
+        (Workload::Connect | Workload::Dump { .. }, _) => return None,
+        (_, Sent::Prepared) => "prepared",
+        (_, Sent::Text) => "text",
+    };
+    Some(word.to_owned())
+}
+
+/// The stream of a dump, whose length is known when it is over.
+pub(super) fn dumped(workload: &Workload, raw: &record::Raw) -> Option<record::Stream> {
+    if !matches!(
+        workload,
+        Workload::Dump { .. } | Workload::DumpValues { .. }
+    ) {
+        return None;
+    }
+    let slice = raw.epochs.first()?.slices.first()?;
+    Some(record::Stream {
+        bytes: slice.received_bytes?.checked_div(slice.requests)?,
+        write_bytes: None,
+    })
 }
 
 /// Sizes of request and answer, where they are fixed.

@@ -189,6 +189,9 @@ fn judge(
         if comparison.raw.epochs.is_empty() {
             continue;
         }
+        if let Some(stream) = judging::dumped(&target.workload, &comparison.raw) {
+            comparison.workload.stream = Some(stream);
+        }
         comparison.server_count.clone_from(&server_count);
         comparison.time_wait.clone_from(&time_wait);
         comparison.load = judging::load_of(case, &plan, capacity);

@@ -30,6 +30,8 @@ const LONG_SLICE: Duration = Duration::from_millis(500);
 const LONG_SLICE_EPOCHS: usize = 20;
 /// How long one answer may take.
 const IO_LIMIT: Duration = Duration::from_secs(10);
+/// How long a whole dump may take.
+const DUMP_LIMIT: Duration = Duration::from_mins(10);
 /// Most connections per arm on a running server that is not declared our own.
 const MOST_ON_RUNNING: u32 = 8;
 
@@ -183,7 +185,8 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
         }
     }
     let is_flat_out = settings.load.is_flat_out();
-    if settings.effort == Effort::Precise && settings.slice.is_none() && is_flat_out {
+    let has_slices = is_flat_out && !settings.requests.are_dumps();
+    if settings.effort == Effort::Precise && settings.slice.is_none() && has_slices {
         let again = |case: &Case| Case {
             slice: Some(LONG_SLICE),
             ..case.clone()
@@ -242,6 +245,12 @@ fn check_placements(
 }
 
 fn check_load(numbers: &[u32], requests: &Requests) -> Result<(), Failure> {
+    if requests.are_dumps() {
+        return Err(Failure::usage(
+            "`dump` reads a whole table again and again: too much for a server that others use",
+            "--own-server says that nobody else uses it",
+        ));
+    }
     if requests.are_connects() {
         return Err(Failure::usage(
             "`connect` opens thousands of connections per second: too much for a server that others use",
@@ -263,6 +272,9 @@ fn most_epochs(settings: &Compare, case: &Case) -> usize {
 }
 
 fn shape(settings: &Compare, case: &Case) -> Shape {
+    if settings.requests.are_dumps() {
+        return Shape::whole();
+    }
     let shape = match (case.placement, case.load) {
         (Placement::Free, _) => Shape::settling(),
         (_, load) if load.is_open() => Shape::open(),
@@ -287,7 +299,9 @@ pub(crate) fn looks(settings: &Compare, case: &Case) -> Looks {
         (Effort::Time(time), _) => {
             Looks::fixed((time.div_duration_f64(shape(settings, case).epoch()) as usize).max(6))
         }
-        (_, Placement::Free) => Looks::free(),
+        // Two runs per arm in an epoch leave no room for a spoilt one: more epochs than that say little.
+        (Effort::Full, _) if settings.requests.are_dumps() => Looks::quick(),
+        (_, Placement::Free) if !settings.requests.are_dumps() => Looks::free(),
         (Effort::Quick, _) => Looks::quick(),
         // 40 epochs take 20 s: the most that somebody else's server is kept busy.
         _ if is_running && !settings.is_own_server => Looks::quick(),
@@ -336,7 +350,9 @@ pub(crate) fn bench(
         },
         shape: shape(settings, case),
         // Latencies of an open loop grow without end at a rate that cannot be kept.
-        may_adapt_shape: case.slice.or(settings.slice).is_none() && !case.load.is_open(),
+        may_adapt_shape: case.slice.or(settings.slice).is_none()
+            && !case.load.is_open()
+            && !settings.requests.are_dumps(),
         warm_up: warm_up_of(settings, case, target.is_cared_for),
         stopping: Stopping {
             looks: looks(settings, case),
@@ -349,14 +365,18 @@ pub(crate) fn bench(
         are_comparable: !target.workload.writes(),
         least_data_bytes: target.workload.least_data_bytes(),
         max_sample_bytes: settings.sample_bytes,
-        io_limit: IO_LIMIT,
+        io_limit: if settings.requests.are_dumps() {
+            DUMP_LIMIT
+        } else {
+            IO_LIMIT
+        },
     }
 }
 
 /// What was asked for, or what fits the server and the placement.
 fn warm_up_of(settings: &Compare, case: &Case, is_cared_for: bool) -> WarmUp {
     match settings.warm_up {
-        _ if is_cared_for => short_warm_up(),
+        _ if is_cared_for || settings.requests.are_dumps() => short_warm_up(),
         Some(length) => WarmUp {
             least_epochs: 2,
             least: length,
@@ -403,11 +423,15 @@ fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
         }
     }
+    let at_most = if settings.requests.are_dumps() {
+        "so many dumps at most,".to_owned()
+    } else {
+        format!("at most {} of measuring,", minutes(most))
+    };
     let _ = writeln!(
         text,
-        "  seed {:016x}; at most {} of measuring, starting and filling servers apart",
+        "  seed {:016x}; {at_most} starting and filling servers apart",
         settings.seed,
-        minutes(most)
     );
     text
 }
@@ -440,6 +464,10 @@ fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
     let arms: Vec<_> = settings.arms.iter().map(|arm| arm.name()).collect();
     let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
     let what = match case.doing {
+        Doing::Judge if settings.requests.are_dumps() => format!(
+            "judged, {} epochs of four dumps at most",
+            most_epochs(settings, case)
+        ),
         Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
         Doing::Look(_) => "looked at, not judged".to_owned(),
     };
@@ -467,6 +495,9 @@ struct MostTime {
 
 impl MostTime {
     fn words(self) -> String {
+        if self.measuring.is_zero() {
+            return "as long as they take".to_owned();
+        }
         let measuring = minutes(self.measuring);
         if self.warm_up.is_zero() {
             format!("{measuring} at most")
@@ -483,6 +514,11 @@ fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
     match case.doing {
         Doing::Look(length) => MostTime {
             measuring: length,
+            warm_up: Duration::ZERO,
+        },
+        // Nobody knows before the first one is over.
+        Doing::Judge if settings.requests.are_dumps() => MostTime {
+            measuring: Duration::ZERO,
             warm_up: Duration::ZERO,
         },
         Doing::Judge => {

@@ -27,6 +27,8 @@ use waits::Waits;
 const STREAM: &str = "stream";
 /// The workload of connections.
 const CONNECT: &str = "connect";
+/// The workload of whole tables.
+const DUMP: &str = "dump";
 /// Up to so many connections a thread for each is the default.
 const MOST_THREADS: u32 = 64;
 /// More connections than this are a slip of the finger.
@@ -80,6 +82,11 @@ impl Requests {
     /// Whether requests bring their own connections.
     pub(crate) fn are_connects(&self) -> bool {
         self.workload.as_deref() == Some(CONNECT)
+    }
+
+    /// Whether a request is a whole table, which may take minutes.
+    pub(crate) fn are_dumps(&self) -> bool {
+        self.workload.as_deref() == Some(DUMP)
     }
 
     /// The way to wait where nothing is said, for workloads that spend their time otherwise.
@@ -183,6 +190,9 @@ impl Compare {
         let requests = Requests::new(args)?;
         check_flat_out(&requests, &load)?;
         check_connects(&requests, args)?;
+        if requests.are_dumps() {
+            check_dumps(args, effort)?;
+        }
         Ok(Self {
             targets,
             arms: arms(args)?,
@@ -321,7 +331,7 @@ fn connections(typed: &[u32]) -> Result<Option<Vec<u32>>, Failure> {
 /// What takes as long as a stream has no rate to be kept.
 fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     match requests.workload.as_deref() {
-        Some(word @ (STREAM | CONNECT)) if !load.is_flat_out() => Err(Failure::usage(
+        Some(word @ (STREAM | CONNECT | DUMP)) if !load.is_flat_out() => Err(Failure::usage(
             format!("--rate and --think do not apply to `{word}`"),
             "it runs as fast as it can",
         )),
@@ -374,6 +384,29 @@ fn clients(args: &CompareArgs) -> Result<Option<Clients>, Failure> {
         return Ok(Some(Clients::Models(ClientModel::ALL.to_vec())));
     }
     Ok(words(&args.client, "--client")?.map(Clients::Models))
+}
+
+/// A dump is as long as it is, and has the server to itself.
+fn check_dumps(args: &CompareArgs, effort: Effort) -> Result<(), Failure> {
+    if matches!(effort, Effort::Time(_)) {
+        return Err(Failure::usage(
+            "how long a dump takes is not known beforehand",
+            "give a number of epochs, of four dumps each: --fixed 6",
+        ));
+    }
+    if args.slice_ms.is_some() {
+        return Err(Failure::usage(
+            "--slice-ms does not apply to `dump`: whole dumps are compared",
+            "--rows chooses how long they are",
+        ));
+    }
+    if args.connections.iter().any(|n| *n != 1) || args.sweep.is_some() {
+        return Err(Failure::usage(
+            "`dump` runs one dump at a time",
+            "leave -c and --sweep out",
+        ));
+    }
+    Ok(())
 }
 
 /// A login is a conversation of its own, in which nobody polls.

@@ -65,13 +65,20 @@ impl Counter {
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
             // The connections that prove an arm are connections, too.
             Kinds::Sessions | Kinds::Received => n_requests,
-            Kinds::Calls(_) | Kinds::Stats(_) => n_requests * target.sending.pipeline as u64,
+            Kinds::Calls(_) | Kinds::Stats(_) => {
+                let per_request = match target.workload {
+                    Workload::DumpValues { n_keys, .. } => n_keys,
+                    _ => target.sending.pipeline as u64,
+                };
+                n_requests * per_request
+            }
         }
     }
 }
 
 fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     match (protocol, workload) {
+        (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
         (Protocol::Postgres, Workload::Connect) => Some(Kinds::Sessions),
         (Protocol::Redis, Workload::Connect) => Some(Kinds::Received),
@@ -91,7 +98,9 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             Workload::Mixed { .. } => &["cmd_get", "cmd_set"],
             _ => &["cmd_get"],
         })),
-        (_, Workload::Get { .. } | Workload::Ping) if protocol == Protocol::Redis => {
+        (_, Workload::Get { .. } | Workload::DumpValues { .. } | Workload::Ping)
+            if protocol == Protocol::Redis =>
+        {
             Some(Kinds::Calls(&["get"]))
         }
         (_, Workload::Set { .. }) => Some(Kinds::Calls(&["set"])),

@@ -2,6 +2,7 @@
 
 pub(crate) mod care;
 pub(crate) mod counters;
+mod room;
 mod running;
 mod scratch;
 pub(crate) mod workloads;
@@ -105,8 +106,14 @@ impl Target {
             max_connections: 2 * most + SPARE_CONNECTIONS,
             rows: settings.rows,
         };
-        let server = PrivateServer::start(&config, &host.reaper)?;
         let workload = private_workload(kind, settings)?;
+        room::check(
+            &workload,
+            &settings.requests,
+            settings.rows,
+            &host.scratch_root,
+        )?;
+        let server = PrivateServer::start(&config, &host.reaper)?;
         let target = Self {
             kind: kind.name().to_owned(),
             version: server.version.clone(),
@@ -282,7 +289,8 @@ impl Script {
 
 /// The numbers of connections to compare at.
 pub(crate) fn connections(settings: &Compare, is_private: bool) -> Vec<u32> {
-    let default = if is_private { vec![1, 16] } else { vec![1] };
+    let is_one = !is_private || settings.requests.are_dumps();
+    let default = if is_one { vec![1] } else { vec![1, 16] };
     settings.connections.clone().unwrap_or(default)
 }
 

@@ -167,7 +167,7 @@ fn in_scratch(
         &settings.requests,
         &scratch.place(settings.rows),
     )?;
-    if let Workload::Incr { .. } | Workload::Lpush { .. } = workload {
+    if let Workload::Incr { .. } | Workload::Lpush { .. } | Workload::DumpValues { .. } = workload {
         return Err(Failure::usage(
             format!("`{workload}` makes keys that do not expire: not on a running server"),
             "set and mixed write keys that expire; a private server takes every workload",
@@ -202,7 +202,7 @@ fn read_only(
         rows: settings.rows,
     };
     let workload = workloads::make(target.protocol, &requests, &place)?;
-    if workload.writes() || matches!(workload, Workload::Get { .. }) {
+    if workload.writes() || matches!(workload, Workload::Get { .. } | Workload::DumpValues { .. }) {
         let needs = if workload.writes() {
             "writes"
         } else {
@@ -214,7 +214,7 @@ fn read_only(
         ));
     }
     let (table, key) = match workload {
-        Workload::PointSelect { .. } | Workload::Oltp { .. } => SYSBENCH,
+        Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. } => SYSBENCH,
         Workload::SelectOnly { .. } => PGBENCH,
         _ => {
             target.workload = workload;
@@ -227,7 +227,13 @@ fn read_only(
             "--workload ping needs no table; --write makes a scratch schema and drops it afterwards",
         )
     })?;
-    target.workload = workload;
+    target.workload = match workload {
+        Workload::Dump { table, .. } => Workload::Dump {
+            table,
+            rows: target.n_keys,
+        },
+        other => other,
+    };
     Ok(())
 }
 

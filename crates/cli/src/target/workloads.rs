@@ -22,6 +22,11 @@ const COMMAND_BYTES: u64 = 96;
 /// Size of a list's element where none is asked for, in bytes: lists grow with every request.
 const ELEMENT_BYTES: usize = 3;
 
+/// Size of a dumped value where none is asked for, in bytes: what people call a large one.
+const DUMPED_VALUE_BYTES: usize = 1 << 20;
+/// Bytes of a row of sysbench's table by its columns: two numbers, 120 and 60 characters.
+const DUMPED_ROW_BYTES: u64 = 188;
+
 /// Size of a value where none is asked for, in bytes.
 pub(super) const VALUE_BYTES: usize = dataset::KEY_VALUE_BYTES;
 
@@ -69,6 +74,7 @@ const ONE_SERVER: &[Protocol] = &[
     Protocol::Redis,
     Protocol::Echo,
 ];
+const SQL_AND_REDIS: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis];
 const ECHO: &[Protocol] = &[Protocol::Echo];
 const ALL: &[Protocol] = &[
     Protocol::Mysql,
@@ -144,6 +150,11 @@ const CATALOGUE: &[Entry] = &[
         "connect",
         ONE_SERVER,
         "open a connection, log in, ask once, close, and wait for the server's end",
+    ),
+    entry(
+        "dump",
+        SQL_AND_REDIS,
+        "a whole table in one go, as mysqldump and COPY TO STDOUT; large values of as many bytes (--rows)",
     ),
     entry(
         "stream",
@@ -223,6 +234,10 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
         "point-select" => Workload::PointSelect { table },
         "ping" => Workload::Ping,
         "connect" => Workload::Connect,
+        "dump" => Workload::Dump {
+            table,
+            rows: u64::from(place.rows),
+        },
         "tpcb" => Workload::Tpcb {
             schema,
             scale: scale(place.rows),
@@ -266,6 +281,7 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
         "get" => Workload::Get { prefix },
         "ping" => Workload::Ping,
         "connect" => Workload::Connect,
+        "dump" => dump_values(requests, place),
         "set" => Workload::Set {
             prefix,
             value_bytes,
@@ -281,6 +297,17 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
             },
         },
     }))
+}
+
+/// As many large values as a table of so many rows has bytes.
+fn dump_values(requests: &Requests, place: &Place) -> Workload {
+    let value_bytes = requests.value_bytes.unwrap_or(DUMPED_VALUE_BYTES);
+    let total_bytes = u64::from(place.rows) * DUMPED_ROW_BYTES;
+    Workload::DumpValues {
+        prefix: format!("{}dump:", place.prefix),
+        n_keys: total_bytes.div_ceil(value_bytes.max(1) as u64).max(1),
+        value_bytes,
+    }
 }
 
 /// `:9:1`, or nothing for half and half.
@@ -308,6 +335,12 @@ fn check_sending(
     requests: &Requests,
 ) -> Result<(), Failure> {
     let is_sql = SQL.contains(&protocol);
+    if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
+        return Err(Failure::usage(
+            "--protocol does not apply to `dump`: it goes out as text, as dumps do",
+            "leave --protocol out",
+        ));
+    }
     match workload {
         Workload::Echo(echo) => check_echo(echo, requests)?,
         _ => requests.echo.refuse_others(&[], &workload.to_string())?,
@@ -332,7 +365,14 @@ fn check_sending(
         ));
     }
     let value_bytes = match workload {
-        Workload::Set { value_bytes, .. }
+        Workload::DumpValues { .. } if requests.pipeline > 1 => {
+            return Err(Failure::usage(
+                "--pipeline does not apply to `dump`: it asks for one value after the other",
+                "--value-size chooses their size",
+            ));
+        }
+        Workload::DumpValues { value_bytes, .. }
+        | Workload::Set { value_bytes, .. }
         | Workload::Mixed { value_bytes, .. }
         | Workload::Lpush { value_bytes, .. } => *value_bytes as u64,
         Workload::Get { .. } => requests.value_bytes.unwrap_or_default() as u64,
@@ -434,10 +474,11 @@ pub(super) fn fill(
 ) -> Result<(), ServerError> {
     let protocol = conversation.protocol();
     match (workload, protocol) {
-        (Workload::PointSelect { .. } | Workload::Oltp { .. }, Protocol::Mysql) => {
-            dataset::populate_mysql(|sql| conversation.execute(sql), rows)
-        }
-        (Workload::PointSelect { .. } | Workload::Oltp { .. }, _) => {
+        (
+            Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. },
+            Protocol::Mysql,
+        ) => dataset::populate_mysql(|sql| conversation.execute(sql), rows),
+        (Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. }, _) => {
             dataset::populate_postgres(|sql| conversation.execute(sql), rows)
         }
         (Workload::Script { .. }, Protocol::Mysql) => {
@@ -469,6 +510,21 @@ pub(super) fn fill(
         }
         (Workload::Get { prefix } | Workload::Mixed { prefix, .. }, _) => {
             let keys = keys(prefix, requests, rows);
+            dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
+        }
+        (
+            Workload::DumpValues {
+                prefix,
+                n_keys,
+                value_bytes,
+            },
+            _,
+        ) => {
+            let keys = dataset::Keys {
+                prefix,
+                n: u32::try_from(*n_keys).unwrap_or(u32::MAX),
+                value_bytes: *value_bytes,
+            };
             dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
         }
         _ => Ok(()),

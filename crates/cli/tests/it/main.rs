@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod connect;
+mod dump;
 mod echo;
 mod exec;
 mod fixture;

@@ -231,7 +231,10 @@ fn held(comparison: &Comparison, text: Text) -> String {
     let connections = counted(u64::from(comparison.connections), "connection");
     let waits = match &comparison.client_like {
         Some(like) => client::clause_like(like, text),
-        None => client::clause(&comparison.target.kind, comparison.client),
+        None => client::clause(
+            client::peers(&comparison.target, &comparison.workload),
+            comparison.client,
+        ),
     };
     let is_delayed = |arm: &Arm| arm.proof.nodelay == Some(false);
     let delayed = comparison.arms.iter().any(is_delayed);
@@ -331,15 +334,15 @@ fn uneven_start(tax: &Tax, ratios: [f64; 2], text: Text) -> String {
 fn more_time(comparison: &Comparison, n_epochs: u64) -> String {
     let schedule = &comparison.schedule;
     let slices = 8.0 * f64::from(schedule.octets_per_epoch);
-    // An epoch of whole commands is two runs of each arm.
+    // An epoch of whole commands or dumps is two runs of each arm.
     let runs = comparison
         .arms
         .iter()
         .filter_map(|arm| arm.latency_us.mean.known());
     let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
-    let epoch_ms = match comparison.commands {
-        Some(_) => runs_ms,
-        None => slices * (schedule.slice_ms + schedule.guard_ms),
+    let epoch_ms = match schedule.octets_per_epoch {
+        0 => runs_ms,
+        _ => slices * (schedule.slice_ms + schedule.guard_ms),
     };
     let seconds = n_epochs as f64 * epoch_ms / 1e3;
     let time = match seconds {

@@ -7,6 +7,7 @@
 //! The load engine and the servers' probes call this.
 
 mod auth;
+mod dump;
 mod fault;
 mod handshake;
 mod packet;
@@ -20,6 +21,7 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use dump::TableDump;
 pub use prepared::PreparedQuery;
 pub use statement::AnyStatement;
 pub use text::{Row, Rows};
@@ -157,6 +159,11 @@ impl<S: Stream> Connection<S> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Dumps of all columns and rows of `table`, which holds `n_rows` rows.
+    pub fn dump(&self, table: &str, n_rows: u64) -> TableDump {
+        TableDump::new(self.session.dialect, table, n_rows)
     }
 
     /// Gives the stream back for the measured loop. Nothing is lost: we never read beyond a packet.

@@ -48,7 +48,17 @@ struct Progress {
     n_columns: u16,
     step: Step,
     data: Option<Range<usize>>,
+    n_rows: u64,
     n_changed: u64,
+}
+
+/// How far a reply was walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// Bytes at the front that are done with.
+    pub(super) bytes: usize,
+    /// The rows of the reply, once it is over.
+    pub(super) n_rows: Option<u64>,
 }
 
 /// What the next packet is.
@@ -67,6 +77,7 @@ impl Progress {
         n_columns: 0,
         step: Step::Count,
         data: None,
+        n_rows: 0,
         n_changed: 0,
     };
 }
@@ -120,6 +131,29 @@ impl Replies {
             self.progress = Progress::START;
         }
         outcome
+    }
+
+    /// The same for a reply of any length: what was walked is given up, and counts of it stay.
+    pub(super) fn pass(&mut self, received: &[u8]) -> Result<Passed, WireError> {
+        let outcome = self.walk(received);
+        match outcome {
+            Ok(None) => Ok(Passed {
+                bytes: std::mem::take(&mut self.progress.at),
+                n_rows: None,
+            }),
+            Ok(Some(answer)) => {
+                let n_rows = self.progress.n_rows;
+                self.progress = Progress::START;
+                Ok(Passed {
+                    bytes: answer.reply.bytes,
+                    n_rows: Some(n_rows),
+                })
+            }
+            Err(error) => {
+                self.progress = Progress::START;
+                Err(error)
+            }
+        }
     }
 
     fn walk(&mut self, received: &[u8]) -> Result<Option<Answer>, WireError> {
@@ -228,6 +262,7 @@ impl Replies {
         if self.form == Form::Binary && payload.first() != Some(&0x00) {
             return Err(wrong("a row", payload));
         }
+        self.progress.n_rows += 1;
         if self.progress.data.is_none() {
             let value = match self.form {
                 Form::Binary => self.first_value(payload),

@@ -172,6 +172,14 @@ impl TextStatement {
     }
 }
 
+/// A statement without values.
+pub(super) fn write_query(sql: &[u8], out: &mut Vec<u8>) {
+    let start = begin(out);
+    out.push(COM_QUERY);
+    out.extend_from_slice(sql);
+    end(start, out);
+}
+
 /// Leaves room for a packet's header; its place.
 fn begin(out: &mut Vec<u8>) -> usize {
     let start = out.len();

@@ -4,6 +4,7 @@
 //! codec of the measured loop, are ours. No TLS here: `Connection` speaks over any [`Stream`] and
 //! never asks for it. Called by bench (codec), servers (filling) and path (proof of an arm).
 
+mod copy;
 mod frames;
 mod login;
 mod prepared;
@@ -14,6 +15,7 @@ mod statement;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use copy::TableCopy;
 pub use prepared::PreparedQuery;
 pub use statement::AnyStatement;
 
@@ -140,6 +142,11 @@ impl<S: Stream> Connection<S> {
         Ok(AnyStatement::Prepared(PreparedStatement::new(
             &name, parameters,
         )))
+    }
+
+    /// Dumps of all columns and rows of `table`, which holds `n_rows` rows.
+    pub fn copy_out(&self, table: &str, n_rows: u64) -> TableCopy {
+        TableCopy::new(table, n_rows)
     }
 
     /// The stream, for the load engine. Nothing of the session has been read ahead.

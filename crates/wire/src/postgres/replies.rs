@@ -123,7 +123,7 @@ fn first_column(body: &[u8]) -> Result<Range<usize>, WireError> {
 
 /// The server's error, from the whole message.
 #[cold]
-fn refusal(message: &[u8]) -> WireError {
+pub(super) fn refusal(message: &[u8]) -> WireError {
     match Message::parse(&mut BytesMut::from(message)) {
         Ok(Some(Message::ErrorResponse(body))) => server_error(body.fields()),
         _ => malformed(READ_REPLY, "an error message", message),

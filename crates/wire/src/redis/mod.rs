@@ -9,12 +9,14 @@ mod counting;
 mod login;
 mod replies;
 mod value;
+mod values;
 mod workload;
 
 use std::time::Duration;
 
 pub use counting::Counting;
 pub use value::Value;
+pub use values::Values;
 pub use workload::{Get, Ping, Set};
 
 use crate::error::printable;

@@ -9,7 +9,7 @@ use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero
 use crate::lines::{LINE_LIMIT, error_words};
 use crate::{Codec, Draws, Reply, WireError};
 
-const READ_REPLY: &str = "read the reply to a measured command";
+pub(super) const READ_REPLY: &str = "read the reply to a measured command";
 
 /// Most characters of a length: our limit has eight digits, and a nil has a sign.
 const LENGTH_CHARS: usize = 20;
@@ -189,7 +189,7 @@ pub(super) fn length_chars(
 /// A length and its line end at the front of `text`, and how many bytes they take; the length is
 /// `None` for nil. `None` instead of the pair when the line is not whole.
 #[inline]
-fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>, WireError> {
+pub(super) fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>, WireError> {
     const EXPECTED: &str = "the length of a string";
     let Some(n_chars) = length_chars(text, EXPECTED)? else {
         return Ok(None);

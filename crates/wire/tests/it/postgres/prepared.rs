@@ -125,7 +125,7 @@ fn a_prepared_query_takes_no_other_reply() {
     );
     check_bad_reply(message(b'E', b"no end"), "(code )");
     check_bad_reply(reply_of(&[]), "a completed command");
-    check_bad_reply(b"HTTP/1.1 ", "an answer to Bind and Execute, found HTTP/");
+    check_bad_reply(b"HTTP/1.1 ", "an answer to a statement, found HTTP/");
     check_bad_reply(b"D\x01\0\0\x01", "announced 16777217 bytes");
     check_bad_reply(b"D\0\0\0\x03", "a message length of 4 or more bytes");
     check_bad_reply(
