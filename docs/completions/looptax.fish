@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -27,7 +27,7 @@ end
 complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to hold against each other' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l distribution -d 'How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l max-samples -d 'Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s D -l define -d 'Set a variable of script:FILE' -r
@@ -36,7 +36,7 @@ text\t'Whole, each time'"
 complete -c looptax -n "__fish_looptax_needs_command" -l pipeline -d 'Redis, memcached and echo: requests in one send; a request is then the whole batch' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l value-size -d 'Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above; block where only that makes sense (stream)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l client-like -d 'Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside waiting is left out' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l rate -d 'Send at this rate instead of as fast as answers come, whether answers are in or not, one comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower arm can serve, which is found first. Latency then counts from when a request was due' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
@@ -46,6 +46,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
@@ -54,6 +55,12 @@ complete -c looptax -n "__fish_looptax_needs_command" -l exec -d 'Run this comma
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-tcp -d 'The command for the tcp arm' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-timeout -d 'A run that takes longer (90s, 10m) is stopped, with all that it has started, and ends the measurement' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l request-size -d 'Size of a request of `ping` in bytes, 8 to 1M (K, M and G are 2^10, 2^20 and 2^30). Default: 64' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l reply-size -d 'Size of a reply of `ping` in bytes, 8 to 1M. Default: 64' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l stream-bytes -d 'Bytes that one request of `stream` sends, 8 to 4G. Default: 4M' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l write-size -d 'Size of one write of `stream` in bytes, 8 to 1M. Default: 128K' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l nodelay -d 'Whether both ends set `TCP_NODELAY`, as database clients and servers do. Default: on' -r -f -a "on\t'Small packets leave at once'
+off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -76,7 +83,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this m
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping (--list shows all). Default: point-select or get; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l distribution -d 'How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l max-samples -d 'Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s D -l define -d 'Set a variable of script:FILE' -r
@@ -85,7 +92,7 @@ text\t'Whole, each time'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pipeline -d 'Redis, memcached and echo: requests in one send; a request is then the whole batch' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l value-size -d 'Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections, event above; block where only that makes sense (stream)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l client-like -d 'Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside waiting is left out' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate -d 'Send at this rate instead of as fast as answers come, whether answers are in or not, one comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower arm can serve, which is found first. Latency then counts from when a request was due' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
@@ -95,6 +102,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Co
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
@@ -103,6 +111,12 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec -d 'Run
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-tcp -d 'The command for the tcp arm' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-timeout -d 'A run that takes longer (90s, 10m) is stopped, with all that it has started, and ends the measurement' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l request-size -d 'Size of a request of `ping` in bytes, 8 to 1M (K, M and G are 2^10, 2^20 and 2^30). Default: 64' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l reply-size -d 'Size of a reply of `ping` in bytes, 8 to 1M. Default: 64' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l stream-bytes -d 'Bytes that one request of `stream` sends, 8 to 4G. Default: 4M' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l write-size -d 'Size of one write of `stream` in bytes, 8 to 1M. Default: 128K' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l nodelay -d 'Whether both ends set `TCP_NODELAY`, as database clients and servers do. Default: on' -r -f -a "on\t'Small packets leave at once'
+off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
