@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -42,6 +42,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l rate -d 'Send at this r
 complete -c looptax -n "__fish_looptax_needs_command" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
 fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_needs_command" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server' -r
@@ -98,6 +99,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate -d 'Sen
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arrivals -d 'Gaps between the requests of --rate: independent of one another, or all equal' -r -f -a "poisson\t'Exponential'
 fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server' -r

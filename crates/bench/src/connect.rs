@@ -4,7 +4,7 @@ use std::error::Error;
 use std::os::fd::OwnedFd;
 
 use looptax_stats::Side;
-use looptax_wire::Codec;
+use looptax_wire::{Codec, Draws};
 
 /// Who serves a connection inside the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,11 +31,11 @@ pub struct Wired {
 ///
 /// The load engine repeats it and times it from outside.
 pub trait Errand: Send {
-    /// Does all of it, and comes back when the server has closed, too. Has time limits of its own.
+    /// Does all of it, with the numbers that `draws` gives, and comes back when the server has closed, too. Has time limits of its own.
     ///
     /// # Errors
     /// Whatever went wrong; the run ends with it.
-    fn run(&mut self) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>>;
+    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>>;
 }
 
 /// System calls that an errand took for data.

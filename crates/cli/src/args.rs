@@ -161,6 +161,10 @@ pub(crate) struct CompareArgs {
     /// Pause between an answer and the connection's next request: 200us, 5ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<String>,
+    /// Close each connection after so many requests and open another, which counts with the next
+    /// request.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) reconnect_every: Option<u32>,
     /// Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the
     /// event client, and poll beside it at 64.
     #[arg(long, value_name = "FROM..TO", conflicts_with = "connections")]

@@ -1,5 +1,6 @@
 //! Opens an epoch's connections and proves every one of them: the load engine's way to a target.
 
+mod sessions;
 mod visits;
 
 use std::error::Error;

@@ -75,6 +75,17 @@ pub struct Calls {
     pub receives: u64,
 }
 
+impl Calls {
+    /// Those after `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            sends: self.sends.saturating_sub(before.sends),
+            receives: self.receives.saturating_sub(before.receives),
+        }
+    }
+}
+
 /// An open connection.
 #[derive(Debug)]
 pub struct Link {
@@ -177,6 +188,11 @@ impl Link {
             self.facts.nodelay = Some(false);
         }
         Ok(())
+    }
+
+    /// System calls for data so far.
+    pub fn calls(&self) -> Calls {
+        self.calls
     }
 
     /// Says `goodbye`, closes this end, and waits until the peer has closed its own.

@@ -38,16 +38,8 @@ impl Visit {
     /// # Cost
     /// Allocates as any login does.
     pub fn run(&self) -> Result<Calls, PathError> {
-        let (protocol, endpoint) = (self.protocol, &self.endpoint);
-        let mut talk = Conversation::open_briefly(protocol, endpoint, &self.login, self.limits)?;
-        let facts = talk.facts();
-        if !self.arm.has_family(facts.family) {
-            return Err(PathError::Unproved {
-                arm: self.arm.name(),
-                connection_id: talk.connection_id(),
-                found: format!("address family {:?}", facts.family),
-            });
-        }
+        let endpoint = &self.endpoint;
+        let mut talk = self.begin()?;
         let failed = |action| {
             move |source| PathError::Talk {
                 action,
@@ -57,6 +49,23 @@ impl Visit {
         };
         talk.ask_once().map_err(failed("ask one query"))?;
         talk.close().map_err(failed("end the connection"))
+    }
+}
+
+impl Visit {
+    /// Connects, logs in, and looks at the address family.
+    pub(crate) fn begin(&self) -> Result<Conversation, PathError> {
+        let (protocol, endpoint) = (self.protocol, &self.endpoint);
+        let talk = Conversation::open_briefly(protocol, endpoint, &self.login, self.limits)?;
+        let facts = talk.facts();
+        if self.arm.has_family(facts.family) {
+            return Ok(talk);
+        }
+        Err(PathError::Unproved {
+            arm: self.arm.name(),
+            connection_id: talk.connection_id(),
+            found: format!("address family {:?}", facts.family),
+        })
     }
 }
 
@@ -89,12 +98,17 @@ impl Conversation {
     /// Says goodbye where the protocol has a word for it, closes this end as any client does then, and
     /// waits for the server's end.
     fn close(self) -> Result<Calls, WireError> {
-        let goodbye: &[u8] = match &self.talk {
+        let goodbye = self.goodbye();
+        self.into_link().end(goodbye)
+    }
+
+    /// The protocol's last word; empty where it has none.
+    pub(crate) fn goodbye(&self) -> &'static [u8] {
+        match &self.talk {
             Talk::Mysql(_) => &mysql::GOODBYE,
             Talk::Postgres(_) => &postgres::GOODBYE,
             Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => &[],
-        };
-        self.into_link().end(goodbye)
+        }
     }
 }
 

@@ -136,6 +136,9 @@ pub struct Load {
     pub spins: bool,
     /// Pause between an answer and the connection's next request, µs; `null` for none.
     pub think_us: Option<f64>,
+    /// Requests after which a connection was closed and another opened; `null` for never.
+    #[serde(default)]
+    pub reconnect_every: Option<u32>,
 }
 
 impl Load {

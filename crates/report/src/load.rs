@@ -9,6 +9,9 @@ pub(crate) fn cell(load: &Load, text: Text) -> Option<String> {
     if let Some(think_us) = load.think_us {
         return Some(format!("think {}", text.micros(think_us)));
     }
+    if let Some(every) = load.reconnect_every {
+        return Some(format!("new every {every}"));
+    }
     let per_s = rate(load.rate_per_s?);
     Some(match load.share_pct {
         Some(share) => format!("{share:.0} %, {per_s}"),
@@ -22,6 +25,11 @@ pub(crate) fn clause(load: &Load, text: Text) -> Option<String> {
         let pause = text.micros(think_us);
         return Some(format!(
             "with {pause} between an answer and the next request"
+        ));
+    }
+    if let Some(every) = load.reconnect_every {
+        return Some(format!(
+            "with a new connection after every {every} requests"
         ));
     }
     let per_s = rate(load.rate_per_s?);

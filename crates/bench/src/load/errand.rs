@@ -3,6 +3,8 @@
 //! The errand allocates and locks as any connection set-up does; this loop adds two readings of the
 //! clock and nothing else.
 
+use looptax_wire::Draws;
+
 use super::gate::SliceSpec;
 use super::tally::Tally;
 use super::thread::busy_wait;
@@ -14,6 +16,7 @@ use crate::plan::SidePlan;
 /// One errand after the other until the slice is over.
 pub(crate) fn closed_loop(
     errand: &mut dyn Errand,
+    draws: &mut dyn Draws,
     spec: SliceSpec,
     plan: SidePlan,
     tally: &mut Tally,
@@ -25,7 +28,7 @@ pub(crate) fn closed_loop(
             tally.injected_ns += busy_wait(inject_ns);
         }
         let sent_ns = now_ns();
-        once(errand, tally)?;
+        once(errand, draws, tally)?;
         let answered_ns = now_ns();
         tally.record(sent_ns, answered_ns, is_first, samples);
         is_first = false;
@@ -36,9 +39,13 @@ pub(crate) fn closed_loop(
 }
 
 /// One errand, whose system calls are counted.
-pub(crate) fn once(errand: &mut dyn Errand, tally: &mut Tally) -> Result<(), LoadError> {
+pub(crate) fn once(
+    errand: &mut dyn Errand,
+    draws: &mut dyn Draws,
+    tally: &mut Tally,
+) -> Result<(), LoadError> {
     let calls = errand
-        .run()
+        .run(draws)
         .map_err(|source| LoadError::Errand { source })?;
     tally.sends += calls.sends;
     tally.receives += calls.receives;

@@ -176,8 +176,9 @@ impl ClientThread {
             source,
         };
         if let Some(errand) = &mut self.errands[side.idx()] {
+            let mut keys = load.keys(self.idx, side, u64::MAX);
             for _ in 0..n_requests {
-                errand::once(&mut **errand, &mut tally).map_err(fail)?;
+                errand::once(&mut **errand, &mut keys, &mut tally).map_err(fail)?;
             }
         }
         for (idx, lane) in self.lanes[side.idx()].iter_mut().enumerate() {
@@ -251,7 +252,8 @@ impl ClientThread {
         let samples = &mut self.store.samples[spec.side.idx()];
         let plan = load.sides[spec.side.idx()];
         if let Some(errand) = &mut self.errands[spec.side.idx()] {
-            return errand::closed_loop(&mut **errand, spec, plan, tally, samples);
+            let mut keys = load.keys(self.idx, spec.side, spec.rank);
+            return errand::closed_loop(&mut **errand, &mut keys, spec, plan, tally, samples);
         }
         match plan.client {
             ClientModel::Poll => closed_loop::<Poll>(lanes, spec, plan, think, tally, samples),

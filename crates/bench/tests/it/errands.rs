@@ -10,6 +10,7 @@ use looptax_bench::{
     Stage, Wired, run,
 };
 use looptax_stats::Side;
+use looptax_wire::Draws;
 
 use crate::plan;
 
@@ -20,7 +21,7 @@ struct Counting {
 }
 
 impl Errand for Counting {
-    fn run(&mut self) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
+    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
         if self.n_runs.fetch_add(1, Ordering::Relaxed) >= self.fails_after {
             return Err(Box::new(io::Error::from(io::ErrorKind::AddrNotAvailable)));
         }

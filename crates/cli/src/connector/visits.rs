@@ -6,14 +6,16 @@ use std::error::Error;
 use looptax_bench::{Errand, ErrandCalls, Errands};
 use looptax_path::{Arm, PathError, Visit, Workload};
 use looptax_stats::Side;
+use looptax_wire::Draws;
 
+use super::sessions::SessionErrand;
 use super::{Draw, Met, TargetConnector};
 
 /// A visit as the load engine repeats it.
 struct VisitErrand(Visit);
 
 impl Errand for VisitErrand {
-    fn run(&mut self) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
+    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
         let calls = self.0.run()?;
         Ok(ErrandCalls {
             sends: calls.sends,
@@ -30,7 +32,7 @@ impl TargetConnector<'_> {
         draw: Draw,
         n: usize,
     ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
-        if self.target.workload != Workload::Connect {
+        if self.target.workload != Workload::Connect && self.target.reconnect_every.is_none() {
             return Ok(None);
         }
         let Met { talks, censuses } = self.meet(contrast_idx, draw, 1)?;
@@ -55,7 +57,18 @@ impl TargetConnector<'_> {
             login: self.target.login.clone(),
             limits: self.limits,
         };
-        let errand = || Box::new(VisitErrand(visit.clone())) as Box<dyn Errand>;
+        let errand = || -> Box<dyn Errand> {
+            let visit = visit.clone();
+            match self.target.reconnect_every {
+                None => Box::new(VisitErrand(visit)),
+                Some(every) => Box::new(SessionErrand::new(
+                    visit,
+                    self.target.workload.clone(),
+                    self.target.sending,
+                    every,
+                )),
+            }
+        };
         Ok(std::iter::repeat_with(errand).take(n).collect())
     }
 }

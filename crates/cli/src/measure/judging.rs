@@ -155,9 +155,15 @@ pub(super) fn skeleton(
 }
 
 /// The load as it was.
-pub(super) fn load_of(case: &Case, plan: &Plan, capacity_per_s: Option<f64>) -> record::Load {
+pub(super) fn load_of(
+    target: &Target,
+    case: &Case,
+    plan: &Plan,
+    capacity_per_s: Option<f64>,
+) -> record::Load {
     match plan.pacing {
         Pacing::Closed { think } => record::Load {
+            reconnect_every: target.reconnect_every,
             think_us: (!think.is_zero()).then_some(think.as_secs_f64() * 1e6),
             ..record::Load::default()
         },
@@ -174,6 +180,7 @@ pub(super) fn load_of(case: &Case, plan: &Plan, capacity_per_s: Option<f64>) -> 
             arrivals: Some(open.arrivals.name().to_owned()),
             spins: open.may_spin,
             think_us: None,
+            reconnect_every: None,
         },
     }
 }

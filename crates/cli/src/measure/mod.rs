@@ -194,7 +194,7 @@ fn judge(
         }
         comparison.server_count.clone_from(&server_count);
         comparison.time_wait.clone_from(&time_wait);
-        comparison.load = judging::load_of(case, &plan, capacity);
+        comparison.load = judging::load_of(target, case, &plan, capacity);
         judge_live(&mut comparison, &arms, &endings, sink);
         sink.record.comparisons.push(comparison);
         judging::compare_slice_lengths(&mut sink.record.comparisons);

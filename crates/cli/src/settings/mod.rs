@@ -61,6 +61,8 @@ pub(crate) struct Requests {
     pub(crate) defined: Vec<String>,
     pub(crate) distribution: Distribution,
     pub(crate) echo: EchoAsked,
+    /// Requests of one connection, where it is then opened anew.
+    pub(crate) reconnect_every: Option<u32>,
 }
 
 impl Requests {
@@ -76,12 +78,13 @@ impl Requests {
             defined: args.define.clone(),
             distribution: distribution(&args.distribution)?,
             echo: EchoAsked::new(&args.echo)?,
+            reconnect_every: args.reconnect_every,
         })
     }
 
     /// Whether requests bring their own connections.
     pub(crate) fn are_connects(&self) -> bool {
-        self.workload.as_deref() == Some(CONNECT)
+        self.workload.as_deref() == Some(CONNECT) || self.reconnect_every.is_some()
     }
 
     /// Whether a request is a whole table, which may take minutes.
@@ -92,7 +95,8 @@ impl Requests {
     /// The way to wait where nothing is said, for workloads that spend their time otherwise.
     fn usual_client(&self) -> Option<ClientModel> {
         match self.workload.as_deref() {
-            Some(STREAM | CONNECT) => Some(ClientModel::Block),
+            _ if self.are_connects() => Some(ClientModel::Block),
+            Some(STREAM) => Some(ClientModel::Block),
             _ => None,
         }
     }
@@ -109,6 +113,7 @@ impl Default for Requests {
             defined: Vec::new(),
             distribution: Distribution::Uniform,
             echo: EchoAsked::default(),
+            reconnect_every: None,
         }
     }
 }
@@ -335,6 +340,10 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
             format!("--rate and --think do not apply to `{word}`"),
             "it runs as fast as it can",
         )),
+        _ if requests.reconnect_every.is_some() && !load.is_flat_out() => Err(Failure::usage(
+            "--reconnect-every goes with a closed loop without pauses",
+            "leave --rate and --think out",
+        )),
         _ => Ok(()),
     }
 }
@@ -420,7 +429,9 @@ fn check_connects(requests: &Requests, args: &CompareArgs) -> Result<(), Failure
     let likes = likes.map(|word| format!("--client-like {word}"));
     match models.chain(likes).next() {
         Some(typed) => Err(Failure::usage(
-            format!("{typed} does not apply to `connect`: its client blocks in every step"),
+            format!(
+                "{typed} does not apply to `connect` or --reconnect-every: their client blocks in every step"
+            ),
             "leave it out",
         )),
         None => Ok(()),

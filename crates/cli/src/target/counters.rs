@@ -37,6 +37,10 @@ impl Counter {
     /// Where the target's counter stands; `None` where the server keeps none that fits.
     pub(crate) fn start(target: &Target) -> Option<Self> {
         let kinds = kinds(&target.workload, target.protocol)?;
+        // Each session prepares anew, and nobody counts the sessions here.
+        if matches!(kinds, Kinds::Commits) && target.reconnect_every.is_some() {
+            return None;
+        }
         let name = match &kinds {
             Kinds::Status(names) => names.iter().copied().collect::<Vec<_>>().join(" + "),
             Kinds::Commits => "pg_stat_database.xact_commit".to_owned(),

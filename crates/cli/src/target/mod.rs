@@ -63,6 +63,8 @@ pub(crate) struct Target {
     pub(crate) workload: Workload,
     pub(crate) sending: Sending,
     pub(crate) distribution: Distribution,
+    /// Requests of one connection, where it is then opened anew.
+    pub(crate) reconnect_every: Option<u32>,
     /// A user's own transaction, in the workload's place.
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
@@ -127,6 +129,7 @@ impl Target {
             workload,
             sending: sending(settings),
             distribution: settings.requests.distribution,
+            reconnect_every: settings.requests.reconnect_every,
             script: Script::read(protocol_of(kind), settings)?,
             n_keys: u64::from(settings.rows),
             threads: threads_of(protocol_of(kind)),

@@ -39,6 +39,7 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         workload: Workload::Ping,
         sending: sending(settings),
         distribution: settings.requests.distribution,
+        reconnect_every: settings.requests.reconnect_every,
         script: Script::read(spec.protocol, settings)?,
         n_keys: 1,
         threads: threads_of(spec.protocol),

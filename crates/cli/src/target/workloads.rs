@@ -348,6 +348,7 @@ fn check_sending(
     if *workload == Workload::Connect {
         return check_connect(requests);
     }
+    check_reconnect(workload, protocol, requests)?;
     if requests.pipeline > 1 && is_sql {
         return Err(Failure::usage(
             format!(
@@ -404,11 +405,38 @@ fn check_sending(
     Ok(())
 }
 
+/// Sessions are opened within a slice: only what can be made ready quickly on any connection.
+fn check_reconnect(
+    workload: &Workload,
+    protocol: Protocol,
+    requests: &Requests,
+) -> Result<(), Failure> {
+    let is_long = matches!(
+        workload,
+        Workload::Script { .. }
+            | Workload::Dump { .. }
+            | Workload::DumpValues { .. }
+            | Workload::Echo(_)
+    );
+    let is_refused = is_long || protocol == Protocol::Memcached;
+    if requests.reconnect_every.is_none() || !is_refused {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!(
+            "--reconnect-every is not for `{workload}` on {}",
+            protocol.name()
+        ),
+        "MySQL, MariaDB, PostgreSQL and Redis take it with their short workloads",
+    ))
+}
+
 fn check_connect(requests: &Requests) -> Result<(), Failure> {
     let typed = [
         ("--pipeline", requests.pipeline > 1),
         ("--protocol", requests.sent == Sent::Text),
         ("--value-size", requests.value_bytes.is_some()),
+        ("--reconnect-every", requests.reconnect_every.is_some()),
     ];
     match typed.into_iter().find(|(_, is_typed)| *is_typed) {
         Some((name, _)) => Err(Failure::usage(

@@ -162,3 +162,29 @@ fn ports_that_run_out_are_named_with_their_cause() {
     }
     scratch.check_nothing_left();
 }
+
+/// One request of four brings a connection of its own.
+#[test]
+fn connections_are_opened_anew_after_so_many_requests() {
+    for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
+        if !is_installed(kind) {
+            continue;
+        }
+        let scratch = Scratch::new();
+        compare(&scratch)
+            .args([format!("private:{kind}")])
+            .args(["--reconnect-every", "4", "--placement", "same"])
+            .args(SHORT)
+            .run()
+            .expect_code(0);
+        let record = fs::read(scratch.file("r.json")).unwrap();
+        let record: Value = serde_json::from_slice(&record).unwrap();
+        let comparison = &record["comparisons"][0];
+        assert_eq!(comparison["load"]["reconnect_every"], 4);
+        assert_eq!(comparison["client"], "block");
+        let slice = &comparison["raw"]["epochs"][0]["slices"][0];
+        // A login takes at least one send, and only a session's first request brings one.
+        assert!(slice["sends"].as_u64() > slice["requests"].as_u64() || kind == Kind::Redis);
+        scratch.check_nothing_left();
+    }
+}

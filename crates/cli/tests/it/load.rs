@@ -164,6 +164,8 @@ fn a_sweep_has_a_row_for_each_power_of_two_and_both_models_at_64() {
     let run = compare(&scratch)
         .args([
             "echo",
+            "--placement",
+            "same",
             "--sweep",
             "16..64",
             "--fixed",

@@ -39,7 +39,7 @@ fn run(kind: Kind, script: &str, options: &[&str]) -> Option<Value> {
         .args([format!("private:{kind}")])
         .args(["--workload", "script:my.sql@3,other.sql", "-c", "2"])
         .args(["--fixed", "6", "--slice-ms", "10", "-q", "--rows", "2000"])
-        .args(["--warm-up", "0s"])
+        .args(["--warm-up", "0s", "--placement", "same"])
         .args(options)
         .run()
         .expect_code(0);

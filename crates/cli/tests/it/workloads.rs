@@ -35,7 +35,7 @@ fn run(kind: Kind, options: &[&str]) -> Option<Value> {
             "--warm-up",
             "0s",
         ])
-        .args(["--rows", "2000"])
+        .args(["--rows", "2000", "--placement", "same"])
         .args(options)
         .run()
         .expect_code(0);
@@ -125,7 +125,7 @@ fn memcached_counts_each_workload_s_commands_as_we_do_over_all_its_processes() {
 
 #[test]
 fn memcached_s_arms_are_processes_of_their_own_that_are_alike() {
-    let Some(comparison) = run(Kind::Memcached, &["--placement", "same"]) else {
+    let Some(comparison) = run(Kind::Memcached, &[]) else {
         return;
     };
     let target = &comparison["target"];

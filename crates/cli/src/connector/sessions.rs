@@ -1,0 +1,69 @@
+//! Connections that are opened anew after so many requests (`--reconnect-every`).
+
+use std::error::Error;
+
+use looptax_bench::{Errand, ErrandCalls};
+use looptax_path::{Calls, PathError, Sending, Session, Visit, Workload};
+use looptax_wire::Draws;
+
+/// One client: its session now, and how the next one is opened.
+pub(super) struct SessionErrand {
+    visit: Visit,
+    workload: Workload,
+    sending: Sending,
+    /// Requests of one session.
+    every: u32,
+    n_done: u32,
+    session: Option<Session>,
+}
+
+impl SessionErrand {
+    /// A client that opens its first session with its first request.
+    pub(super) fn new(visit: Visit, workload: Workload, sending: Sending, every: u32) -> Self {
+        Self {
+            visit,
+            workload,
+            sending,
+            every,
+            n_done: 0,
+            session: None,
+        }
+    }
+
+    /// The session, opened where there is none; the calls of a session that ended.
+    fn session(&mut self) -> Result<(&mut Session, Calls), PathError> {
+        let mut ended = Calls::default();
+        if self.n_done == self.every
+            && let Some(used) = self.session.take()
+        {
+            let before = used.calls();
+            ended = used.end()?.since(before);
+        }
+        let session = if let Some(session) = self.session.take() {
+            session
+        } else {
+            self.n_done = 0;
+            Session::open(&self.visit, &self.workload, self.sending)?
+        };
+        Ok((self.session.insert(session), ended))
+    }
+}
+
+impl Errand for SessionErrand {
+    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
+        let is_new = self.session.is_none() || self.n_done == self.every;
+        let (session, ended) = self.session()?;
+        let before = if is_new {
+            Calls::default()
+        } else {
+            session.calls()
+        };
+        session.request(draws)?;
+        let calls = session.calls().since(before);
+        self.n_done += 1;
+        Ok(ErrandCalls {
+            sends: calls.sends + ended.sends,
+            receives: calls.receives + ended.receives,
+        })
+    }
+}
