@@ -186,7 +186,7 @@ mod tests {
         );
         check(Probe::Memcached, b"VERSION 1.6.18\r\n", true);
         check(Probe::Memcached, b"SERVER_ERROR busy\r\n", false);
-        check(Probe::Echo, b"LTE1\x01\0\0\0\x02\0\0\0", true);
+        check(Probe::Echo, b"LTE2\x01\0\0\0\x02\0\0\0", true);
         check(Probe::Echo, b"HTTP/1.1 400", false);
     }
 
