@@ -85,7 +85,7 @@ pub(crate) struct CompareArgs {
     /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
     /// private:memcached, echo, or a running one by its URL (<mysql://user@127.0.0.1:3306/db>, postgres://…,
     /// redis://…).
-    /// Default: a private server of every kind that is installed, and echo.
+    /// Default: a private server of every kind that is installed but memcached, and echo.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Transports to hold against each other.
