@@ -29,11 +29,18 @@ impl Conversation {
         let prepared = match &mut self.talk {
             Talk::Mysql(_) | Talk::Postgres(_) => self.sql(workload, sending.sent),
             Talk::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),
-            Talk::Memcached(_) => Ok(memcached_codec(workload, sending.pipeline)),
+            Talk::Memcached(_) => Ok(keyed_codec(
+                workload,
+                sending.pipeline,
+                memcached::Get::new,
+                memcached::Set::new,
+            )),
             Talk::Echo(it) => Ok(match workload {
-                Workload::Echo(echo) => {
-                    Some(pipelined(it.codec(echo.write_bytes()), sending.pipeline))
-                }
+                Workload::Echo(echo) => Some(pipelined(
+                    it.codec(echo.write_bytes()),
+                    workload,
+                    sending.pipeline,
+                )),
                 _ => None,
             }),
         };
@@ -132,63 +139,54 @@ pub(crate) fn ping() -> String {
 
 fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
     Some(match workload {
-        Workload::Get { prefix } => pipelined(redis::Get::new(prefix), pipeline),
-        Workload::Ping => pipelined(redis::Get::new(MISSING), pipeline),
-        Workload::Set {
-            prefix,
-            value_bytes,
-            ttl_s,
-        } => pipelined(redis::Set::new(prefix, *value_bytes, *ttl_s), pipeline),
-        Workload::Mixed {
-            prefix,
-            value_bytes,
-            ttl_s,
-            reads_and_writes,
-        } => {
-            let get = redis::Get::new(prefix);
-            let set = redis::Set::new(prefix, *value_bytes, *ttl_s);
-            pipelined(Mixed::new(get, set, *reads_and_writes), pipeline)
-        }
         Workload::DumpValues {
             prefix,
             n_keys,
             value_bytes,
         } => Box::new(redis::Values::new(prefix, *n_keys, *value_bytes)),
-        Workload::Incr { prefix } => pipelined(redis::Counting::incr(prefix), pipeline),
+        Workload::Incr { prefix } => pipelined(redis::Counting::incr(prefix), workload, pipeline),
         Workload::Lpush {
             prefix,
             value_bytes,
-        } => pipelined(redis::Counting::lpush(prefix, *value_bytes), pipeline),
-        _ => return None,
+        } => {
+            let lpush = redis::Counting::lpush(prefix, *value_bytes);
+            pipelined(lpush, workload, pipeline)
+        }
+        _ => return keyed_codec(workload, pipeline, redis::Get::new, redis::Set::new),
     })
 }
 
-fn memcached_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
+/// What Redis and memcached both know, each with its own `get` and `set`.
+fn keyed_codec<G: Codec + 'static, S: Codec + 'static>(
+    workload: &Workload,
+    pipeline: usize,
+    get: impl Fn(&str) -> G,
+    set: impl Fn(&str, usize, Option<u32>) -> S,
+) -> Option<Box<dyn Codec>> {
     Some(match workload {
-        Workload::Get { prefix } => pipelined(memcached::Get::new(prefix), pipeline),
-        Workload::Ping => pipelined(memcached::Get::new(MISSING), pipeline),
+        Workload::Get { prefix } => pipelined(get(prefix), workload, pipeline),
+        Workload::Ping => pipelined(get(MISSING), workload, pipeline),
         Workload::Set {
             prefix,
             value_bytes,
             ttl_s,
-        } => pipelined(memcached::Set::new(prefix, *value_bytes, *ttl_s), pipeline),
+        } => pipelined(set(prefix, *value_bytes, *ttl_s), workload, pipeline),
         Workload::Mixed {
             prefix,
             value_bytes,
             ttl_s,
             reads_and_writes,
         } => {
-            let get = memcached::Get::new(prefix);
-            let set = memcached::Set::new(prefix, *value_bytes, *ttl_s);
-            pipelined(Mixed::new(get, set, *reads_and_writes), pipeline)
+            let (get, set) = (get(prefix), set(prefix, *value_bytes, *ttl_s));
+            pipelined(Mixed::new(get, set, *reads_and_writes), workload, pipeline)
         }
         _ => return None,
     })
 }
 
-fn pipelined<C: Codec + 'static>(codec: C, n: usize) -> Box<dyn Codec> {
+fn pipelined<C: Codec + 'static>(codec: C, workload: &Workload, n: usize) -> Box<dyn Codec> {
     if n > 1 {
-        Box::new(Pipelined::new(codec, n))
+        Box::new(Pipelined::new(codec, n, workload.least_data_bytes()))
     } else {
         Box::new(codec)
     }

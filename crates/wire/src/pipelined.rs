@@ -8,17 +8,21 @@ pub struct Pipelined<C> {
     inner: C,
     n: usize,
     n_answered: usize,
+    /// Fewest bytes of data that each reply must hold.
+    least_data_bytes: usize,
     /// Where the next reply starts.
     at: usize,
 }
 
 impl<C: Codec> Pipelined<C> {
-    /// `n` requests of `inner` per batch; one at least. Each must be answered by one reply.
-    pub fn new(inner: C, n: usize) -> Self {
+    /// `n` requests of `inner` per batch; one at least. Each must be answered by one reply that holds
+    /// `least_data_bytes`: whoever takes the batch's reply sees only all of them together.
+    pub fn new(inner: C, n: usize, least_data_bytes: usize) -> Self {
         Self {
             inner,
             n: n.max(1),
             n_answered: 0,
+            least_data_bytes,
             at: 0,
         }
     }
@@ -39,6 +43,9 @@ impl<C: Codec> Codec for Pipelined<C> {
             let Some(reply) = self.inner.reply(rest)? else {
                 return Ok(None);
             };
+            if reply.data.len() < self.least_data_bytes {
+                return Err(missing(self.least_data_bytes, reply.data.len()));
+            }
             self.at += reply.bytes;
             self.n_answered += 1;
         }
@@ -48,5 +55,49 @@ impl<C: Codec> Codec for Pipelined<C> {
             bytes,
             data: 0..bytes,
         }))
+    }
+}
+
+#[cold]
+fn missing(least: usize, found: usize) -> WireError {
+    WireError::Unexpected {
+        statement: "a pipelined request".to_owned(),
+        what: "bytes of data at least",
+        expected: least as u64,
+        found: found as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redis::Get;
+
+    const REPLIES: &[u8] = b"$1\r\na\r\n$2\r\nbc\r\n";
+
+    #[test]
+    fn all_requests_go_out_at_once() {
+        let mut out = Vec::new();
+        Pipelined::new(Get::new("k"), 3, 1).request(&mut 7, &mut out);
+        assert_eq!(String::from_utf8(out).unwrap().matches("GET").count(), 3);
+    }
+
+    #[test]
+    fn a_batch_is_answered_when_its_last_reply_is_in_however_it_comes() {
+        for cut in 0..REPLIES.len() {
+            let mut pipelined = Pipelined::new(Get::new("k"), 2, 1);
+            assert_eq!(pipelined.reply(&REPLIES[..cut]).unwrap(), None, "{cut}");
+            let reply = pipelined.reply(REPLIES).unwrap().unwrap();
+            assert_eq!(reply.bytes, REPLIES.len(), "{cut}");
+            // And again, from the start.
+            assert!(pipelined.reply(REPLIES).unwrap().is_some());
+        }
+    }
+
+    #[test]
+    fn a_missing_key_among_others_is_an_error() {
+        let mut pipelined = Pipelined::new(Get::new("k"), 2, 1);
+        let error = pipelined.reply(b"$1\r\na\r\n$-1\r\n").unwrap_err();
+        assert!(error.to_string().contains("bytes of data"), "{error}");
     }
 }

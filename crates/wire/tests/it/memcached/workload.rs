@@ -106,7 +106,7 @@ fn a_measured_command_takes_no_other_reply() {
 #[test]
 fn a_mixed_pipeline_is_answered_in_the_order_of_its_commands() {
     let mixed = Mixed::new(Get::new("p:"), Set::new("p:", 1, None), [1, 1]);
-    let mut batch = Pipelined::new(mixed, 2);
+    let mut batch = Pipelined::new(mixed, 2, 0);
     let mut sent = Vec::new();
     // The highest number draws a write, and the key 12 nines and more.
     batch.request(&mut { u64::MAX }, &mut sent);
