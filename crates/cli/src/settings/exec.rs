@@ -20,6 +20,10 @@ pub(crate) struct Exec {
     pub(crate) typed: Vec<(String, String)>,
 }
 
+/// Bounds of `--exec-timeout`.
+const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
+const MOST_TIMEOUT: Duration = Duration::from_hours(24);
+
 /// How the commands were given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Given {
@@ -150,11 +154,8 @@ fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
 
 /// `90s`, `10m`.
 fn timeout(typed: &str) -> Result<Duration, Failure> {
-    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number: Option<u64> = typed[..typed.len() - unit.len()].parse().ok();
-    match (number, unit) {
-        (Some(seconds @ 1..=86_400), "s") => Ok(Duration::from_secs(seconds)),
-        (Some(minutes @ 1..=1_440), "m") => Ok(Duration::from_mins(minutes)),
+    match super::time::parse(typed) {
+        Some(limit) if (LEAST_TIMEOUT..=MOST_TIMEOUT).contains(&limit) => Ok(limit),
         _ => Err(Failure::usage(
             format!("`--exec-timeout {typed}` is no time"),
             "for example 90s or 10m",

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use looptax_bench::Arrivals;
 
+use super::time;
 use crate::args::{ArrivalsWord, CompareArgs};
 use crate::failure::Failure;
 
 /// Shares of the capacity that a rate sweep goes through, in percent.
 const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
+/// A longer pause leaves nothing to measure.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A faster load is a slip of the finger: no loopback serves it.
 const MOST_PER_S: f64 = 100e6;
 
@@ -98,17 +101,14 @@ fn rate(typed: &str) -> Result<Rate, Failure> {
 
 /// `200us`, `5ms` or `1s`.
 fn think(typed: &str) -> Result<Duration, Failure> {
-    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number: Option<u64> = typed[..typed.len() - unit.len()].parse().ok();
-    match (number, unit) {
-        (Some(n @ 1..=10_000_000), "us") => Ok(Duration::from_micros(n)),
-        (Some(n @ 1..=10_000), "ms") => Ok(Duration::from_millis(n)),
-        (Some(n @ 1..=10), "s") => Ok(Duration::from_secs(n)),
-        _ => Err(Failure::usage(
-            format!("`--think {typed}` is not a pause"),
-            "for example --think 200us or --think 5ms, 10s at most",
-        )),
-    }
+    time::parse(typed)
+        .filter(|pause| !pause.is_zero() && *pause <= LONGEST_PAUSE)
+        .ok_or_else(|| {
+            Failure::usage(
+                format!("`--think {typed}` is not a pause"),
+                "for example --think 200us or --think 5ms, 10s at most",
+            )
+        })
 }
 
 #[cfg(test)]

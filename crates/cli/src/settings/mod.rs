@@ -1,138 +1,38 @@
 //! What the typed arguments mean: checked, defaults filled in, nothing opened yet.
 
 mod echo;
+mod effort;
 pub(crate) mod exec;
 pub(crate) mod load;
+mod requests;
 pub(crate) mod target;
+mod time;
 pub(crate) mod tool;
 pub(crate) mod waits;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use looptax_bench::{ClientModel, Distribution, Placement};
+use looptax_bench::{ClientModel, Placement};
 use looptax_path::Arm;
 use looptax_servers::{Kind, find_binary};
-use looptax_wire::Sent;
 
-use crate::args::{CompareArgs, ProtocolWord};
+use crate::args::CompareArgs;
 use crate::failure::Failure;
 pub(crate) use echo::EchoAsked;
+pub(crate) use effort::Effort;
+use effort::{effort, warm_up};
 use exec::Exec;
 use load::Load;
+pub(crate) use requests::Requests;
+use requests::{check_connects, check_dumps, check_flat_out};
 use target::TargetSpec;
 use waits::Waits;
 
-/// The echo server's workload of long requests.
-const STREAM: &str = "stream";
-/// The workload of connections.
-const CONNECT: &str = "connect";
-/// The workload of whole tables.
-const DUMP: &str = "dump";
 /// Up to so many connections a thread for each is the default.
 const MOST_THREADS: u32 = 64;
 /// More connections than this are a slip of the finger.
 const MOST_CONNECTIONS: u32 = 16_384;
-
-/// When to stop measuring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// Looks after 10 to 120 epochs.
-    Full,
-    /// Looks after 10, 20 and 40 epochs.
-    Quick,
-    /// Full, until the interval is narrow.
-    Precise,
-    /// One look after so many epochs.
-    Epochs(usize),
-    /// One look after so much time.
-    Time(Duration),
-}
-
-/// What is asked of the server, and how.
-#[derive(Debug, Clone)]
-pub(crate) struct Requests {
-    /// A word of `--list`; `None` for the server's default.
-    pub(crate) workload: Option<String>,
-    pub(crate) sent: Sent,
-    pub(crate) pipeline: u32,
-    pub(crate) value_bytes: Option<usize>,
-    /// A script's variables, `name=value`.
-    pub(crate) defined: Vec<String>,
-    pub(crate) distribution: Distribution,
-    pub(crate) echo: EchoAsked,
-    /// Requests of one connection, where it is then opened anew.
-    pub(crate) reconnect_every: Option<u32>,
-}
-
-impl Requests {
-    fn new(args: &CompareArgs) -> Result<Self, Failure> {
-        Ok(Self {
-            workload: args.workload.clone(),
-            sent: match args.protocol {
-                ProtocolWord::Prepared => Sent::Prepared,
-                ProtocolWord::Text => Sent::Text,
-            },
-            pipeline: args.pipeline,
-            value_bytes: args.value_size.map(|bytes| bytes as usize),
-            defined: args.define.clone(),
-            distribution: distribution(&args.distribution)?,
-            echo: EchoAsked::new(&args.echo)?,
-            reconnect_every: args.reconnect_every,
-        })
-    }
-
-    /// Whether requests bring their own connections.
-    pub(crate) fn are_connects(&self) -> bool {
-        self.workload.as_deref() == Some(CONNECT) || self.reconnect_every.is_some()
-    }
-
-    /// Whether a request is a whole table, which may take minutes.
-    pub(crate) fn are_dumps(&self) -> bool {
-        self.workload.as_deref() == Some(DUMP)
-    }
-
-    /// The way to wait where nothing is said, for workloads that spend their time otherwise.
-    fn usual_client(&self) -> Option<ClientModel> {
-        match self.workload.as_deref() {
-            _ if self.are_connects() => Some(ClientModel::Block),
-            Some(STREAM) => Some(ClientModel::Block),
-            _ => None,
-        }
-    }
-}
-
-impl Default for Requests {
-    /// The server's own workload, prepared, one by one.
-    fn default() -> Self {
-        Self {
-            workload: None,
-            sent: Sent::Prepared,
-            pipeline: 1,
-            value_bytes: None,
-            defined: Vec::new(),
-            distribution: Distribution::Uniform,
-            echo: EchoAsked::default(),
-            reconnect_every: None,
-        }
-    }
-}
-
-/// `uniform` or `zipf:S`.
-fn distribution(typed: &str) -> Result<Distribution, Failure> {
-    let exponent = typed
-        .strip_prefix("zipf:")
-        .and_then(|text| text.parse::<f64>().ok())
-        .filter(|exponent| (0.01..=10.0).contains(exponent));
-    match (typed, exponent) {
-        ("uniform", _) => Ok(Distribution::Uniform),
-        (_, Some(exponent)) => Ok(Distribution::Zipf(exponent)),
-        _ => Err(Failure::usage(
-            format!("`--distribution {typed}` is neither uniform nor zipf:S"),
-            "for example zipf:0.99; S from 0.01 to 10",
-        )),
-    }
-}
 
 /// How the client was asked to wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -335,21 +235,6 @@ fn connections(typed: &[u32]) -> Result<Option<Vec<u32>>, Failure> {
     }
 }
 
-/// What takes as long as a stream has no rate to be kept.
-fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
-    match requests.workload.as_deref() {
-        Some(word @ (STREAM | CONNECT | DUMP)) if !load.is_flat_out() => Err(Failure::usage(
-            format!("--rate and --think do not apply to `{word}`"),
-            "it runs as fast as it can",
-        )),
-        _ if requests.reconnect_every.is_some() && !load.is_flat_out() => Err(Failure::usage(
-            "--reconnect-every goes with a closed loop without pauses",
-            "leave --rate and --think out",
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// Client threads that wait for one answer cannot keep to a schedule, and one that serves many
 /// connections cannot pause for one of them.
 fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), Failure> {
@@ -397,49 +282,6 @@ fn clients(args: &CompareArgs) -> Result<Option<Clients>, Failure> {
     Ok(words(&args.client, "--client")?.map(Clients::Models))
 }
 
-/// A dump is as long as it is, and has the server to itself.
-fn check_dumps(args: &CompareArgs, effort: Effort) -> Result<(), Failure> {
-    if matches!(effort, Effort::Time(_)) {
-        return Err(Failure::usage(
-            "how long a dump takes is not known beforehand",
-            "give a number of epochs, of four dumps each: --fixed 6",
-        ));
-    }
-    if args.slice_ms.is_some() {
-        return Err(Failure::usage(
-            "--slice-ms does not apply to `dump`: whole dumps are compared",
-            "--rows chooses how long they are",
-        ));
-    }
-    if args.connections.iter().any(|n| *n != 1) || args.sweep.is_some() {
-        return Err(Failure::usage(
-            "`dump` runs one dump at a time",
-            "leave -c and --sweep out",
-        ));
-    }
-    Ok(())
-}
-
-/// A login is a conversation of its own, in which nobody polls.
-fn check_connects(requests: &Requests, args: &CompareArgs) -> Result<(), Failure> {
-    if !requests.are_connects() {
-        return Ok(());
-    }
-    let models = args.client.iter().filter(|word| *word != "block");
-    let models = models.map(|word| format!("--client {word}"));
-    let likes = args.client_like.iter();
-    let likes = likes.map(|word| format!("--client-like {word}"));
-    match models.chain(likes).next() {
-        Some(typed) => Err(Failure::usage(
-            format!(
-                "{typed} does not apply to `connect` or --reconnect-every: their client blocks in every step"
-            ),
-            "leave it out",
-        )),
-        None => Ok(()),
-    }
-}
-
 fn words<T: std::str::FromStr<Err = String>>(
     typed: &[String],
     option: &str,
@@ -454,67 +296,9 @@ fn words<T: std::str::FromStr<Err = String>>(
     Ok((!parsed.is_empty()).then_some(parsed))
 }
 
-fn effort(args: &CompareArgs) -> Result<Effort, Failure> {
-    if let Some(fixed) = &args.fixed {
-        return fixed_effort(fixed);
-    }
-    Ok(
-        match (args.quick || args.targets.is_empty(), args.precise) {
-            (_, true) => Effort::Precise,
-            (true, _) => Effort::Quick,
-            _ => Effort::Full,
-        },
-    )
-}
-
-/// `10s`, `2m` or a number of epochs.
-fn fixed_effort(typed: &str) -> Result<Effort, Failure> {
-    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number: Option<u64> = typed[..typed.len() - unit.len()].parse().ok();
-    match (number, unit) {
-        (Some(epochs @ 6..=10_000), "") => Ok(Effort::Epochs(epochs as usize)),
-        (Some(seconds @ 1..=86_400), "s") => Ok(Effort::Time(Duration::from_secs(seconds))),
-        (Some(minutes @ 1..=1_440), "m") => Ok(Effort::Time(Duration::from_secs(60 * minutes))),
-        _ => Err(Failure::usage(
-            format!("`--fixed {typed}` is neither a time nor a number of epochs"),
-            "for example --fixed 10s, or --fixed 20 (at least 6 epochs)",
-        )),
-    }
-}
-
-/// `0s`, `5s`, `2m`.
-fn warm_up(typed: &str) -> Result<Duration, Failure> {
-    let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number: Option<u64> = typed[..typed.len() - unit.len()].parse().ok();
-    match (number, unit) {
-        (Some(seconds @ ..=3_600), "s") => Ok(Duration::from_secs(seconds)),
-        (Some(minutes @ ..=60), "m") => Ok(Duration::from_secs(60 * minutes)),
-        _ => Err(Failure::usage(
-            format!("`--warm-up {typed}` is not a time"),
-            "for example --warm-up 5s; an hour at most",
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn check(typed: &str, expected: Option<Effort>) {
-        assert_eq!(fixed_effort(typed).ok(), expected, "{typed}");
-    }
-
-    #[test]
-    fn fixed_is_a_time_or_a_number_of_epochs() {
-        check("10s", Some(Effort::Time(Duration::from_secs(10))));
-        check("2m", Some(Effort::Time(Duration::from_mins(2))));
-        check("20", Some(Effort::Epochs(20)));
-        check("5", None); // six is the least that gives an interval
-        check("0s", None);
-        check("x", None);
-        check("", None);
-    }
 
     #[test]
     fn a_sweep_has_both_ends_and_the_powers_of_two_between() {
