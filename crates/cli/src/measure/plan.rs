@@ -1,22 +1,24 @@
 //! Which comparisons a run consists of, how long they take, and the plan as it is printed.
 
-use std::fmt::Write;
+mod load;
+mod text;
+
 use std::time::Duration;
 
 use looptax_bench::{
-    Arrivals, Contrast, OpenLoop, Pacing, Placement, Plan, ServerThreads, Shape, SidePlan,
-    Stopping, WarmUp, allowed_cores,
+    Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp, allowed_cores,
 };
-use looptax_servers::Kind;
 use looptax_stats::{Looks, StopRule};
 
 use crate::exec::plan as exec_plan;
 use crate::failure::Failure;
-use crate::settings::load::{Load, Rate};
 use crate::settings::target::TargetSpec;
 use crate::settings::waits::Waits;
 use crate::settings::{Compare, Effort, Requests};
 use crate::target::{Target, connections, private_workload};
+pub(crate) use load::CaseLoad;
+use text::text;
+pub(crate) use text::{minutes, target_line};
 
 /// Half the width of "no difference worth naming": 1 % of throughput.
 pub(crate) const DELTA: f64 = 0.01;
@@ -55,77 +57,6 @@ pub(crate) struct Case {
     pub(crate) load: CaseLoad,
     /// Slices of another length than usual: the second half of a check that it does not matter.
     pub(crate) slice: Option<Duration>,
-}
-
-/// The load of a case.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum CaseLoad {
-    /// Answers, after a pause.
-    Closed { think: Duration },
-    /// A schedule.
-    Open { rate: Rate, arrivals: Arrivals },
-}
-
-impl CaseLoad {
-    /// The loads that were asked for, one case each.
-    fn all(load: &Load) -> Vec<Self> {
-        match load {
-            Load::Closed { think } => vec![Self::Closed { think: *think }],
-            Load::Open { rates, arrivals } => rates
-                .iter()
-                .map(|rate| Self::Open {
-                    rate: *rate,
-                    arrivals: *arrivals,
-                })
-                .collect(),
-        }
-    }
-
-    /// For the plan; nothing where the rate follows from the server.
-    fn words(self) -> String {
-        match self {
-            Self::Closed { think } if think.is_zero() => String::new(),
-            Self::Closed { think } => format!(", {think:?} between requests"),
-            Self::Open { rate, arrivals } => match rate {
-                Rate::PerSecond(per_s) => format!(", {per_s:.0}/s ({})", arrivals.name()),
-                Rate::OfCapacity(pct) => format!(
-                    ", {pct} % of the slower arm's capacity ({})",
-                    arrivals.name()
-                ),
-            },
-        }
-    }
-
-    fn is_open(self) -> bool {
-        matches!(self, Self::Open { .. })
-    }
-
-    /// Whether the slower arm's capacity must be known first.
-    pub(crate) fn needs_capacity(self) -> bool {
-        matches!(
-            self,
-            Self::Open {
-                rate: Rate::OfCapacity(_),
-                ..
-            }
-        )
-    }
-
-    /// For the load engine; `capacity_per_s` is the slower arm's.
-    fn pacing(self, placement: Placement, capacity_per_s: Option<f64>) -> Pacing {
-        match self {
-            Self::Closed { think } => Pacing::Closed { think },
-            Self::Open { rate, arrivals } => Pacing::Open(OpenLoop {
-                rate_per_s: match rate {
-                    Rate::PerSecond(per_s) => per_s,
-                    Rate::OfCapacity(pct) => capacity_per_s.unwrap_or(1.0) * pct / 100.0,
-                },
-                arrivals,
-                // Elsewhere the server needs the core.
-                may_spin: placement == Placement::Split,
-            }),
-        }
-    }
 }
 
 /// The whole run.
@@ -408,136 +339,5 @@ fn short_warm_up() -> WarmUp {
         least_epochs: 1,
         least: Duration::ZERO,
         at_most: Duration::ZERO,
-    }
-}
-
-fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
-    let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
-    let mut most = Duration::ZERO;
-    for (spec, cases) in settings.targets.iter().zip(targets) {
-        let _ = writeln!(text, "  {}", target_line(settings, spec));
-        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
-        for case in cases {
-            let time = most_time(settings, case, is_cared_for);
-            most += time.measuring + time.warm_up;
-            let _ = writeln!(text, "    {}", case_line(settings, case, time));
-        }
-    }
-    let at_most = if settings.requests.are_dumps() {
-        "so many dumps at most,".to_owned()
-    } else {
-        format!("at most {} of measuring,", minutes(most))
-    };
-    let _ = writeln!(
-        text,
-        "  seed {:016x}; {at_most} starting and filling servers apart",
-        settings.seed,
-    );
-    text
-}
-
-pub(crate) fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
-    match spec {
-        TargetSpec::Private(Kind::Echo) => {
-            "echo: a built-in server, started and stopped by looptax".to_owned()
-        }
-        TargetSpec::Private(Kind::Memcached) => format!(
-            "private memcached: serves a socket or TCP, not both, so two processes of each are started in a scratch \
-             folder, each filled with {} keys, stopped and removed; a coin picks one of each for every epoch",
-            settings.rows
-        ),
-        TargetSpec::Private(kind) => format!(
-            "private {kind}: started in a scratch folder, filled with {} rows, stopped and removed",
-            settings.rows
-        ),
-        TargetSpec::Running(running) if settings.may_write => format!(
-            "running {}: writes {} rows into a scratch place of its own (looptax_scratch_…), removed afterwards",
-            running.shown, settings.rows
-        ),
-        TargetSpec::Running(running) => {
-            format!("running {}: reads only, writes nothing", running.shown)
-        }
-    }
-}
-
-fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
-    let arms: Vec<_> = settings.arms.iter().map(|arm| arm.name()).collect();
-    let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
-    let what = match case.doing {
-        Doing::Judge if settings.requests.are_dumps() => format!(
-            "judged, {} epochs of four dumps at most",
-            most_epochs(settings, case)
-        ),
-        Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
-        Doing::Look(_) => "looked at, not judged".to_owned(),
-    };
-    let slices = case.slice.map_or_else(String::new, |slice| {
-        format!(", slices of {} ms", slice.as_millis())
-    });
-    format!(
-        "{} connection{} per arm, {}{}, client {}, {}{slices}: {what}, {}",
-        case.connections,
-        if case.connections == 1 { "" } else { "s" },
-        case.placement,
-        case.load.words(),
-        clients.join(" and "),
-        arms.join(" against "),
-        time.words(),
-    )
-}
-
-/// The longest that a case can take.
-#[derive(Clone, Copy)]
-struct MostTime {
-    measuring: Duration,
-    warm_up: Duration,
-}
-
-impl MostTime {
-    fn words(self) -> String {
-        if self.measuring.is_zero() {
-            return "as long as they take".to_owned();
-        }
-        let measuring = minutes(self.measuring);
-        if self.warm_up.is_zero() {
-            format!("{measuring} at most")
-        } else {
-            format!(
-                "{measuring} and {} of warm-up at most",
-                minutes(self.warm_up)
-            )
-        }
-    }
-}
-
-fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
-    match case.doing {
-        Doing::Look(length) => MostTime {
-            measuring: length,
-            warm_up: Duration::ZERO,
-        },
-        // Nobody knows before the first one is over.
-        Doing::Judge if settings.requests.are_dumps() => MostTime {
-            measuring: Duration::ZERO,
-            warm_up: Duration::ZERO,
-        },
-        Doing::Judge => {
-            let n_contrasts = (case.clients.len() * (settings.arms.len() - 1)) as u32;
-            let epoch = shape(settings, case).epoch() * n_contrasts;
-            let warm_up = warm_up_of(settings, case, is_cared_for);
-            MostTime {
-                measuring: epoch * most_epochs(settings, case) as u32,
-                warm_up: warm_up.at_most.max(epoch * warm_up.least_epochs as u32),
-            }
-        }
-    }
-}
-
-pub(crate) fn minutes(time: Duration) -> String {
-    let seconds = time.as_secs_f64().ceil() as u64;
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, 0) => format!("{minutes} min"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
     }
 }

@@ -1,0 +1,143 @@
+//! The plan as it is printed: targets, cases, and the longest that each can take.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use looptax_servers::Kind;
+
+use super::{Case, Doing, most_epochs, shape, warm_up_of};
+use crate::settings::Compare;
+use crate::settings::target::TargetSpec;
+use crate::settings::waits::Waits;
+
+/// The whole plan in words.
+pub(super) fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
+    let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
+    let mut most = Duration::ZERO;
+    for (spec, cases) in settings.targets.iter().zip(targets) {
+        let _ = writeln!(text, "  {}", target_line(settings, spec));
+        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        for case in cases {
+            let time = most_time(settings, case, is_cared_for);
+            most += time.measuring + time.warm_up;
+            let _ = writeln!(text, "    {}", case_line(settings, case, time));
+        }
+    }
+    let at_most = if settings.requests.are_dumps() {
+        "so many dumps at most,".to_owned()
+    } else {
+        format!("at most {} of measuring,", minutes(most))
+    };
+    let _ = writeln!(
+        text,
+        "  seed {:016x}; {at_most} starting and filling servers apart",
+        settings.seed,
+    );
+    text
+}
+
+pub(crate) fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
+    match spec {
+        TargetSpec::Private(Kind::Echo) => {
+            "echo: a built-in server, started and stopped by looptax".to_owned()
+        }
+        TargetSpec::Private(Kind::Memcached) => format!(
+            "private memcached: serves a socket or TCP, not both, so two processes of each are started in a scratch \
+             folder, each filled with {} keys, stopped and removed; a coin picks one of each for every epoch",
+            settings.rows
+        ),
+        TargetSpec::Private(kind) => format!(
+            "private {kind}: started in a scratch folder, filled with {} rows, stopped and removed",
+            settings.rows
+        ),
+        TargetSpec::Running(running) if settings.may_write => format!(
+            "running {}: writes {} rows into a scratch place of its own (looptax_scratch_…), removed afterwards",
+            running.shown, settings.rows
+        ),
+        TargetSpec::Running(running) => {
+            format!("running {}: reads only, writes nothing", running.shown)
+        }
+    }
+}
+
+fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
+    let arms: Vec<_> = settings.arms.iter().map(|arm| arm.name()).collect();
+    let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
+    let what = match case.doing {
+        Doing::Judge if settings.requests.are_dumps() => format!(
+            "judged, {} epochs of four dumps at most",
+            most_epochs(settings, case)
+        ),
+        Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
+        Doing::Look(_) => "looked at, not judged".to_owned(),
+    };
+    let slices = case.slice.map_or_else(String::new, |slice| {
+        format!(", slices of {} ms", slice.as_millis())
+    });
+    format!(
+        "{} connection{} per arm, {}{}, client {}, {}{slices}: {what}, {}",
+        case.connections,
+        if case.connections == 1 { "" } else { "s" },
+        case.placement,
+        case.load.words(),
+        clients.join(" and "),
+        arms.join(" against "),
+        time.words(),
+    )
+}
+
+/// The longest that a case can take.
+#[derive(Clone, Copy)]
+struct MostTime {
+    measuring: Duration,
+    warm_up: Duration,
+}
+
+impl MostTime {
+    fn words(self) -> String {
+        if self.measuring.is_zero() {
+            return "as long as they take".to_owned();
+        }
+        let measuring = minutes(self.measuring);
+        if self.warm_up.is_zero() {
+            format!("{measuring} at most")
+        } else {
+            format!(
+                "{measuring} and {} of warm-up at most",
+                minutes(self.warm_up)
+            )
+        }
+    }
+}
+
+fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
+    match case.doing {
+        Doing::Look(length) => MostTime {
+            measuring: length,
+            warm_up: Duration::ZERO,
+        },
+        // Nobody knows before the first one is over.
+        Doing::Judge if settings.requests.are_dumps() => MostTime {
+            measuring: Duration::ZERO,
+            warm_up: Duration::ZERO,
+        },
+        Doing::Judge => {
+            let n_contrasts = (case.clients.len() * (settings.arms.len() - 1)) as u32;
+            let epoch = shape(settings, case).epoch() * n_contrasts;
+            let warm_up = warm_up_of(settings, case, is_cared_for);
+            MostTime {
+                measuring: epoch * most_epochs(settings, case) as u32,
+                warm_up: warm_up.at_most.max(epoch * warm_up.least_epochs as u32),
+            }
+        }
+    }
+}
+
+pub(crate) fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
