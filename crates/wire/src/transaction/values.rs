@@ -61,16 +61,6 @@ impl Values {
         self.cells.push(Cell::Null);
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.cells.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-    }
-
     /// The values in order.
     pub fn iter(&self) -> impl Iterator<Item = Bound<'_>> {
         self.cells.iter().map(|cell| match cell {
