@@ -22,8 +22,8 @@ use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// A wait shorter than this is spun through, where spinning is allowed: about what a timer is late
-/// by on an idle core.
+/// A wait shorter than this is spun through, where spinning is allowed: a choice, above the default
+/// timer slack of 50 µs.
 const SPIN_NS: u64 = 60_000;
 
 /// Memory of the loop, kept from slice to slice.
