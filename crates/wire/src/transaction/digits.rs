@@ -2,35 +2,26 @@
 //!
 //! Hot: it runs for each written row, and sysbench's own generator is what it is held against.
 
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
 const GROUP_DIGITS: usize = 11;
-const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Appends `n_groups` groups with a dash between. Equal bits give equal text.
 pub(super) fn write(bits: u64, n_groups: usize, out: &mut Vec<u8>) {
-    let mut state = bits;
+    let mut random = SplitMix64::seed_from_u64(bits);
     for group in 0..n_groups {
         if group > 0 {
             out.push(b'-');
         }
-        state = state.wrapping_add(GOLDEN_GAMMA);
         let start = out.len();
         out.extend_from_slice(&[0; GROUP_DIGITS]);
-        let mut left = mixed(state) >> 1;
+        let mut left = random.next_u64() >> 1;
         for digit in out[start..].iter_mut().rev() {
             *digit = b'0' + (left % 10) as u8;
             left /= 10;
         }
     }
-}
-
-/// The output function of `SplitMix64`.
-///
-/// # Source
-/// Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014.
-fn mixed(state: u64) -> u64 {
-    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
