@@ -1,6 +1,5 @@
 //! Whole connections as requests: opened, logged in, asked once and closed, on every server.
 
-use std::fs;
 use std::io::{self, Write};
 use std::process::Command;
 
@@ -8,7 +7,7 @@ use looptax_servers::Kind;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{SHORT, Server, compare, exe, is_installed};
+use crate::fixture::{self, SHORT, Server, compare, exe, is_installed, saved};
 
 /// The server's count and ours may differ by this part.
 const APART: f64 = 0.01;
@@ -30,7 +29,7 @@ fn check(kind: Kind, connections: &str, least_calls: [f64; 2]) {
         .args(["--fixed", "6", "--slice-ms", "20", "-q", "-c", connections])
         .run();
     run.expect_code(0);
-    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let record = saved(&scratch);
     let comparison = &record["comparisons"][0];
     assert_eq!(comparison["client"], "block");
     for arm in comparison["arms"].as_array().unwrap() {
@@ -100,14 +99,8 @@ fn a_running_server_takes_them_only_as_our_own() {
 
 #[track_caller]
 fn check_refused(options: &[&str], words: &[&str]) {
-    let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args(["echo", "--workload", "connect"])
-        .args(options)
-        .args(SHORT)
-        .run();
-    run.expect_error(2, words);
-    scratch.check_nothing_left();
+    let connect: &[&str] = &["echo", "--workload", "connect"];
+    fixture::check_refused(&[connect, options, &SHORT].concat(), words);
 }
 
 #[test]
@@ -164,6 +157,15 @@ fn ports_that_run_out_are_named_with_their_cause() {
 }
 
 /// One request of four brings a connection of its own.
+/// Over all epochs and their slices.
+fn total(comparison: &Value, name: &str) -> u64 {
+    let epochs = comparison["raw"]["epochs"].as_array().unwrap();
+    let slices = epochs
+        .iter()
+        .flat_map(|epoch| epoch["slices"].as_array().unwrap());
+    slices.map(|slice| slice[name].as_u64().unwrap()).sum()
+}
+
 #[test]
 fn connections_are_opened_anew_after_so_many_requests() {
     for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
@@ -177,14 +179,17 @@ fn connections_are_opened_anew_after_so_many_requests() {
             .args(SHORT)
             .run()
             .expect_code(0);
-        let record = fs::read(scratch.file("r.json")).unwrap();
-        let record: Value = serde_json::from_slice(&record).unwrap();
+        let record = saved(&scratch);
         let comparison = &record["comparisons"][0];
         assert_eq!(comparison["load"]["reconnect_every"], 4);
         assert_eq!(comparison["client"], "block");
-        let slice = &comparison["raw"]["epochs"][0]["slices"][0];
-        // A login takes at least one send, and only a session's first request brings one.
-        assert!(slice["sends"].as_u64() > slice["requests"].as_u64() || kind == Kind::Redis);
+        // A login takes at least one send, and only a session's first request brings one: a slice on
+        // a busy machine may see none, all of them together do.
+        let [sends, requests] = ["sends", "requests"].map(|name| total(comparison, name));
+        assert!(
+            sends > requests || kind == Kind::Redis,
+            "{sends} {requests}"
+        );
         scratch.check_nothing_left();
     }
 }

@@ -1,12 +1,9 @@
 //! Whole tables as requests, on every server that has any.
 
-use std::fs;
-
 use looptax_servers::Kind;
 use looptax_testkit::scratch::Scratch;
-use serde_json::Value;
 
-use crate::fixture::{SHORT, Server, compare, is_installed};
+use crate::fixture::{self, SHORT, Server, compare, is_installed, saved};
 
 /// Six epochs and one of warm-up, with four dumps each.
 const N_DUMPS: u64 = 28;
@@ -26,7 +23,7 @@ fn check(kind: Kind, options: &[&str], rows: u64, counted_per_dump: u64) {
         .args(options)
         .run();
     run.expect_code(0);
-    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let record = saved(&scratch);
     let comparison = &record["comparisons"][0];
     let epochs = comparison["raw"]["epochs"].as_array().unwrap();
     assert_eq!(epochs.len(), 6);
@@ -73,13 +70,7 @@ fn redis_streams_large_values_out() {
 
 #[track_caller]
 fn check_refused(args: &[&str], words: &[&str]) {
-    let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args(args)
-        .args(["--workload", "dump", "-q"])
-        .run();
-    run.expect_error(2, words);
-    scratch.check_nothing_left();
+    fixture::check_refused(&[args, &["--workload", "dump", "-q"]].concat(), words);
 }
 
 #[test]
@@ -147,6 +138,6 @@ fn short_runs_of_other_workloads_have_no_stream() {
         .args(SHORT)
         .run()
         .expect_code(0);
-    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let record = saved(&scratch);
     assert!(record["comparisons"][0]["workload"]["stream"].is_null());
 }

@@ -1,11 +1,9 @@
 //! The echo server's workloads: sizes, streams, small packets with and without delay.
 
-use std::fs;
-
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{SHORT, compare};
+use crate::fixture::{SHORT, compare, saved};
 
 /// A short run on the echo server; its comparison and what was printed.
 #[track_caller]
@@ -17,7 +15,7 @@ fn run(options: &[&str]) -> (Value, String) {
         .args(options)
         .run();
     run.expect_code(0);
-    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let record = saved(&scratch);
     scratch.check_nothing_left();
     (record["comparisons"][0].clone(), run.stdout)
 }

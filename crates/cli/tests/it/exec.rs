@@ -9,8 +9,8 @@ use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{Server, compare, exe, is_installed, is_there};
-use crate::record::{analyze, check_against_schema, saved};
+use crate::fixture::{Server, compare, exe, is_installed, is_there, saved};
+use crate::record::{analyze, check_against_schema};
 
 /// The least that has an interval.
 const SHORT: [&str; 5] = ["--fixed", "6", "--rows", "100", "-q"];

@@ -1,5 +1,6 @@
 //! What the tests share: the program in a scratch folder, and running servers that are their own.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +9,8 @@ use looptax_path::{Conversation, Endpoint, Limits, Protocol};
 use looptax_servers::{Config, Kind, PrivateServer, Reaper, find_binary};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
-use looptax_wire::redis::Value;
+use looptax_wire::redis;
+use serde_json::Value;
 
 /// Six epochs of ten-millisecond slices with one connection: the shortest run with an interval.
 pub(crate) const SHORT: [&str; 11] = [
@@ -32,6 +34,21 @@ pub(crate) fn exe() -> &'static Path {
 /// `looptax compare` in `scratch`, its record in `r.json`.
 pub(crate) fn compare(scratch: &Scratch) -> Looptax<'_> {
     Looptax::new(exe(), scratch).args(["compare", "-o", "r.json"])
+}
+
+/// The record that a run of [`compare`] left.
+#[track_caller]
+pub(crate) fn saved(scratch: &Scratch) -> Value {
+    serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap()
+}
+
+/// What cannot be asked is one error that says all of `words`, a hint, and nothing left behind.
+#[track_caller]
+pub(crate) fn check_refused(args: &[&str], words: &[&str]) {
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args(args).run();
+    run.expect_error(2, words);
+    scratch.check_nothing_left();
 }
 
 /// Whether a kind is there; if not, says so aloud.
@@ -167,9 +184,9 @@ impl Server {
     pub(crate) fn redis(&self, words: &[&str]) -> String {
         let command = words.iter().map(|word| word.as_bytes().to_vec()).collect();
         match self.talk().pipeline(&[command]).unwrap().remove(0) {
-            Value::Bulk(Some(bytes)) => String::from_utf8(bytes).unwrap(),
-            Value::Integer(number) => number.to_string(),
-            Value::Simple(text) => text,
+            redis::Value::Bulk(Some(bytes)) => String::from_utf8(bytes).unwrap(),
+            redis::Value::Integer(number) => number.to_string(),
+            redis::Value::Simple(text) => text,
             other => panic!("{words:?} gave {other:?}"),
         }
     }

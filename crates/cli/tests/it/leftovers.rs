@@ -1,6 +1,5 @@
 //! However looptax ends, its servers and folders go with it, and what was measured stays.
 
-use std::fs;
 use std::time::Duration;
 
 use looptax_servers::Kind;
@@ -9,7 +8,7 @@ use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{SHORT, compare, exe, is_installed};
+use crate::fixture::{SHORT, compare, exe, is_installed, saved};
 
 /// How long the reaper may take: servers are asked to end before they are made to.
 const REAPING: Duration = Duration::from_secs(10);
@@ -32,7 +31,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_nothing() {
     run.wait().expect_code(130);
     scratch.check_nothing_left();
 
-    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let record = saved(&scratch);
     assert_eq!(record["interrupted"], true);
     let comparison = &record["comparisons"][0];
     let n_epochs = comparison["raw"]["epochs"].as_array().unwrap().len();

@@ -1,6 +1,5 @@
 //! Load models on real servers: rates, pauses, sweeps, and a stall that must not hide.
 
-use std::fs;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -9,11 +8,7 @@ use looptax_servers::Kind;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{Server, compare, is_installed};
-
-fn saved(scratch: &Scratch) -> Value {
-    serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap()
-}
+use crate::fixture::{Server, check_refused, compare, is_installed, saved};
 
 #[track_caller]
 fn number(value: &Value) -> f64 {
@@ -199,17 +194,6 @@ fn a_sweep_has_a_row_for_each_power_of_two_and_both_models_at_64() {
         rows,
         [(16, "event"), (32, "event"), (64, "event"), (64, "poll")]
     );
-}
-
-#[track_caller]
-fn check_refused(args: &[&str], words: &[&str]) {
-    let scratch = Scratch::new();
-    let run = compare(&scratch).args(args).run();
-    run.expect_code(2);
-    for word in words {
-        assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
-    }
-    scratch.check_nothing_left();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{SHORT, compare, exe, is_installed};
+use crate::fixture::{SHORT, compare, exe, is_installed, saved};
 
 /// A finished run's stdout as JSON.
 #[track_caller]
@@ -19,10 +19,6 @@ fn json(looptax: Looptax<'_>) -> Value {
 
 pub(crate) fn analyze(scratch: &Scratch) -> Value {
     json(Looptax::new(exe(), scratch).args(["analyze", "r.json", "--json", "-"]))
-}
-
-pub(crate) fn saved(scratch: &Scratch) -> Value {
-    serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap()
 }
 
 #[track_caller]

@@ -6,7 +6,7 @@ use looptax_servers::Kind;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{compare, is_installed};
+use crate::fixture::{compare, is_installed, saved};
 
 /// pgbench's built-in transaction as the manual prints it, with a condition that changes nothing.
 const TPCB: &str = "\
@@ -43,7 +43,7 @@ fn run(kind: Kind, script: &str, options: &[&str]) -> Option<Value> {
         .args(options)
         .run()
         .expect_code(0);
-    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let record = saved(&scratch);
     scratch.check_nothing_left();
     Some(record["comparisons"][0].clone())
 }
@@ -92,10 +92,7 @@ fn check_refused(target: &str, script: &str, options: &[&str], words: &[&str]) {
         .args(["--rows", "100"])
         .args(options)
         .run();
-    run.expect_code(2);
-    for word in words {
-        assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
-    }
+    run.expect_error(2, words);
     scratch.check_nothing_left();
 }
 

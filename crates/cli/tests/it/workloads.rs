@@ -1,14 +1,12 @@
 //! Every workload on a real private server: it runs, its answers are right, and the server counted
 //! what we counted.
 
-use std::fs;
-
 use looptax_servers::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{Server, compare, exe, is_installed};
+use crate::fixture::{Server, check_refused, compare, exe, is_installed, saved};
 
 /// The server's count and ours may differ by this part.
 const APART: f64 = 0.01;
@@ -39,7 +37,7 @@ fn run(kind: Kind, options: &[&str]) -> Option<Value> {
         .args(options)
         .run()
         .expect_code(0);
-    let record: Value = serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap();
+    let record = saved(&scratch);
     scratch.check_nothing_left();
     Some(record["comparisons"][0].clone())
 }
@@ -165,17 +163,6 @@ fn the_list_has_a_line_for_each_workload() {
 }
 
 /// `words` on stderr, the program ended with `code`, nothing is left behind.
-#[track_caller]
-fn check_refused(args: &[&str], words: &[&str]) {
-    let scratch = Scratch::new();
-    let run = compare(&scratch).args(args).run();
-    run.expect_code(2);
-    for word in words {
-        assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
-    }
-    scratch.check_nothing_left();
-}
-
 #[test]
 fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     let redis = "private:redis";
