@@ -15,7 +15,15 @@ use super::tools::sysbench::SYSBENCH;
 const BOTH: &[Arm] = &[Arm::Unix, Arm::Tcp];
 const TCP: &[Arm] = &[Arm::Tcp];
 const POLL: &[&str] = &["--workload", "point-select", "--client", "poll"];
-const EVENT: &[&str] = &["--workload", "point-select", "--client", "event"];
+/// Samples kept to 8 MiB: beyond that the histograms alone count.
+const EVENT: &[&str] = &[
+    "--workload",
+    "point-select",
+    "--client",
+    "event",
+    "--max-samples",
+    "8",
+];
 /// Rounds of cases that show ranges: each of looptax's runs holds some fifty slices of a second.
 const FEW_ROUNDS: Option<u32> = Some(3);
 

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use looptax_path::Arm;
-use looptax_record::{Comparison, Estimate, Record, Slice};
+use looptax_record::{Comparison, Estimate, Record, Slice, Workload};
 
 use super::case::{Case, Place, Work};
 use super::process::{self, Used};
@@ -141,8 +141,7 @@ fn arm(comparison: &Comparison, wanted: Arm) -> Result<LooptaxArm> {
     let rate = arm.throughput_per_s.known();
     let cpu = Cpu::of(comparison, idx as u32);
     let cpu = cpu.with_context(|| format!("looptax gives no CPU time of `{name}`"))?;
-    // To looptax a batch of commands is one request, to the peers each command is one.
-    let batch = f64::from(comparison.workload.pipeline);
+    let batch = peers_requests(&comparison.workload);
     let per_request = |ns: u64| ns as f64 / 1e3 / (batch * cpu.n_requests as f64);
     Ok(LooptaxArm {
         rate_per_s: batch
@@ -157,6 +156,12 @@ fn arm(comparison: &Comparison, wanted: Arm) -> Result<LooptaxArm> {
             .map(|slice| batch * slice.completions as f64 * 1e9 / slice.active_ns as f64)
             .collect(),
     })
+}
+
+/// What peers count for one request of looptax's: each command of a batch, each byte of a stream.
+fn peers_requests(workload: &Workload) -> f64 {
+    let bytes = workload.stream.as_ref().map_or(1, |stream| stream.bytes);
+    f64::from(workload.pipeline) * bytes as f64
 }
 
 /// CPU time of the client's threads on an arm: of all requests of its slices, those of guards and
