@@ -16,8 +16,8 @@ pub(crate) const READ: &str = "read a reply";
 
 /// Most bytes of a line: errors and simple strings are short.
 pub(crate) const LINE_LIMIT: usize = 64 << 10;
-/// Bytes asked of the stream at a time.
-const READ_BYTES: usize = 16 << 10;
+/// Bytes asked of the stream at a time: replies during set-up are short, and connections many.
+const READ_BYTES: usize = 4 << 10;
 
 /// The stream, and what was read from it.
 #[derive(Debug)]

@@ -178,8 +178,8 @@ fn judge(
         let mut endings = Vec::with_capacity(n_others);
         for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
             endings.push(Ending::of_run(&contrast, cut_short_alpha, failure.as_ref()));
-            for epoch in contrast.epochs {
-                let samples = keep_samples(sink, &epoch)?;
+            for mut epoch in contrast.epochs {
+                let samples = keep_samples(sink, &mut epoch)?;
                 comparison
                     .raw
                     .epochs
@@ -245,12 +245,13 @@ fn pairs(settings: &Compare, case: &Case) -> Vec<[Arm; 2]> {
         .collect()
 }
 
+/// Moves the latencies of an epoch into the sink: they are most of what a run keeps in memory.
 fn keep_samples(
     sink: &mut Sink,
-    epoch: &looptax_bench::EpochData,
+    epoch: &mut looptax_bench::EpochData,
 ) -> Result<[Option<record::SamplesAt>; 2], Failure> {
-    let [baseline, other] = &epoch.samples;
-    Ok([sink.append(baseline.clone())?, sink.append(other.clone())?])
+    let [baseline, other] = std::mem::take(&mut epoch.samples);
+    Ok([sink.append(baseline)?, sink.append(other)?])
 }
 
 /// Judges from the record's own numbers, as `analyze` will.
