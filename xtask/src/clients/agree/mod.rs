@@ -23,8 +23,11 @@ use crate::workspace;
 
 /// Rounds of a default run: the interval of one client's rounds needs six.
 const ROUNDS: u32 = 7;
-/// Length of a slice of a real client in milliseconds.
-const SLICE_MS: u32 = 1000;
+/// Length of a slice of a real client in milliseconds: short, since the speed of a machine that others
+/// use, too, wanders within a second.
+const SLICE_MS: u32 = 100;
+/// Groups of eight slices in a round.
+const OCTETS: u32 = 10;
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
@@ -35,7 +38,7 @@ pub(crate) struct Options {
     /// Rounds; six are needed for an interval
     #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
-    /// Length of a real client's slices in milliseconds; each round has eight
+    /// Length of a real client's slices in milliseconds; each round has eighty
     #[arg(long, value_name = "MS", default_value_t = SLICE_MS, value_parser = clap::value_parser!(u32).range(50..=10_000))]
     slice_ms: u32,
     /// Repeats the order of an earlier run
@@ -111,9 +114,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let names: Vec<String> = servers.values().map(Server::name).collect();
     println!(
-        "{}; one connection, both ends on core {core}; {} rounds of eight slices of {} ms, seed {seed}\n",
+        "{}; one connection, both ends on core {core}; {} rounds of {} slices of {} ms, seed {seed}\n",
         names.join(", "),
         options.rounds,
+        8 * OCTETS,
         options.slice_ms
     );
     print!("{}", table::of(&measured));
@@ -128,10 +132,11 @@ fn measure(
     coin: &mut Coin,
 ) -> Result<Round> {
     let slice_s = f64::from(slice_ms) / 1000.0;
+    let seconds = f64::from(8 * OCTETS) * slice_s;
     let name = it.client.name.clone();
-    let by_model = || model::measure(&name, server, looptax, 8.0 * slice_s);
+    let by_model = || model::measure(&name, server, looptax, seconds);
     let first = if coin.flip() { Some(by_model()?) } else { None };
-    let (real, versions) = real::measure(&name, server, slice_s, coin)?;
+    let (real, versions) = real::measure(&name, server, slice_s, OCTETS, coin)?;
     it.versions = versions;
     let model = match first {
         Some(model) => model,

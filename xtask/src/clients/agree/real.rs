@@ -16,11 +16,13 @@ const FIRST_REQUESTS: usize = 500;
 /// Thue-Morse order of eight slices: linear and quadratic drift falls on both arms alike.
 const ORDER: [usize; 8] = [0, 1, 1, 0, 1, 0, 0, 1];
 
-/// Fresh connections, warm-up, eight slices. Gives the versions too.
+/// Fresh connections, warm-up, so many groups of eight slices, a coin before each. Gives the versions
+/// too.
 pub(super) fn measure(
     name: &str,
     server: &Server,
     slice_s: f64,
+    n_octets: u32,
     coin: &mut Coin,
 ) -> Result<(Rates, String)> {
     let addresses = [
@@ -36,10 +38,12 @@ pub(super) fn measure(
         loops.push(started);
     }
     let versions = loops[0].versions.clone();
-    let swap = usize::from(coin.flip());
     let mut answers: [Vec<Answer>; 2] = [Vec::new(), Vec::new()];
-    for arm in ORDER.map(|arm| arm ^ swap) {
-        answers[arm].push(loops[arm].ask(slice_requests[arm])?);
+    for _ in 0..n_octets {
+        let swap = usize::from(coin.flip());
+        for arm in ORDER.map(|arm| arm ^ swap) {
+            answers[arm].push(loops[arm].ask(slice_requests[arm])?);
+        }
     }
     loops.into_iter().try_for_each(Loop::end)?;
     Ok((rates(&answers)?, versions))
