@@ -37,6 +37,39 @@ pub struct Diagnostics {
     pub modes: Vec<RateModes>,
     /// θ with short minus θ with long slices, in points, where it was measured.
     pub slice_invariance_pct: Option<crate::Figure>,
+    /// Arms whose pace the client set and not the server, each with its cause.
+    #[serde(default)]
+    pub client_limits: Vec<ClientLimit>,
+}
+
+/// The client is the bottleneck of an arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientLimit {
+    /// The arm.
+    pub arm: String,
+    /// How it shows.
+    pub cause: ClientLimitCause,
+}
+
+/// How it shows that the client is the bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ClientLimitCause {
+    /// Its own code takes most of all CPU time per request, that of both ends.
+    OwnCode {
+        /// Its user CPU time, percent of all.
+        share_pct: f64,
+    },
+    /// The cores that it has for itself are all but full.
+    BusyCores {
+        /// Its CPU time, percent of theirs.
+        busy_pct: f64,
+    },
+    /// An open loop's requests went out late by its own doing, for much of the latency's p99.
+    Late {
+        /// The 99th percentile of it, µs; median over epochs.
+        by_us: f64,
+    },
 }
 
 /// A statistic with its p-value.

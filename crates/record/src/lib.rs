@@ -26,7 +26,7 @@ pub use commands::{CommandLine, Commands};
 pub use comparison::{
     Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
 };
-pub use diagnostics::{Diagnostics, RateModes, Tested};
+pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use figure::{Estimate, Figure, Missing};
 pub use hex::Hex64;
 pub use host::Host;

@@ -15,10 +15,6 @@ const MISCOUNTED: f64 = 0.01;
 const OWN_QUESTIONS: u64 = 200;
 /// A backlog at the end of more slices than this share is no stall any more.
 const BACKLOG_SHARE: f64 = 0.05;
-/// Pacing that is late by more than this part of the latency's p99 is part of the figures.
-const LATE_SHARE: f64 = 0.1;
-/// Above this share of all CPU per request the client's own code is what is measured.
-const CLIENT_SHARE: f64 = 0.5;
 
 /// Reasons why the epochs of `pair` cannot be used.
 pub(super) fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
@@ -71,26 +67,6 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
     Side::BOTH.into_iter().filter_map(of_side).collect()
 }
 
-/// Requests of an open loop that went out late by our own doing, held against the arm's p99 in µs.
-pub(super) fn late(
-    raw: &Raw,
-    pair: [u32; 2],
-    side: Side,
-    arm: &str,
-    p99_us: Option<f64>,
-) -> Option<String> {
-    let mut lags: Vec<u32> = of_pair(raw, pair)
-        .filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()])
-        .collect();
-    lags.sort_unstable();
-    let lag_us = f64::from(*lags.get(lags.len() / 2)?) / 1e3;
-    (lag_us > LATE_SHARE * p99_us?).then(|| {
-        format!(
-            "the client sent late on {arm}: by {lag_us:.0} µs at its own p99, over a tenth of the latency's p99"
-        )
-    })
-}
-
 /// A warning when the server's own count is not ours.
 ///
 /// It may count a little more: our questions to it, once per epoch, are in it.
@@ -113,20 +89,6 @@ pub(super) fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<
             format!(
                 "no connection of {} was seen in its {} runs: it makes none, or they are too short to be looked at",
                 arm.name, seen.n_runs
-            )
-        }));
-    }
-    for side in Side::BOTH {
-        // Of a whole command its own code is what somebody wants to know about.
-        let is_command = arms[side.idx()].proof.seen.is_some();
-        let share =
-            client_share(raw, pair, side).filter(|share| *share > CLIENT_SHARE && !is_command);
-        warnings.extend(share.map(|share| {
-            format!(
-                "the client is the bottleneck on {}: its own code takes {:.0} % of all CPU time per \
-                 request",
-                arms[side.idx()].name,
-                100.0 * share
             )
         }));
     }
@@ -161,16 +123,6 @@ pub(super) fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<
 
 fn slices(raw: &Raw, pair: [u32; 2]) -> impl Iterator<Item = (Side, &Slice)> {
     of_pair(raw, pair).flat_map(|(_, epoch)| sided(epoch))
-}
-
-/// The client's user CPU over all CPU of both ends; `None` where one of them is not known.
-fn client_share(raw: &Raw, pair: [u32; 2], side: Side) -> Option<f64> {
-    let (mut user, mut all) = (0, 0);
-    for (_, slice) in slices(raw, pair).filter(|(it, _)| *it == side) {
-        user += slice.client_user_ns?;
-        all += slice.client_cpu_ns? + slice.server_cpu_ns?;
-    }
-    (all > 0).then(|| user as f64 / all as f64)
 }
 
 #[cfg(test)]
@@ -251,13 +203,8 @@ mod tests {
         let raw = raw_with(|epoch| {
             epoch.n_throttled = Some(2);
             epoch.slices[1].n_unsampled = 5;
-            epoch.slices[0].client_user_ns = Some(1_000_000_000);
         });
-        let expected = [
-            "bottleneck on tcp",
-            "throttled 6 times",
-            "15 latencies found no room",
-        ];
+        let expected = ["throttled 6 times", "15 latencies found no room"];
         check(&warnings(&raw, PAIR, &arms()), &expected);
     }
 

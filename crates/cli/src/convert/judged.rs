@@ -11,7 +11,7 @@ use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, Warning, totals_
 
 use super::figures::{self, Pace, plain};
 use super::numbers::of_pair;
-use super::{doubts, words};
+use super::{client_limits, doubts, words};
 
 /// An arm before anything is said about its speed: where it led and how that was proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,14 +107,15 @@ pub(crate) fn judge(question: &Question) -> Judged {
     let told = told.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
     let told = told.filter_map(|warning| words::warning(warning, names));
     let judged_arms = Side::BOTH.map(|side| arm(&judgement, question, side, pace));
-    let late = Side::BOTH.into_iter().filter_map(|side| {
-        let p99 = judged_arms[side.idx()].latency_us.p99.known();
-        doubts::late(raw, *pair, side, names[side.idx()], p99.map(|it| it.value))
-    });
+    let p99_us = judged_arms
+        .each_ref()
+        .map(|arm| arm.latency_us.p99.known().map(|it| it.value));
+    let mut tax = tax(&judgement, question, pace);
+    tax.diagnostics.client_limits = client_limits::of(raw, *pair, arms, p99_us);
     let doubts = doubts::warnings(raw, *pair, arms);
     Judged {
-        tax: tax(&judgement, question, pace),
-        warnings: told.chain(doubts).chain(late).collect(),
+        tax,
+        warnings: told.chain(doubts).collect(),
         arms: judged_arms,
         stalls: stalls(&judgement, question),
     }
@@ -218,6 +219,7 @@ fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostic
         guard_transient_ratio: found.guard_transient.map(|transient| transient.ratios),
         modes: modes.collect(),
         slice_invariance_pct: None,
+        client_limits: Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod judged;
 pub(crate) mod numbers;
 pub(crate) mod raw;
 
+mod client_limits;
 pub(crate) mod doubts;
 #[cfg(test)]
 mod made_up;

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use looptax_record::{
-    Arm, Client, CommandLine, Commands, Comparison, Cpu, CpuTax, CpuTicks, Diagnostics, Direction,
-    Epoch, Figure, Hex64, Host, Latency, Look, LookArm, METHOD_VERSION, Placement, PlacementUsed,
-    PlannedLook, Proof, RateModes, RateRange, Raw, Reason, Record, SCHEMA_VERSION, SamplesAt,
-    SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax, Tested,
-    TimeWait, Verdict, Workload,
+    Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, Cpu, CpuTax,
+    CpuTicks, Diagnostics, Direction, Epoch, Figure, Hex64, Host, Latency, Look, LookArm,
+    METHOD_VERSION, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange, Raw,
+    Reason, Record, SCHEMA_VERSION, SamplesAt, SamplesFile, Schedule, Sightings, Slice, Stall,
+    Stream, Syscalls, Target, Tax, Tested, TimeWait, Verdict, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -274,6 +274,10 @@ fn diagnostics() -> Diagnostics {
             high_per_s: 1e5,
         }],
         slice_invariance_pct: Some(figure(0.1)),
+        client_limits: vec![ClientLimit {
+            arm: "unix".to_owned(),
+            cause: ClientLimitCause::OwnCode { share_pct: 60.0 },
+        }],
     }
 }
 

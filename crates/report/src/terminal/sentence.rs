@@ -3,7 +3,8 @@
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
 use looptax_record::{
-    Arm, Comparison, Direction, Estimate, Figure, Placement, Reason, Tax, TimeWait, Verdict,
+    Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Reason,
+    Tax, TimeWait, Verdict,
 };
 
 use super::group::Group;
@@ -158,7 +159,31 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
             )
         }
     };
-    format!("{held}: {found}")
+    let limits = &tax.diagnostics.client_limits;
+    let limits = limits.iter().map(|limit| client_limit(limit, text));
+    format!("{held}: {found}{}", limits.collect::<String>())
+}
+
+/// "; the client is the bottleneck on tcp: …".
+fn client_limit(limit: &ClientLimit, text: Text) -> String {
+    let why = match limit.cause {
+        ClientLimitCause::OwnCode { share_pct } => {
+            format!("its own code takes {share_pct:.0} % of all CPU time per request")
+        }
+        ClientLimitCause::BusyCores { busy_pct } => {
+            format!("its cores are {busy_pct:.0} % busy, and the server waits for it")
+        }
+        ClientLimitCause::Late { by_us } => {
+            format!(
+                "it sends late, by {} at its own p99, over a tenth of the latency's p99",
+                text.micros(by_us)
+            )
+        }
+    };
+    format!(
+        "; the client is the bottleneck on {}: {why}",
+        text.clean(&limit.arm)
+    )
 }
 
 /// "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".
