@@ -134,7 +134,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_delimiter = ',', value_name = "PLACEMENT,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, or all in one interleaved schedule.
-    /// Default: poll up to 64 connections, event above; block where only that makes sense (stream).
+    /// Default: poll up to 64 connections (poll-first for `PostgreSQL`, as libpq waits), event above; block where
+    /// only that makes sense (stream).
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
     /// Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq,

@@ -132,7 +132,7 @@ impl Compare {
                 .map(|word| waits::like(word, kind))
                 .collect::<Result<_, _>>()?,
             Some(Clients::Models(models)) => models.iter().copied().map(Waits::As).collect(),
-            None => self.default_clients(connections),
+            None => self.default_clients(kind, connections),
         };
         let on_arms = |client: &Waits| self.arms.iter().map(|arm| client.on(*arm)).collect();
         let models: Vec<Vec<ClientModel>> = clients.iter().map(on_arms).collect();
@@ -140,7 +140,7 @@ impl Compare {
         Ok(clients)
     }
 
-    fn default_clients(&self, connections: u32) -> Vec<Waits> {
+    fn default_clients(&self, kind: &str, connections: u32) -> Vec<Waits> {
         let is_event = match self.load {
             Load::Open { .. } => true,
             Load::Closed { think } => {
@@ -150,7 +150,7 @@ impl Compare {
         let default = match self.requests.usual_client() {
             Some(usual) if !is_event || self.requests.are_connects() => usual,
             _ if is_event => ClientModel::Event,
-            _ => ClientModel::Poll,
+            _ => usual_model(kind),
         };
         let both = self.is_sweep
             && connections == MOST_THREADS
@@ -158,10 +158,19 @@ impl Compare {
             && self.requests.usual_client().is_none();
         if both {
             // Where the default changes from one model to the other.
-            vec![Waits::As(default), Waits::As(ClientModel::Poll)]
+            vec![Waits::As(default), Waits::As(usual_model(kind))]
         } else {
             vec![Waits::As(default)]
         }
+    }
+}
+
+/// As the C library of most programs waits that talk to this kind of server, as far as it polls:
+/// libmariadb tries to receive first, libpq does not.
+fn usual_model(kind: &str) -> ClientModel {
+    match kind {
+        "postgres" => ClientModel::PollFirst,
+        _ => ClientModel::Poll,
     }
 }
 
