@@ -3,8 +3,8 @@
 //! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
 
 use looptax_record::{
-    Client, ClientLike, Comparison, Direction, Figure, Placement, RateModes, Reason, Record,
-    Syscalls, Verdict,
+    Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Figure, Placement,
+    RateModes, Reason, Record, Syscalls, Verdict,
 };
 use looptax_report::terminal::{Style, compare};
 
@@ -42,6 +42,34 @@ fn check(comparison: Comparison, expected: &[&str]) {
     for words in expected {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }
+}
+
+/// What is printed of a comparison whose client is the bottleneck of the socket's arm.
+#[track_caller]
+fn check_limit(cause: ClientLimitCause, expected: &str) {
+    let mut limited = one();
+    limited.tax[0].diagnostics.client_limits = vec![ClientLimit {
+        arm: "unix".to_owned(),
+        cause,
+    }];
+    let end = format!("CPU time per request; the client is the bottleneck on unix: {expected}");
+    check(limited, &[&end]);
+}
+
+#[test]
+fn a_verdict_says_that_the_client_is_the_bottleneck() {
+    check_limit(
+        ClientLimitCause::OwnCode { share_pct: 61.7 },
+        "its own code takes 62 % of all CPU time per request",
+    );
+    check_limit(
+        ClientLimitCause::BusyCores { busy_pct: 97.2 },
+        "its cores are 97 % busy, and the server waits for it",
+    );
+    check_limit(
+        ClientLimitCause::Late { by_us: 41.0 },
+        "it sends late, by 41.0 µs at its own p99",
+    );
 }
 
 #[test]
