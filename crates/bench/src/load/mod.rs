@@ -4,6 +4,7 @@
 //! locks, logs or prints: buffers are sized before the epoch starts and handed from epoch to epoch.
 //! The coordinator (in `epoch`) sleeps while a slice runs.
 
+mod alarm;
 mod errand;
 mod event;
 mod gate;

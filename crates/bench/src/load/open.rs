@@ -3,16 +3,16 @@
 //! Latency counts from the moment a request was due, so a server that stands still is seen by all the
 //! requests that would have come meanwhile. Pacing is done here, by the thread that does the I/O: it
 //! sleeps in epoll until the next request is due, and where it has a core of its own it spins through
-//! the last microseconds, which the kernel's timers would make late.
+//! the last microseconds, which waking up would make late.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
+use super::alarm::{ALARM, Alarm};
 use super::event::{MOST_EVENTS, io, poller_of};
 use super::gate::SliceSpec;
 use super::lane::Lane;
@@ -22,9 +22,14 @@ use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// A wait shorter than this is spun through, where spinning is allowed: a choice, above the default
-/// timer slack of 50 µs.
+/// A wait shorter than this is spun through, where spinning is allowed: about what it takes a virtual
+/// machine to wake an idle core.
 const SPIN_NS: u64 = 60_000;
+/// A look at what is ready, without a wait.
+const AT_ONCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
 
 /// Memory of the loop, kept from slice to slice.
 #[derive(Debug, Default)]
@@ -44,7 +49,8 @@ pub(crate) struct Kept<'a> {
 /// The measured loop of an open loop, over all lanes of this thread.
 ///
 /// # Cost
-/// Per request one send, one receive, two readings of the clock and a share of an `epoll_wait`.
+/// Per request one send, one receive, two readings of the clock, and at most an `epoll_wait` and a
+/// setting of the timer for each of its two ends.
 pub(crate) fn open_loop(
     lanes: &mut [Lane],
     spec: SliceSpec,
@@ -55,6 +61,7 @@ pub(crate) fn open_loop(
     kept: &mut Kept<'_>,
 ) -> Result<(), LoadError> {
     let poller = poller_of(lanes)?;
+    let mut alarm = Alarm::new(&poller)?;
     let mut events = Vec::with_capacity(MOST_EVENTS);
     queues.waiting.clear();
     queues.idle.clear();
@@ -69,19 +76,19 @@ pub(crate) fn open_loop(
             }
         }
         send_waiting(lanes, queues, tally, kept)?;
-        let wait_ns = (now < spec.stop_at_ns).then(|| {
-            let until = schedule.due_ns().min(spec.stop_at_ns);
-            until.saturating_sub(now_ns())
-        });
+        // Behind the end of a slice only answers are waited for.
+        let until_ns = schedule.due_ns().min(spec.stop_at_ns);
+        let until_ns = (now < spec.stop_at_ns).then_some(until_ns);
+        let limit = sleep_limit(until_ns, may_spin, &mut alarm)?;
         events.clear();
         tally.waits += 1;
-        let timeout = timeout(wait_ns, may_spin);
-        match epoll::wait(&poller, spare_capacity(&mut events), timeout.as_ref()) {
+        match epoll::wait(&poller, spare_capacity(&mut events), limit) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(io("wait")(errno)),
         }
-        for event in &events {
-            let idx = event.data.u64() as usize;
+        let ready = events.iter().map(|event| event.data.u64());
+        for idx in ready.filter(|data| *data != ALARM) {
+            let idx = idx as usize;
             if finish(&mut lanes[idx], tally, kept)? {
                 queues.idle.push_back(idx);
             }
@@ -89,15 +96,23 @@ pub(crate) fn open_loop(
     }
 }
 
-/// No limit while only answers are waited for; none at all where the wait is spun through.
-fn timeout(wait_ns: Option<u64>, may_spin: bool) -> Option<Timespec> {
-    let wait_ns = match wait_ns? {
-        short if may_spin && short < SPIN_NS => 0,
-        long if may_spin => long - SPIN_NS,
-        long => long,
+/// How long to wait for events at most: not at all where that is spun through, else until the alarm,
+/// which is set for the time.
+#[inline]
+fn sleep_limit(
+    until_ns: Option<u64>,
+    may_spin: bool,
+    alarm: &mut Alarm,
+) -> Result<Option<&'static Timespec>, LoadError> {
+    let Some(until_ns) = until_ns else {
+        return Ok(None);
     };
-    // A wait in a slice is far below what a timespec holds.
-    Timespec::try_from(Duration::from_nanos(wait_ns)).ok()
+    let wake_ns = until_ns - if may_spin { SPIN_NS } else { 0 };
+    if wake_ns <= now_ns() {
+        return Ok(Some(&AT_ONCE));
+    }
+    alarm.set(wake_ns)?;
+    Ok(None)
 }
 
 /// Queues what is due by now.
