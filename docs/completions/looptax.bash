@@ -633,7 +633,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__echo__subcmd__server)
-            opts="-q -h --socket --tcp --color --quiet --help"
+            opts="-q -h --socket --tcp --one-thread --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -171,6 +171,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_see
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l one-thread -d 'Serve all connections with one thread'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from cli-docs" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'

@@ -301,6 +301,9 @@ pub(crate) enum InternalCommand {
         /// Address to listen on.
         #[arg(long)]
         tcp: std::net::SocketAddr,
+        /// Serve all connections with one thread.
+        #[arg(long)]
+        one_thread: bool,
     },
     /// Writes the option reference, man page and completions.
     CliDocs {

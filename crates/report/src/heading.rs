@@ -76,7 +76,12 @@ fn server(target: &Target, text: Text) -> String {
         "redis" => "Redis",
         "valkey" => "Valkey",
         "memcached" => "memcached",
-        "echo" => return "echo (no database, transport alone)".to_owned(),
+        "echo" => {
+            let threads = target.settings.get("threads");
+            let threads = threads.map(|words| format!("; threads: {}", text.clean(words)));
+            let threads = threads.unwrap_or_default();
+            return format!("echo (no database, transport alone{threads})");
+        }
         other => &text.clean(other),
     };
     match version(&target.version) {

@@ -1,11 +1,12 @@
 //! The echo server: the cheapest server there can be, so that what is left is the transport.
 //!
 //! A thread per connection, blocking receive and send, the same system calls with the same flags on
-//! both transports. The loops in `exchange` and `swallow` allocate, lock and log nothing: their buffers
+//! both transports; for thousands of connections one thread instead ([`one_thread`]). The loops in `exchange` and `swallow` allocate, lock and log nothing: their buffers
 //! are made once per connection. `looptax internal echo-server` runs it; looptax kills it.
 //! The protocol's bytes are in `looptax_wire::echo`.
 
 mod listen;
+mod one_thread;
 
 use std::convert::Infallible;
 use std::io;
@@ -38,7 +39,16 @@ pub struct Config {
     pub socket: PathBuf,
     /// The TCP address to listen on.
     pub tcp: SocketAddr,
+    /// Whether one thread serves all connections.
+    pub is_one_thread: bool,
 }
+
+/// How a server that has one thread for all connections tells it among its settings.
+pub const ONE_THREAD: (&str, &str) = ("threads", "one for all connections");
+
+/// More connections than this have one thread. A thread takes four mappings of memory, and the kernel
+/// allows a process 65,530 (`vm.max_map_count`).
+pub(crate) const MOST_THREADS: u32 = 10_000;
 
 /// Serves both transports until the process is killed.
 ///
@@ -47,6 +57,13 @@ pub struct Config {
 pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
     let unix = listen_unix(&config.socket)?;
     let tcp = listen_tcp(config.tcp)?;
+    if config.is_one_thread {
+        return one_thread::serve(&unix, &tcp).map_err(|source| ServerError::Echo {
+            action: "serve",
+            object: config.socket.display().to_string(),
+            source,
+        });
+    }
     let tcp_name = config.tcp.to_string();
     let tcp_thread = thread::Builder::new()
         .name("echo-accept-tcp".to_owned())
@@ -66,10 +83,6 @@ fn accept_forever(listener: &OwnedFd, name: &str, is_tcp: bool) -> Result<Infall
     loop {
         match rustix::net::accept_with(listener, SocketFlags::CLOEXEC) {
             Ok(connection) => {
-                if is_tcp {
-                    // Without it a reply could wait for an acknowledgement; every server here sets it.
-                    sockopt::set_tcp_nodelay(&connection, true).ok();
-                }
                 let thread = thread::Builder::new()
                     .name("echo".to_owned())
                     .stack_size(STACK_BYTES);
@@ -101,19 +114,14 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
     let Ok(Some(hello)) = answer_hello(connection) else {
         return;
     };
-    if is_tcp && !hello.is_nodelay {
-        sockopt::set_tcp_nodelay(connection, false).ok();
-    }
+    set_up(connection, hello, is_tcp);
     let ended = match hello.talk {
         Talk::PingPong {
             request_bytes,
             reply_bytes,
         } => {
             let mut request = vec![0; request_bytes as usize];
-            // Something that is not all zeroes, made before the first request.
-            let mut reply: Vec<u8> = (0..reply_bytes)
-                .map(|index| b'a' + (index % 26) as u8)
-                .collect();
+            let mut reply = pattern(reply_bytes as usize);
             exchange(connection, &mut request, &mut reply)
         }
         Talk::Stream { bytes } => {
@@ -125,6 +133,28 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
     ended.ok();
 }
 
+/// What the client asked of the socket. Without `TCP_NODELAY` a reply could wait for an
+/// acknowledgement; every server here sets it unless told otherwise.
+fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
+    if is_tcp {
+        sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();
+    }
+}
+
+/// A reply that is not all zeroes.
+fn pattern(n_bytes: usize) -> Vec<u8> {
+    (0..n_bytes).map(|idx| b'a' + (idx % 26) as u8).collect()
+}
+
+/// Who serves.
+fn welcome() -> Welcome {
+    let tid = rustix::thread::gettid();
+    Welcome {
+        pid: std::process::id(),
+        tid: tid.as_raw_nonzero().get().cast_unsigned(),
+    }
+}
+
 /// Reads the hello and answers it; `None` when it is none or asks for a size out of bounds.
 fn answer_hello(connection: BorrowedFd<'_>) -> io::Result<Option<Hello>> {
     let mut bytes = [0; Hello::BYTES];
@@ -134,15 +164,7 @@ fn answer_hello(connection: BorrowedFd<'_>) -> io::Result<Option<Hello>> {
     let Ok(hello) = Hello::decode(bytes) else {
         return Ok(None);
     };
-    let tid = rustix::thread::gettid()
-        .as_raw_nonzero()
-        .get()
-        .cast_unsigned();
-    let welcome = Welcome {
-        pid: std::process::id(),
-        tid,
-    };
-    send_whole(connection, &welcome.encode())?;
+    send_whole(connection, &welcome().encode())?;
     Ok(Some(hello))
 }
 

@@ -21,10 +21,15 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
         } else {
             Exit::Environment
         }),
-        InternalCommand::EchoServer { socket, tcp } => {
+        InternalCommand::EchoServer {
+            socket,
+            tcp,
+            one_thread,
+        } => {
             let config = echo::Config {
                 socket: socket.clone(),
                 tcp: *tcp,
+                is_one_thread: *one_thread,
             };
             match echo::serve(&config)? {}
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
 use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Sending, Workload};
 use looptax_script::{Presets, ScriptSet};
-use looptax_servers::{Config, Kind, PrivateServer, Reaper};
+use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
 use looptax_wire::Login;
 
 use crate::failure::Failure;
@@ -132,7 +132,11 @@ impl Target {
             reconnect_every: settings.requests.reconnect_every,
             script: Script::read(protocol_of(kind), settings)?,
             n_keys: u64::from(settings.rows),
-            threads: threads_of(protocol_of(kind)),
+            threads: if has_one_thread(&server) {
+                ServerThreads::Single
+            } else {
+                threads_of(protocol_of(kind))
+            },
             pids: server.instances.iter().map(|it| it.pid).collect(),
             settings: server.settings.clone(),
             is_cared_for: false,
@@ -305,6 +309,13 @@ pub(crate) fn protocol_of(kind: Kind) -> Protocol {
         Kind::Memcached => Protocol::Memcached,
         Kind::Echo => Protocol::Echo,
     }
+}
+
+/// Whether it said so itself: the echo server with very many connections.
+fn has_one_thread(server: &PrivateServer) -> bool {
+    let (name, value) = echo::ONE_THREAD;
+    let mut settings = server.settings.iter();
+    settings.any(|it| it.0 == name && it.1 == value)
 }
 
 fn threads_of(protocol: Protocol) -> ServerThreads {

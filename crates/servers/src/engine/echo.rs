@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use super::{Launch, Site};
 use crate::ServerError;
+use crate::echo::{MOST_THREADS, ONE_THREAD};
 use crate::spawn::Program;
 
 /// Nothing has to be prepared.
@@ -26,7 +27,13 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         "--tcp",
         &tcp.to_string(),
     ];
-    let args = words.map(str::to_owned).to_vec();
+    let mut args = words.map(str::to_owned).to_vec();
+    let mut settings = Vec::new();
+    if site.n_connections > MOST_THREADS {
+        args.push("--one-thread".to_owned());
+        let (name, value) = ONE_THREAD;
+        settings.push((name.to_owned(), value.to_owned()));
+    }
     let program = Program {
         path: site.binary.clone(),
         args,
@@ -36,6 +43,6 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         program,
         socket: Some(socket),
         tcp: Some(tcp),
-        settings: Vec::new(),
+        settings,
     })
 }

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             ExitCode::from(u8::from(looptax_servers::reaper::child_main() != 0))
         }
         ["internal", "echo-server", "--socket", socket, "--tcp", tcp] => {
-            victim::serve_echo(socket, tcp)
+            victim::serve_echo(socket, tcp, false)
         }
         ["internal", "victim", kind, root] => victim::run(kind, root),
         _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
 
 /// The echo server's main, as cli has it.
-pub(crate) fn serve_echo(socket: &str, tcp: &str) -> ExitCode {
+pub(crate) fn serve_echo(socket: &str, tcp: &str, is_one_thread: bool) -> ExitCode {
     let config = echo::Config {
         socket: socket.into(),
         tcp: tcp.parse().expect("the address is our own text"),
+        is_one_thread,
     };
     let Err(error) = echo::serve(&config);
     let reason = std::error::Error::source(&error)
