@@ -57,10 +57,14 @@ fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
         .map(|share_pct| ClientLimitCause::OwnCode { share_pct })
 }
 
-/// The client's CPU time over that of its cores, where the server has others.
+/// The client's CPU time over that of its cores, where the server has others. An open loop may spin
+/// through its waits, and then says nothing: what counts there is whether it is late.
 fn busy(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     let (mut used_ns, mut had_ns) = (0.0, 0.0);
     for (_, epoch) in of_pair(raw, pair) {
+        if epoch.lag_p99_ns[side.idx()].is_some() {
+            return None;
+        }
         let n_cores = cores_alone(epoch)? as f64;
         for (_, slice) in sided(epoch).filter(|(it, _)| *it == side) {
             used_ns += slice.client_cpu_ns? as f64;
@@ -168,6 +172,12 @@ mod tests {
             epoch.server_cores = vec![Some(1), Some(0)];
         };
         check(shared, None, &[]);
+        // And in an open loop that it spins.
+        let spinning = |epoch: &mut Epoch| {
+            full(epoch);
+            epoch.lag_p99_ns = [Some(1), Some(1)];
+        };
+        check(spinning, None, &[]);
     }
 
     #[test]

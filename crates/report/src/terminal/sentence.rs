@@ -171,7 +171,7 @@ fn client_limit(limit: &ClientLimit, text: Text) -> String {
             format!("its own code takes {share_pct:.0} % of all CPU time per request")
         }
         ClientLimitCause::BusyCores { busy_pct } => {
-            format!("its cores are {busy_pct:.0} % busy, and the server waits for it")
+            format!("the cores that it has for itself are {busy_pct:.0} % busy")
         }
         ClientLimitCause::Late { by_us } => {
             format!(

@@ -64,7 +64,7 @@ fn a_verdict_says_that_the_client_is_the_bottleneck() {
     );
     check_limit(
         ClientLimitCause::BusyCores { busy_pct: 97.2 },
-        "its cores are 97 % busy, and the server waits for it",
+        "the cores that it has for itself are 97 % busy",
     );
     check_limit(
         ClientLimitCause::Late { by_us: 41.0 },
