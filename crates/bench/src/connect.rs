@@ -31,7 +31,8 @@ pub struct Wired {
 ///
 /// The load engine repeats it and times it from outside.
 pub trait Errand: Send {
-    /// Does all of it, with the numbers that `draws` gives, and comes back when the server has closed, too. Has time limits of its own.
+    /// Does all of it, with the numbers that `draws` gives, and comes back when the server has closed,
+    /// too. Has time limits of its own.
     ///
     /// # Errors
     /// Whatever went wrong; the run ends with it.

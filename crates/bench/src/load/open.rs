@@ -22,8 +22,7 @@ use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// A wait shorter than this is spun through, where spinning is allowed: about what it takes a virtual
-/// machine to wake an idle core.
+/// A wait shorter than this is spun through, where spinning is allowed: a choice.
 const SPIN_NS: u64 = 60_000;
 /// A look at what is ready, without a wait.
 const AT_ONCE: Timespec = Timespec {
