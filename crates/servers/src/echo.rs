@@ -1,8 +1,9 @@
 //! The echo server: the cheapest server there can be, so that what is left is the transport.
 //!
 //! A thread per connection, blocking receive and send, the same system calls with the same flags on
-//! both transports; for thousands of connections one thread instead ([`one_thread`]). The loops in `exchange` and `swallow` allocate, lock and log nothing: their buffers
-//! are made once per connection. `looptax internal echo-server` runs it; looptax kills it.
+//! both transports; for thousands of connections one thread instead (`one_thread`). The loops in
+//! `exchange` and `swallow` allocate, lock and log nothing: their buffers are made once per
+//! connection. `looptax internal echo-server` runs it; looptax kills it.
 //! The protocol's bytes are in `looptax_wire::echo`.
 
 mod listen;
