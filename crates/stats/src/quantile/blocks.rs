@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Quantile, nearest_rank, pool, pooled_us, us};
+use super::{Quantile, pooled_us, quantile_of, samples, us};
 use crate::epoch::{Epoch, Side};
 use crate::estimate::Estimate;
 use crate::{hodges_lehmann, signed_rank};
@@ -137,8 +137,8 @@ fn block_quantiles_us(
     quantile: Quantile,
 ) -> Vec<f64> {
     let of_block = |block: &Range<usize>| {
-        let mut samples = pool(&epochs[block.clone()], side);
-        nearest_rank(&mut samples, quantile).map_or(f64::NAN, us)
+        let samples = samples(&epochs[block.clone()], side);
+        quantile_of(&samples, quantile).map_or(f64::NAN, us)
     };
     blocks.iter().map(of_block).collect()
 }
