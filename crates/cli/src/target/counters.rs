@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_path::{Conversation, Protocol, Workload};
+use looptax_path::{Conversation, Limits, Protocol, Workload};
 use looptax_wire::redis::Value;
 
 use super::Target;
@@ -139,7 +139,7 @@ fn n_prepared(target: &Target) -> u64 {
 }
 
 fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
-    let mut processes = target.converse_with_each().ok()?;
+    let mut processes = target.converse_with_each(Limits::default()).ok()?;
     processes.iter_mut().map(|it| read_from(it, kinds)).sum()
 }
 

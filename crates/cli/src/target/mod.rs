@@ -10,6 +10,7 @@ pub(crate) mod workloads;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
 use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Sending, Workload};
@@ -154,7 +155,11 @@ impl Target {
     }
 
     fn fill(&self, settings: &Compare) -> Result<(), Failure> {
-        for mut conversation in self.converse_with_each()? {
+        let limits = Limits {
+            io: fill_limit(settings.rows),
+            ..Limits::default()
+        };
+        for mut conversation in self.converse_with_each(limits)? {
             workloads::fill(
                 &self.workload,
                 &mut conversation,
@@ -206,20 +211,20 @@ impl Target {
 
     /// A connection for questions.
     pub(crate) fn converse(&self, arm: Arm) -> Result<Conversation, PathError> {
-        self.converse_at(&self.endpoint(arm)?)
+        self.talk_to(&self.endpoint(arm)?, Limits::default())
     }
 
     /// A connection for questions to each process that holds data of its own.
-    pub(crate) fn converse_with_each(&self) -> Result<Vec<Conversation>, PathError> {
+    pub(crate) fn converse_with_each(
+        &self,
+        limits: Limits,
+    ) -> Result<Vec<Conversation>, PathError> {
         let mut endpoints = self.endpoints(Arm::Unix)?;
         if self.processes_per_arm().is_some() {
             endpoints.extend(self.endpoints(Arm::Tcp)?);
         }
-        endpoints.iter().map(|it| self.converse_at(it)).collect()
-    }
-
-    fn converse_at(&self, endpoint: &Endpoint) -> Result<Conversation, PathError> {
-        self.talk_to(endpoint, Limits::default())
+        let talk = |endpoint| self.talk_to(endpoint, limits);
+        endpoints.iter().map(talk).collect()
     }
 
     /// A connection to one of our endpoints, as the workload needs it.
@@ -257,6 +262,13 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// Longest wait for one statement that fills a private server. An index over all rows is one; of ten
+/// million it took over 10 s on 2 cores, and a slow disk may need many times that.
+fn fill_limit(n_rows: u32) -> Duration {
+    const PER_ROW: Duration = Duration::from_micros(100);
+    Limits::default().io + PER_ROW * n_rows
 }
 
 fn sending(settings: &Compare) -> Sending {
