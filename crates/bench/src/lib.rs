@@ -37,7 +37,7 @@ pub use plan::{
 };
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{ContrastRun, Outcome, run};
-pub use shape::Shape;
+pub use shape::{REQUESTS_PER_SLICE, Shape};
 pub use turns::InTurns;
 pub use whole::{
     CommandPlan, Length, Sight, Tally, Watcher, WholeOutcome, WholePlan, run_commands,

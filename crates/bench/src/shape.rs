@@ -9,7 +9,7 @@ const LONGEST_SLICE: Duration = Duration::from_secs(1);
 /// Shortest guard.
 const LEAST_GUARD: Duration = Duration::from_millis(10);
 /// Requests that a slice should hold.
-const REQUESTS_PER_SLICE: f64 = 200.0;
+pub const REQUESTS_PER_SLICE: f64 = 200.0;
 /// Whole requests in an epoch, where they are longer than a slice: two of each side.
 const WHOLE_REQUESTS: usize = 4;
 /// Share of an epoch that reconnecting may take before octets are added.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use looptax_bench::REQUESTS_PER_SLICE;
 use looptax_servers::Kind;
 
 use super::{Case, Doing, most_epochs, shape, warm_up_of};
@@ -26,7 +27,10 @@ pub(super) fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
     let at_most = if settings.requests.are_dumps() {
         "so many dumps at most,".to_owned()
     } else {
-        format!("at most {} of measuring,", minutes(most))
+        format!(
+            "at most {} of measuring, longer where slices have to grow to hold {REQUESTS_PER_SLICE} requests;",
+            minutes(most)
+        )
     };
     let _ = writeln!(
         text,
