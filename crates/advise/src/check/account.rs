@@ -1,0 +1,257 @@
+//! MySQL's and MariaDB's accounts: who one is over the socket, and who over TCP.
+//!
+//! A client of the socket is always `user@localhost`; one of TCP is `user@127.0.0.1`, or
+//! `user@localhost` where the server resolves names. Another row of `mysql.user` means another
+//! password, other rights, another plugin.
+
+use super::{Outcome, Point};
+
+/// A login over one transport, as the server told of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MysqlLogin {
+    /// `CURRENT_USER()`: the account that was chosen; empty when the login failed.
+    pub account: String,
+    /// `SHOW GRANTS`, sorted, without the password hash.
+    pub grants: Vec<String>,
+    /// The server's refusal.
+    pub refusal: Option<String>,
+    /// Whether TLS was used.
+    pub has_tls: bool,
+}
+
+/// An account as `mysql.user` has it, where we may read it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MysqlAccount {
+    /// Its host part.
+    pub host: String,
+    /// Its plugin.
+    pub plugin: String,
+    /// `ANY`, `X509`, `SPECIFIED`; empty where TLS is not demanded.
+    pub ssl_type: String,
+}
+
+const TOPIC: &str = "account";
+const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
+
+/// Whether the account is the same over both transports.
+pub fn mysql_account(
+    user: &str,
+    tcp: &MysqlLogin,
+    unix: &MysqlLogin,
+    accounts: &[MysqlAccount],
+) -> Vec<Point> {
+    let mut points = vec![same_account(user, tcp, unix)];
+    points.extend(demands_tls(user, accounts));
+    points.extend(cold_cache(accounts));
+    points
+}
+
+fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
+    let point = |outcome, what: String| Point::new(TOPIC, outcome, what, HOW);
+    let quoted = user.replace('\'', "''");
+    match (&tcp.refusal, &unix.refusal) {
+        (None, Some(why)) => {
+            let host = tcp.account.rsplit('@').next().unwrap_or_default();
+            point(
+                Outcome::Fail,
+                format!("`{}` logs in over TCP, but over the socket the server says: {why}", tcp.account),
+            )
+            .with_next(format!(
+                "over the socket one is '{quoted}'@'localhost'; make that account like '{quoted}'@'{host}': SHOW CREATE USER '{quoted}'@'{host}'; and SHOW GRANTS FOR '{quoted}'@'{host}'; then run what they print with 'localhost'"
+            ))
+        }
+        (Some(why), None) => point(
+            Outcome::Note,
+            format!(
+                "`{}` logs in over the socket; over TCP the server says: {why}",
+                unix.account
+            ),
+        ),
+        (Some(why), Some(_)) => point(
+            Outcome::Unknown,
+            format!("the login fails over both, so nothing is known: {why}"),
+        )
+        .with_next("check user and password (LOOPTAX_PASSWORD)"),
+        (None, None) if tcp.account != unix.account => point(
+            Outcome::Fail,
+            format!(
+                "over the socket one is `{}`, over TCP `{}`: two accounts",
+                unix.account, tcp.account
+            ),
+        )
+        .with_next(differing_grants(tcp, unix)),
+        (None, None) if tcp.grants != unix.grants => point(
+            Outcome::Fail,
+            format!("`{}` has other rights over the socket", unix.account),
+        )
+        .with_next(differing_grants(tcp, unix)),
+        (None, None) => point(
+            Outcome::Pass,
+            format!(
+                "`{}` over both, with the same {} grants",
+                unix.account,
+                unix.grants.len()
+            ),
+        ),
+    }
+}
+
+/// What the account of TCP may and that of the socket may not.
+fn differing_grants(tcp: &MysqlLogin, unix: &MysqlLogin) -> String {
+    let at = |grant: &str, login: &MysqlLogin| {
+        let (user, host) = login.account.rsplit_once('@').unwrap_or_default();
+        // Grants name the account; held against one another without it.
+        grant
+            .replace(&format!("`{user}`@`{host}`"), "ACCOUNT")
+            .replace(&format!("'{user}'@'{host}'"), "ACCOUNT")
+    };
+    let own: Vec<String> = unix.grants.iter().map(|it| at(it, unix)).collect();
+    let missing: Vec<String> = tcp
+        .grants
+        .iter()
+        .map(|it| at(it, tcp))
+        .filter(|it| !own.contains(it))
+        .collect();
+    let (user, host) = unix.account.rsplit_once('@').unwrap_or_default();
+    if missing.is_empty() {
+        return format!(
+            "its rights include those of TCP; look whether `{}` is meant",
+            unix.account
+        );
+    }
+    let account = format!("'{user}'@'{host}'");
+    let lines: Vec<String> = missing
+        .iter()
+        .map(|it| it.replace("ACCOUNT", &account) + ";")
+        .collect();
+    lines.join(" ")
+}
+
+/// `REQUIRE SSL` counts on the socket too.
+fn demands_tls(user: &str, accounts: &[MysqlAccount]) -> Option<Point> {
+    let account = accounts
+        .iter()
+        .find(|it| it.host == "localhost" || it.host == "%")?;
+    (!account.ssl_type.is_empty()).then(|| {
+        Point::new(
+            "TLS",
+            Outcome::Fail,
+            format!(
+                "'{user}'@'{}' demands TLS ({}), on the socket too",
+                account.host, account.ssl_type
+            ),
+            "read mysql.user",
+        )
+        .with_next(format!(
+            "ALTER USER '{user}'@'{}' REQUIRE NONE; or go on with TLS over the socket",
+            account.host
+        ))
+    })
+}
+
+/// Drivers that send no clear password over a socket fail when the server has not cached it.
+fn cold_cache(accounts: &[MysqlAccount]) -> Option<Point> {
+    let is_used = |it: &&MysqlAccount| it.plugin == "caching_sha2_password";
+    accounts.iter().find(is_used).map(|account| {
+        Point::new(
+            "plugin",
+            Outcome::Unknown,
+            format!(
+                "the account at '{}' uses caching_sha2_password: with a cold cache some drivers fail over a socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the cache",
+                account.host
+            ),
+            "read mysql.user",
+        )
+        .with_next("try the driver after FLUSH PRIVILEGES on a server that is not in use")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(account: &str, grants: &[&str]) -> MysqlLogin {
+        MysqlLogin {
+            account: account.to_owned(),
+            grants: grants.iter().map(|it| (*it).to_owned()).collect(),
+            ..MysqlLogin::default()
+        }
+    }
+
+    fn refused() -> MysqlLogin {
+        MysqlLogin {
+            refusal: Some("Access denied for user 'app'@'localhost'".to_owned()),
+            ..MysqlLogin::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(tcp: &MysqlLogin, unix: &MysqlLogin, outcome: Outcome, words: &str) {
+        let point = mysql_account("app", tcp, unix, &[]).remove(0);
+        assert_eq!(point.outcome, outcome, "{point:?}");
+        assert!(format!("{point:?}").contains(words), "{words} in {point:?}");
+    }
+
+    #[test]
+    fn an_account_for_one_transport_alone_is_told_with_how_to_make_the_other() {
+        let grants = ["GRANT USAGE ON *.* TO `app`@`127.0.0.1`"];
+        check(
+            &login("app@127.0.0.1", &grants),
+            &refused(),
+            Outcome::Fail,
+            "SHOW CREATE USER 'app'@'127.0.0.1'",
+        );
+        check(
+            &refused(),
+            &login("app@localhost", &[]),
+            Outcome::Note,
+            "over TCP the server says",
+        );
+        check(&refused(), &refused(), Outcome::Unknown, "fails over both");
+    }
+
+    #[test]
+    fn two_accounts_and_other_rights_are_told_with_the_grants_that_are_missing() {
+        let tcp = login(
+            "app@127.0.0.1",
+            &["GRANT SELECT ON `shop`.* TO `app`@`127.0.0.1`"],
+        );
+        let unix = login(
+            "app@localhost",
+            &["GRANT USAGE ON *.* TO `app`@`localhost`"],
+        );
+        check(
+            &tcp,
+            &unix,
+            Outcome::Fail,
+            "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
+        );
+        let same = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
+        check(&same, &same, Outcome::Pass, "same 1 grants");
+    }
+
+    #[test]
+    fn tls_and_the_cold_cache_are_told_where_the_account_says_so() {
+        let account = |plugin: &str, ssl_type: &str| MysqlAccount {
+            host: "localhost".to_owned(),
+            plugin: plugin.to_owned(),
+            ssl_type: ssl_type.to_owned(),
+        };
+        let same = login("app@localhost", &[]);
+        let topics = |accounts: &[MysqlAccount]| -> Vec<&str> {
+            mysql_account("app", &same, &same, accounts)
+                .iter()
+                .map(|it| it.topic)
+                .collect()
+        };
+        assert_eq!(topics(&[account("mysql_native_password", "")]), ["account"]);
+        assert_eq!(
+            topics(&[account("mysql_native_password", "ANY")]),
+            ["account", "TLS"]
+        );
+        assert_eq!(
+            topics(&[account("caching_sha2_password", "")]),
+            ["account", "plugin"]
+        );
+    }
+}

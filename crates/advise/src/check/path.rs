@@ -1,0 +1,215 @@
+//! The way to the socket, component by component, as the client.
+
+use super::{Outcome, Point};
+
+/// One component of a path, as the client meets it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Step {
+    /// The path up to here.
+    pub path: String,
+    /// Its owner: a name, or a number.
+    pub owner: String,
+    /// Its group.
+    pub group: String,
+    /// Its permission bits.
+    pub mode: u32,
+}
+
+/// How the way ended.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum End {
+    /// The connection was made.
+    Connected,
+    /// The last step may not be passed: no search permission on a folder, no write permission on the
+    /// socket.
+    Denied,
+    /// There is nothing of that name.
+    Missing {
+        /// The path up to there.
+        path: String,
+    },
+    /// What lies there is no socket.
+    NotASocket,
+    /// A socket that nobody listens on.
+    Refused,
+    /// The queue of connections is full.
+    Full,
+    /// The path is longer than the kernel takes.
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// What the kernel takes.
+        most: usize,
+    },
+    /// Permission was there, and yet the connection was denied: a security module.
+    Confined,
+    /// Something else, in the kernel's words.
+    Failed {
+        /// They.
+        why: String,
+    },
+}
+
+/// What a client met on its way to a socket.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Reach {
+    /// Each component that could be looked at, the last one where it ended.
+    pub steps: Vec<Step>,
+    /// How it ended.
+    pub end: End,
+}
+
+const TOPIC: &str = "path";
+
+/// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name;
+/// `group_hint` names the socket's group where joining it would help.
+pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
+    let how = format!("connected, or tried to, as {client}");
+    let point = |outcome, what: String| Point::new(TOPIC, outcome, what, how.clone());
+    match &reach.end {
+        End::Connected => point(Outcome::Pass, format!("{client} can connect to {socket}")),
+        End::Denied => denied(reach, socket, client, user, &how),
+        End::Missing { path } => point(
+            Outcome::Fail,
+            format!("{client} sees no `{path}`"),
+        )
+        .with_next(
+            "if the server listens there, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom",
+        ),
+        End::NotASocket => point(Outcome::Fail, format!("`{socket}` is no socket"))
+            .with_next("give the server's socket with --socket"),
+        End::Refused => point(Outcome::Fail, format!("nobody listens on `{socket}`"))
+            .with_next("start the server; a socket that a crash left is replaced at its start"),
+        End::Full => point(
+            Outcome::Fail,
+            format!("the queue of connections of `{socket}` is full just now: a client that does not wait gets EAGAIN"),
+        )
+        .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
+        End::TooLong { bytes, most } => point(
+            Outcome::Fail,
+            format!("the path has {bytes} bytes, the kernel takes {most}"),
+        )
+        .with_next("a symbolic link in a folder with a short name leads there too"),
+        End::Confined => point(
+            Outcome::Fail,
+            format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
+        )
+        .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
+        End::Failed { why } => point(Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}")),
+    }
+}
+
+fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> Point {
+    let Some(step) = reach.steps.last() else {
+        return Point::new(TOPIC, Outcome::Fail, format!("{client} is denied"), how);
+    };
+    let is_socket = step.path == socket;
+    let (wants, bits) = if is_socket {
+        ("write permission on the socket", 0o020)
+    } else {
+        ("search permission (x) on the folder", 0o010)
+    };
+    let what = format!(
+        "{client} has no {wants} `{}` ({}:{} {:04o})",
+        step.path, step.owner, step.group, step.mode
+    );
+    // The least change: the group has the permission already, so joining it is enough.
+    let next = if step.mode & bits != 0 {
+        format!(
+            "usermod -aG {} {user}, then restart the client: groups are read at its start",
+            step.group
+        )
+    } else if is_socket {
+        format!(
+            "let the server make its socket with mode 0770 and a group that {user} is in; a chmod lasts only until its restart"
+        )
+    } else {
+        format!(
+            "setfacl -m u:{user}:x {}, or keep the socket in a folder that others may search",
+            step.path
+        )
+    };
+    Point::new(TOPIC, Outcome::Fail, what, how).with_next(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(path: &str, mode: u32) -> Step {
+        Step {
+            path: path.to_owned(),
+            owner: "redis".to_owned(),
+            group: "redis".to_owned(),
+            mode,
+        }
+    }
+
+    #[track_caller]
+    fn check(steps: Vec<Step>, end: End, outcome: Outcome, words: &[&str]) {
+        let found = Reach { steps, end };
+        let point = reach(&found, "/run/redis/r.sock", "www-data", "www-data");
+        assert_eq!(point.outcome, outcome, "{point:?}");
+        for word in words {
+            assert!(format!("{point:?}").contains(word), "{word} in {point:?}");
+        }
+    }
+
+    #[test]
+    fn the_component_that_stops_the_client_is_named_with_the_least_change() {
+        let folder = step("/run/redis", 0o750);
+        check(
+            vec![folder],
+            End::Denied,
+            Outcome::Fail,
+            &["folder `/run/redis`", "usermod -aG redis www-data"],
+        );
+        let closed = step("/run/redis", 0o700);
+        check(
+            vec![closed],
+            End::Denied,
+            Outcome::Fail,
+            &["setfacl -m u:www-data:x /run/redis"],
+        );
+        let socket = step("/run/redis/r.sock", 0o770);
+        check(
+            vec![socket],
+            End::Denied,
+            Outcome::Fail,
+            &["on the socket", "usermod -aG redis"],
+        );
+        let private = step("/run/redis/r.sock", 0o700);
+        check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
+    }
+
+    #[test]
+    fn every_end_has_its_own_words() {
+        check(vec![], End::Connected, Outcome::Pass, &["can connect"]);
+        check(vec![], End::Refused, Outcome::Fail, &["nobody listens"]);
+        check(vec![], End::Full, Outcome::Fail, &["EAGAIN", "somaxconn"]);
+        check(
+            vec![],
+            End::TooLong {
+                bytes: 120,
+                most: 107,
+            },
+            Outcome::Fail,
+            &["120", "107"],
+        );
+        check(
+            vec![],
+            End::Confined,
+            Outcome::Fail,
+            &["SELinux or AppArmor"],
+        );
+        check(vec![], End::NotASocket, Outcome::Fail, &["is no socket"]);
+        let missing = End::Missing {
+            path: "/run/redis".to_owned(),
+        };
+        check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
+        let failed = End::Failed {
+            why: "ENXIO".to_owned(),
+        };
+        check(vec![], failed, Outcome::Unknown, &["ENXIO"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! The server's side: is it the same one behind both, has it room for a burst, and what is lost.
+
+use super::{Outcome, Point};
+
+/// What comes at once when the clients start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// Connections that may wait on the socket, as the kernel has it.
+    pub backlog: u32,
+    /// Connections that come at the same time.
+    pub n_connections: u32,
+}
+
+/// What confines the client's process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confinement {
+    /// Nothing: no module, or an unconfined label.
+    None,
+    /// This label.
+    Label(String),
+    /// It cannot be seen.
+    Unknown,
+}
+
+/// Whether both endpoints lead to one server, by what it says of itself over each.
+pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
+    const TOPIC: &str = "same server";
+    match (tcp, unix) {
+        (Some(tcp), Some(unix)) if tcp == unix => {
+            Point::new(TOPIC, Outcome::Pass, "one server is behind both", how)
+        }
+        (Some(tcp), Some(unix)) => Point::new(
+            TOPIC,
+            Outcome::Fail,
+            format!("two servers: over TCP {tcp}, over the socket {unix}"),
+            how,
+        )
+        .with_next("look which of them the application means: `looptax find` lists both"),
+        _ => Point::new(
+            TOPIC,
+            Outcome::Unknown,
+            "not known without a login over both",
+            how,
+        ),
+    }
+}
+
+/// Whether a burst of connections finds room: a full queue means EAGAIN at once on a socket, where TCP
+/// tries again.
+pub fn backlog(burst: Burst, server: &str, how: &str) -> Point {
+    const TOPIC: &str = "backlog";
+    let Burst {
+        backlog,
+        n_connections,
+    } = burst;
+    // Twice as many as come at once: facts of drivers that do not wait.
+    if backlog >= n_connections.saturating_mul(2) {
+        return Point::new(
+            TOPIC,
+            Outcome::Pass,
+            format!("{backlog} connections may wait, {n_connections} come at once"),
+            how,
+        );
+    }
+    Point::new(
+        TOPIC,
+        Outcome::Fail,
+        format!(
+            "{backlog} connections may wait and {n_connections} come at once: on a full socket connect fails at once with EAGAIN, where TCP tries again (PHP, libpq, Python with a time limit, Go do not wait)"
+        ),
+        how,
+    )
+    .with_next(format!(
+        "raise {server}'s backlog and net.core.somaxconn to {} and restart it, or keep connections open",
+        n_connections.saturating_mul(2)
+    ))
+}
+
+/// What confines the client.
+pub fn confinement(confinement: &Confinement, client: &str) -> Point {
+    const TOPIC: &str = "confinement";
+    const HOW: &str = "read /proc/PID/attr/current";
+    match confinement {
+        Confinement::None => Point::new(TOPIC, Outcome::Pass, format!("nothing confines {client}"), HOW),
+        Confinement::Label(label) => Point::new(
+            TOPIC,
+            Outcome::Unknown,
+            format!("{client} is confined as `{label}`: what that allows is the policy's"),
+            HOW,
+        )
+        .with_next("after the switch look for denials: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
+        Confinement::Unknown => Point::new(
+            TOPIC,
+            Outcome::Unknown,
+            format!("whether something confines {client} cannot be seen"),
+            HOW,
+        ),
+    }
+}
+
+/// What works on TCP and not on a socket, whatever the server.
+pub fn losses() -> Point {
+    Point::new(
+        "what is lost",
+        Outcome::Note,
+        "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients on other machines still need TCP",
+        "known of sockets",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_servers_behind_one_name_are_told() {
+        let outcome = |tcp, unix| same_server(tcp, unix, "asked").outcome;
+        assert_eq!(outcome(Some("a"), Some("a")), Outcome::Pass);
+        assert_eq!(outcome(Some("a"), Some("b")), Outcome::Fail);
+        assert_eq!(outcome(Some("a"), None), Outcome::Unknown);
+    }
+
+    #[test]
+    fn a_burst_needs_twice_its_size() {
+        let outcome = |backlog, n_connections| {
+            let burst = Burst {
+                backlog,
+                n_connections,
+            };
+            backlog_of(burst).outcome
+        };
+        assert_eq!(outcome(80, 40), Outcome::Pass);
+        assert_eq!(outcome(80, 41), Outcome::Fail);
+        assert_eq!(outcome(4096, 1), Outcome::Pass);
+    }
+
+    fn backlog_of(burst: Burst) -> Point {
+        backlog(burst, "mariadbd", "asked the kernel")
+    }
+}

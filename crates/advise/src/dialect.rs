@@ -1,0 +1,186 @@
+//! The table of dialects, and what one of them says.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::template::{Fields, filled};
+use crate::{Address, Product};
+
+const TABLE: &str = include_str!("../data/dialects.toml");
+
+/// Which transport a driver takes for a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Takes {
+    /// The socket.
+    #[serde(rename = "unix")]
+    Unix,
+    /// TCP.
+    #[serde(rename = "tcp")]
+    Tcp,
+    /// It looks for a socket first and takes TCP when there is none.
+    #[serde(rename = "probe")]
+    Probe,
+    /// It connects over TCP, asks for the socket and changes over.
+    #[serde(rename = "tcp then unix")]
+    TcpThenUnix,
+}
+
+impl Takes {
+    /// For a person.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Unix => "the socket",
+            Self::Tcp => "TCP",
+            Self::Probe => "a socket if it finds one, else TCP",
+            Self::TcpThenUnix => "TCP first, then the socket",
+        }
+    }
+}
+
+/// How one driver, framework or application spells a connection over the socket.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dialect {
+    /// Its name: `mysqli`, `go-redis`, `wordpress`.
+    pub name: String,
+    /// The language it belongs to.
+    pub language: String,
+    /// What it talks to.
+    pub kind: Product,
+    /// Where the text goes.
+    pub place: String,
+    text: String,
+    #[serde(default)]
+    absent: String,
+    /// What `localhost` means to it.
+    pub localhost: Takes,
+    nowhere: Option<Takes>,
+    loopback: Option<Takes>,
+    /// Why that is so.
+    pub why: String,
+    /// What goes wrong with it.
+    #[serde(default)]
+    pub traps: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    dialect: Vec<Dialect>,
+}
+
+/// All of them, in the order in which they are shown.
+pub fn dialects() -> &'static [Dialect] {
+    static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
+        let table: Table = toml::from_str(TABLE).expect("a test reads the same table");
+        table.dialect
+    });
+    &DIALECTS
+}
+
+impl Dialect {
+    /// What has to be written, and where it goes is [`Dialect::place`].
+    ///
+    /// # Panics
+    /// When the table has a mistake, which a test finds.
+    pub fn text(&self, fields: &Fields) -> String {
+        let text = filled(&self.text, fields, &self.absent);
+        text.expect("a test fills in every template")
+            .trim_matches('\n')
+            .to_owned()
+    }
+
+    /// Whether `word` means it: its name, or its language.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.name == word || self.language.eq_ignore_ascii_case(word)
+    }
+
+    /// Which transport it takes for this address as it stands.
+    pub fn takes(&self, address: &Address) -> Takes {
+        if address.socket.is_some() {
+            return Takes::Unix;
+        }
+        match address.host.as_deref() {
+            None => self.nowhere.unwrap_or(self.localhost),
+            Some("localhost") => self.localhost,
+            Some(host) if is_loopback(host) => self.loopback.unwrap_or(Takes::Tcp),
+            Some(_) => Takes::Tcp,
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<std::net::IpAddr>()
+        .is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields() -> Fields {
+        Fields {
+            user: Some("u'\"\\ü".to_owned()),
+            password: Some("p@/:%?#;$'\"\\".to_owned()),
+            database: Some("7".to_owned()),
+            socket: "/run/a b/.s.PGSQL.5432".to_owned(),
+            folder: "/run/a b".to_owned(),
+            port: 5432,
+        }
+    }
+
+    #[test]
+    fn every_template_can_be_filled_with_everything_and_with_nothing() {
+        let nothing = Fields::default();
+        for dialect in dialects() {
+            for fields in [&fields(), &nothing] {
+                let text = dialect.text(fields);
+                assert!(
+                    !text.contains(['«', '»', '‹', '›']),
+                    "{}: {text}",
+                    dialect.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_dialect_says_where_it_goes_and_why_and_has_a_name_of_its_own() {
+        for (idx, dialect) in dialects().iter().enumerate() {
+            assert!(
+                !dialect.place.is_empty() && !dialect.why.is_empty(),
+                "{}",
+                dialect.name
+            );
+            let is_twin = |it: &Dialect| (&it.name, it.kind) == (&dialect.name, dialect.kind);
+            assert!(
+                !dialects()[..idx].iter().any(is_twin),
+                "{} twice",
+                dialect.name
+            );
+        }
+    }
+
+    #[track_caller]
+    fn check(url: &str, name: &str, expected: Takes) {
+        let address = Address::parse(url).unwrap();
+        let dialect = dialects()
+            .iter()
+            .find(|it| it.name == name && it.kind == address.product);
+        assert_eq!(dialect.unwrap().takes(&address), expected, "{name} {url}");
+    }
+
+    #[test]
+    fn localhost_means_what_each_driver_makes_of_it() {
+        check("mysql://u@localhost/d", "mysqli", Takes::Unix);
+        check("mysql://u@localhost/d", "pymysql", Takes::Tcp);
+        check("mysql://u@127.0.0.1/d", "mysqli", Takes::Tcp);
+        check("mysql://u@127.0.0.1/d", "mysql-rs", Takes::TcpThenUnix);
+        check("postgres://u@localhost/d", "psycopg", Takes::Tcp);
+        check("postgres:///d", "psycopg", Takes::Unix);
+        check("postgres:///d", "pgx", Takes::Probe);
+        check("postgres:///d", "pg", Takes::Tcp);
+        check("postgres:///d?host=/run/postgresql", "pg", Takes::Unix);
+    }
+}

@@ -1,0 +1,135 @@
+//! How a value is escaped where it stands: between a language's quotes, in a URL, in a shell.
+//!
+//! Quotes themselves stand in the templates.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What a URL takes as it is, wherever it stands.
+const URL: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+/// The same, with slashes.
+const PATH: &AsciiSet = &URL.remove(b'/');
+
+/// A way to escape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Escape {
+    /// As it is.
+    Raw,
+    /// Percent-encoded.
+    Url,
+    /// Percent-encoded but for slashes.
+    Path,
+    /// In double quotes: JSON, JavaScript, YAML, Java.
+    Json,
+    /// In single quotes: PHP, Ruby. Only the quote and the backslash are special.
+    Single,
+    /// In single quotes: Python.
+    Python,
+    /// In single quotes: libpq's keywords.
+    Conninfo,
+    /// In single quotes: a shell.
+    Shell,
+    /// In double quotes: an option file of MySQL.
+    OptionFile,
+    /// In double quotes: `.env`, where `$` begins a variable.
+    Dotenv,
+    /// A semicolon ends a value of PDO's; two are one.
+    Pdo,
+    /// A value of an ADO.NET connection string: quoted where it has to be.
+    AdoNet,
+}
+
+impl Escape {
+    /// By its word in a template.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "raw" | "go" => Self::Raw,
+            "url" | "urlgo" => Self::Url,
+            "path" => Self::Path,
+            "json" => Self::Json,
+            "php" | "rb" => Self::Single,
+            "py" => Self::Python,
+            "conninfo" => Self::Conninfo,
+            "sh" => Self::Shell,
+            "cnf" => Self::OptionFile,
+            "dotenv" => Self::Dotenv,
+            "pdo" => Self::Pdo,
+            "adonet" => Self::AdoNet,
+            _ => return None,
+        })
+    }
+
+    /// The value, escaped.
+    pub(crate) fn apply(self, value: &str) -> String {
+        match self {
+            Self::Raw => value.to_owned(),
+            Self::Url => utf8_percent_encode(value, URL).to_string(),
+            Self::Path => utf8_percent_encode(value, PATH).to_string(),
+            Self::Json => escaped(value, &['"', '\\'], |c| format!("\\u{:04x}", c as u32)),
+            Self::Python => escaped(value, &['\'', '\\'], |c| format!("\\x{:02x}", c as u32)),
+            Self::Single | Self::Conninfo => escaped(value, &['\'', '\\'], String::from),
+            Self::Shell => value.replace('\'', "'\\''"),
+            Self::OptionFile => escaped(value, &['"', '\\'], String::from),
+            Self::Dotenv => escaped(value, &['"', '\\', '$', '`'], String::from),
+            Self::Pdo => value.replace(';', ";;"),
+            Self::AdoNet => ado_net(value),
+        }
+    }
+}
+
+/// A backslash before each of `special`; control characters in their own way.
+fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> String {
+    let mut text = String::with_capacity(value.len());
+    for c in value.chars() {
+        if special.contains(&c) {
+            text.push('\\');
+            text.push(c);
+        } else if c.is_ascii_control() {
+            text.push_str(&control(c));
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+fn ado_net(value: &str) -> String {
+    let is_plain = !value.is_empty()
+        && !value.contains([';', '"', '\'', '=', '{', '}'])
+        && value.trim() == value;
+    if is_plain {
+        return value.to_owned();
+    }
+    format!("\"{}\"", value.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(escape: &str, expected: &str) {
+        let escape = Escape::named(escape).unwrap();
+        assert_eq!(escape.apply("a'b\"c\\d$e;f @/:%?#ü"), expected);
+    }
+
+    #[test]
+    fn each_place_has_its_own_way() {
+        check("raw", "a'b\"c\\d$e;f @/:%?#ü");
+        check("url", "a%27b%22c%5Cd%24e%3Bf%20%40%2F%3A%25%3F%23%C3%BC");
+        check("path", "a%27b%22c%5Cd%24e%3Bf%20%40/%3A%25%3F%23%C3%BC");
+        check("json", "a'b\\\"c\\\\d$e;f @/:%?#ü");
+        check("php", "a\\'b\"c\\\\d$e;f @/:%?#ü");
+        check("py", "a\\'b\"c\\\\d$e;f @/:%?#ü");
+        check("conninfo", "a\\'b\"c\\\\d$e;f @/:%?#ü");
+        check("sh", "a'\\''b\"c\\d$e;f @/:%?#ü");
+        check("cnf", "a'b\\\"c\\\\d$e;f @/:%?#ü");
+        check("dotenv", "a'b\\\"c\\\\d\\$e;f @/:%?#ü");
+        check("pdo", "a'b\"c\\d$e;;f @/:%?#ü");
+        check("adonet", "\"a'b\"\"c\\d$e;f @/:%?#ü\"");
+        assert_eq!(Escape::named("nonsense"), None);
+    }
+}

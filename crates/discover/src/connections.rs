@@ -1,0 +1,322 @@
+//! Who is connected to which server, and which way.
+//!
+//! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted
+//! it, and the client's, known by the same two addresses the other way round (TCP) or as the peer
+//! (Unix). They may lie in different network namespaces: then a bridge is between them. A connection
+//! whose other end is nowhere on this machine comes from another one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::SocketAddr;
+
+use crate::namespaces::{NamespaceId, Networks};
+use crate::owners::Owners;
+use crate::process::Process;
+use crate::servers::{Endpoint, Place, Server, endpoints};
+use crate::sock_diag::{TcpSocket, Traffic, UnixSocket};
+
+/// The way that a connection takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Way {
+    /// A Unix socket.
+    Unix,
+    /// TCP over 127.0.0.0/8.
+    Loopback,
+    /// TCP over `::1`.
+    Loopback6,
+    /// TCP to an address of this machine's own, which takes the loopback interface too.
+    OwnAddress,
+    /// TCP between two network namespaces.
+    Bridge,
+}
+
+impl Way {
+    /// Whether it pays for TCP.
+    pub const fn is_tcp(self) -> bool {
+        !matches!(self, Self::Unix)
+    }
+}
+
+/// What stands between a client and its server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hop {
+    /// Its process.
+    pub pid: u32,
+    /// Its program: `docker-proxy`.
+    pub program: String,
+    /// Whether it leads to other servers too: then not all of its clients need be this server's.
+    pub leads_elsewhere: bool,
+}
+
+/// One TCP connection of a client, to be found again in a later look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// The client's network namespace, address and peer; `None` for a Unix socket.
+    pub tcp: Option<(NamespaceId, SocketAddr, SocketAddr)>,
+    /// What went over it so far, as the client's end counts it.
+    pub traffic: Option<Traffic>,
+}
+
+/// The connections of one process to one server, of one way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The process; `None` where we may not see whose they are.
+    pub process: Option<Process>,
+    /// The server's place in the survey's list.
+    pub server_idx: usize,
+    /// Which way.
+    pub way: Way,
+    /// What they lead through.
+    pub via: Option<Hop>,
+    /// Each of them.
+    pub connections: Vec<Connection>,
+}
+
+/// Programs that hand connections on. What is a server here too (a pooler) is in that list.
+const PROXIES: [&str; 12] = [
+    "docker-proxy",
+    "rootlessport",
+    "slirp4netns",
+    "haproxy",
+    "envoy",
+    "mysqlrouter",
+    "maxscale",
+    "socat",
+    "stunnel4",
+    "pgcat",
+    "odyssey",
+    "twemproxy",
+];
+
+/// The ends of all connections, to be looked up by their addresses.
+pub(crate) struct Ends<'a> {
+    networks: &'a Networks,
+    tcp: HashMap<(SocketAddr, SocketAddr), Vec<(NamespaceId, &'a TcpSocket)>>,
+    unix: HashMap<u64, &'a UnixSocket>,
+}
+
+/// The client's end of a connection that a process has accepted.
+struct Inbound {
+    /// `None`: it comes from another machine, or through a rewritten address.
+    inode: Option<u64>,
+    way: Way,
+    connection: Connection,
+}
+
+impl<'a> Ends<'a> {
+    pub(crate) fn of(networks: &'a Networks) -> Self {
+        let mut tcp: HashMap<_, Vec<_>> = HashMap::new();
+        let mut unix = HashMap::new();
+        for (network, sockets) in &networks.sockets {
+            for socket in &sockets.tcp {
+                if let Some(remote) = socket.remote {
+                    tcp.entry((socket.local, remote))
+                        .or_default()
+                        .push((*network, socket));
+                }
+            }
+            unix.extend(sockets.unix.iter().map(|socket| (socket.inode, socket)));
+        }
+        Self {
+            networks,
+            tcp,
+            unix,
+        }
+    }
+
+    /// The connections that these endpoints have accepted, by their other ends.
+    fn inbound(&self, endpoints: &[Endpoint]) -> Vec<Inbound> {
+        let mut found = Vec::new();
+        for (network, sockets) in &self.networks.sockets {
+            for socket in &sockets.tcp {
+                let Some(remote) = socket.remote else {
+                    continue;
+                };
+                if endpoints
+                    .iter()
+                    .any(|it| it.accepts(*network, socket.local))
+                {
+                    found.push(self.tcp_end(*network, socket.local, remote));
+                }
+            }
+            for socket in &sockets.unix {
+                if endpoints.iter().any(|it| it.has_accepted(*network, socket)) {
+                    found.extend(self.unix_end(socket));
+                }
+            }
+        }
+        found
+    }
+
+    fn tcp_end(&self, network: NamespaceId, local: SocketAddr, remote: SocketAddr) -> Inbound {
+        let candidates = self
+            .tcp
+            .get(&(remote, local))
+            .map_or(&[][..], Vec::as_slice);
+        // The same addresses may be in use in several namespaces: the server's own comes first.
+        let near = candidates.iter().find(|(there, _)| *there == network);
+        let end = near.or(candidates.first());
+        let way = match (end, local) {
+            (Some((there, _)), _) if *there != network => Way::Bridge,
+            (_, SocketAddr::V4(local)) if local.ip().is_loopback() => Way::Loopback,
+            (_, SocketAddr::V6(local)) if local.ip().is_loopback() => Way::Loopback6,
+            _ => Way::OwnAddress,
+        };
+        Inbound {
+            inode: end.map(|(_, socket)| socket.inode),
+            way,
+            connection: Connection {
+                tcp: end.map(|(there, socket)| (*there, socket.local, local)),
+                traffic: end.and_then(|(_, socket)| socket.traffic),
+            },
+        }
+    }
+
+    /// `None` for one that nobody has accepted yet, or whose client is gone.
+    fn unix_end(&self, accepted: &UnixSocket) -> Option<Inbound> {
+        let peer = accepted.peer.filter(|peer| self.unix.contains_key(peer))?;
+        Some(Inbound {
+            inode: Some(peer),
+            way: Way::Unix,
+            connection: Connection {
+                tcp: None,
+                traffic: None,
+            },
+        })
+    }
+}
+
+impl Endpoint {
+    /// Whether a connection with this local address was accepted here.
+    fn accepts(&self, network: NamespaceId, local: SocketAddr) -> bool {
+        let Place::Tcp(own) = self.place else {
+            return false;
+        };
+        network == self.network
+            && own.port() == local.port()
+            && (own.ip() == local.ip() || own.ip().is_unspecified())
+    }
+
+    /// Whether a Unix socket is one that was accepted here. It lies in the client's namespace, with
+    /// the name that the server was bound to.
+    fn has_accepted(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
+        let Some(name) = socket.name.as_ref().filter(|_| !socket.is_listening) else {
+            return false;
+        };
+        match &self.place {
+            Place::Tcp(_) => false,
+            Place::Path { path, .. } => {
+                *path == name.shown() && (self.file.is_none() || self.file == socket.file)
+            }
+            Place::Abstract(own) => *own == name.shown() && network == self.network,
+        }
+    }
+}
+
+/// The clients of all servers, by server, then process; and how many connections each server has
+/// from elsewhere.
+pub(crate) fn clients(
+    servers: &[Server],
+    processes: &[Process],
+    networks: &Networks,
+    owners: &Owners,
+) -> (Vec<Client>, Vec<usize>) {
+    let ends = Ends::of(networks);
+    let by_pid: HashMap<u32, &Process> = processes.iter().map(|it| (it.pid, it)).collect();
+    let mut clients = Vec::new();
+    let mut n_remote = vec![0; servers.len()];
+    for (server_idx, server) in servers.iter().enumerate() {
+        let (direct, n_unknown) = grouped(&ends, &server.endpoints, owners);
+        n_remote[server_idx] = n_unknown;
+        for ((pid, way), connections) in direct {
+            let process = pid.and_then(|pid| by_pid.get(&pid)).copied();
+            // A server's connections to itself are nobody's tax.
+            if process.is_some_and(|it| it.pid == server.process.pid) {
+                continue;
+            }
+            let beyond = process.map_or_else(Vec::new, |proxy| {
+                through(proxy, server_idx, way, &ends, networks, owners, &by_pid)
+            });
+            if beyond.is_empty() {
+                clients.push(Client {
+                    process: process.cloned(),
+                    server_idx,
+                    way,
+                    via: None,
+                    connections,
+                });
+            } else {
+                clients.extend(beyond);
+            }
+        }
+    }
+    mark_shared_hops(&mut clients);
+    (clients, n_remote)
+}
+
+/// Which of a proxy's connections go on to which server is not to be seen when it serves several.
+fn mark_shared_hops(clients: &mut [Client]) {
+    let mut servers_of: HashMap<u32, BTreeSet<usize>> = HashMap::new();
+    for client in clients.iter() {
+        if let Some(hop) = &client.via {
+            servers_of
+                .entry(hop.pid)
+                .or_default()
+                .insert(client.server_idx);
+        }
+    }
+    for hop in clients.iter_mut().filter_map(|client| client.via.as_mut()) {
+        hop.leads_elsewhere = servers_of[&hop.pid].len() > 1;
+    }
+}
+
+type Groups = BTreeMap<(Option<u32>, Way), Vec<Connection>>;
+
+/// The connections of some endpoints by process and way, and the number of those from elsewhere.
+fn grouped(ends: &Ends<'_>, endpoints: &[Endpoint], owners: &Owners) -> (Groups, usize) {
+    let mut groups = Groups::new();
+    let mut n_remote = 0;
+    for inbound in ends.inbound(endpoints) {
+        let Some(inode) = inbound.inode else {
+            n_remote += 1;
+            continue;
+        };
+        let pid = owners.of_socket(inode).first().copied();
+        groups
+            .entry((pid, inbound.way))
+            .or_default()
+            .push(inbound.connection);
+    }
+    (groups, n_remote)
+}
+
+/// The clients behind a proxy; empty for a process that is none, or that nobody uses just now.
+fn through(
+    proxy: &Process,
+    server_idx: usize,
+    way: Way,
+    ends: &Ends<'_>,
+    networks: &Networks,
+    owners: &Owners,
+    by_pid: &HashMap<u32, &Process>,
+) -> Vec<Client> {
+    let program = proxy.program_name();
+    if !PROXIES.contains(&&*program) || !way.is_tcp() {
+        return Vec::new();
+    }
+    let (groups, _) = grouped(ends, &endpoints(proxy, networks, owners), owners);
+    let via = Hop {
+        pid: proxy.pid,
+        program,
+        leads_elsewhere: false,
+    };
+    groups
+        .into_iter()
+        .map(|((pid, way), connections)| Client {
+            process: pid.and_then(|pid| by_pid.get(&pid)).copied().cloned(),
+            server_idx,
+            way,
+            via: Some(via.clone()),
+            connections,
+        })
+        .collect()
+}

@@ -1,0 +1,24 @@
+//! What can go wrong when the kernel is asked.
+
+use std::io;
+
+/// The kernel did not tell.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    /// The sockets of a network namespace could not be listed.
+    #[error("cannot list the {family} sockets of this network namespace")]
+    SockDiag {
+        /// Which sockets: `TCP`, `Unix`.
+        family: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A network namespace could not be entered.
+    #[error("cannot enter the network namespace of process {pid}")]
+    Namespace {
+        /// A process in it.
+        pid: u32,
+        /// Why.
+        source: io::Error,
+    },
+}

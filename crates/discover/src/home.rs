@@ -1,0 +1,155 @@
+//! Which container or service a process belongs to, by its control group.
+//!
+//! Runtimes name the groups of their containers after them; systemd names units in the path. Text
+//! in, text out: nothing is asked of a runtime.
+
+/// Where a process lives.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Home {
+    /// A container: `docker 3f2a9c1b7d20`, `lxc web`.
+    Container {
+        /// What made it: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, `nspawn`.
+        runtime: &'static str,
+        /// Its name, or the first twelve digits of its number.
+        name: String,
+    },
+    /// A systemd service: `mariadb.service`.
+    Unit(String),
+    /// A user's session, or none that is known.
+    #[default]
+    Elsewhere,
+}
+
+/// What the name of a container's control group begins with, and who made it so.
+const PREFIXES: [(&str, &str); 4] = [
+    ("docker-", "docker"),
+    ("libpod-", "podman"),
+    ("cri-containerd-", "containerd"),
+    ("crio-", "cri-o"),
+];
+/// Folders whose members are containers' groups.
+const FOLDERS: [(&str, &str); 3] = [
+    ("docker", "docker"),
+    ("lxc", "lxc"),
+    ("libpod_parent", "podman"),
+];
+/// Digits of a container's number that people quote.
+const SHORT_ID: usize = 12;
+
+/// The home that `/proc/PID/cgroup` tells of.
+pub(crate) fn home_of(cgroup: &str) -> Home {
+    let paths = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    paths()
+        .find_map(container)
+        .or_else(|| paths().find_map(unit))
+        .unwrap_or_default()
+}
+
+/// The innermost container of a path.
+fn container(path: &str) -> Option<Home> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let home = |runtime, name: &str| {
+        Some(Home::Container {
+            runtime,
+            name: name.to_owned(),
+        })
+    };
+    for (idx, part) in parts.iter().enumerate().rev() {
+        let bare = part.strip_suffix(".scope").unwrap_or(part);
+        for (prefix, runtime) in PREFIXES {
+            if let Some(id) = bare.strip_prefix(prefix).filter(|id| is_id(id)) {
+                return home(runtime, &id[..SHORT_ID]);
+            }
+        }
+        if let Some(name) = part.strip_prefix("lxc.payload.") {
+            return home("lxc", name);
+        }
+        if let Some(name) = bare.strip_prefix("machine-").filter(|_| *part != bare) {
+            return home("nspawn", name);
+        }
+        let parent = idx.checked_sub(1).map(|before| parts[before]);
+        for (folder, runtime) in FOLDERS {
+            if parent == Some(folder) && !bare.is_empty() {
+                let name = if is_id(bare) { &bare[..SHORT_ID] } else { bare };
+                return home(runtime, name);
+            }
+        }
+        // Kubernetes without systemd: the container's number below the pod's.
+        if is_id(part) && parent.is_some_and(|parent| parent.starts_with("pod")) {
+            return home("containerd", &part[..SHORT_ID]);
+        }
+    }
+    None
+}
+
+/// The innermost service of a path; a user's own manager is none.
+fn unit(path: &str) -> Option<Home> {
+    let service = path
+        .split('/')
+        .rfind(|part| part.ends_with(".service") && !part.starts_with("user@"))?;
+    Some(Home::Unit(service.to_owned()))
+}
+
+/// A container's number: hexadecimal digits, many.
+fn is_id(text: &str) -> bool {
+    text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "3f2a9c1b7d20aa11bb22cc33dd44ee55ff6677889900aabbccddeeff00112233";
+
+    #[track_caller]
+    fn check(cgroup: &str, expected: &str) {
+        let found = match home_of(&cgroup.replace("ID", ID)) {
+            Home::Container { runtime, name } => format!("{runtime} {name}"),
+            Home::Unit(name) => name,
+            Home::Elsewhere => String::new(),
+        };
+        assert_eq!(found, expected, "{cgroup}");
+    }
+
+    #[test]
+    fn containers_are_known_by_their_runtime() {
+        check("0::/system.slice/docker-ID.scope\n", "docker 3f2a9c1b7d20");
+        check("12:cpu:/docker/ID\n0::/docker/ID\n", "docker 3f2a9c1b7d20");
+        check(
+            "0::/machine.slice/libpod-ID.scope/container\n",
+            "podman 3f2a9c1b7d20",
+        );
+        check(
+            "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice/cri-containerd-ID.scope",
+            "containerd 3f2a9c1b7d20",
+        );
+        check(
+            "0::/kubepods/besteffort/pod77/ID",
+            "containerd 3f2a9c1b7d20",
+        );
+        check("0::/kubepods.slice/crio-ID.scope", "cri-o 3f2a9c1b7d20");
+        check(
+            "0::/lxc.payload.web/system.slice/mariadb.service",
+            "lxc web",
+        );
+        check("0::/lxc/web", "lxc web");
+        check("0::/machine.slice/machine-web.scope", "nspawn web");
+    }
+
+    #[test]
+    fn services_are_known_by_their_unit_and_sessions_are_none() {
+        check("0::/system.slice/mariadb.service\n", "mariadb.service");
+        check(
+            "0::/system.slice/system-postgresql.slice/postgresql@15-main.service",
+            "postgresql@15-main.service",
+        );
+        check("0::/user.slice/user-1000.slice/session-2.scope", "");
+        check(
+            "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run.scope",
+            "",
+        );
+        check("0::/\n", "");
+        check("", "");
+        check("nonsense", "");
+    }
+}

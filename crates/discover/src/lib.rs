@@ -1,0 +1,29 @@
+//! Running servers, their sockets and their clients, in every namespace that we may look into.
+//!
+//! Reads `/proc` and asks the kernel for its sockets; connects to nothing, logs in nowhere, changes
+//! nothing. What cannot be seen is a [`Problem`] beside what was found, never an error: one process
+//! that nobody may look at must not hide the others. Every name in the results was chosen by
+//! somebody else: whoever prints one cleans it first. Called by the command line.
+
+mod candidates;
+mod connections;
+mod error;
+mod home;
+mod kind;
+mod namespaces;
+mod owners;
+mod process;
+mod servers;
+mod sock_diag;
+mod survey;
+mod version;
+
+pub use connections::{Client, Connection, Hop, Way};
+pub use error::DiscoverError;
+pub use home::Home;
+pub use kind::ServerKind;
+pub use namespaces::NamespaceId;
+pub use process::{Process, process};
+pub use servers::{Endpoint, Place, Server, SocketFile};
+pub use sock_diag::{Queue, Traffic};
+pub use survey::{Hiding, Problem, Survey, survey};

@@ -1,0 +1,77 @@
+//! Which processes hold which sockets.
+//!
+//! What `ss -p` does: the links in `/proc/PID/fd` name the sockets by number. Processes of other
+//! users cannot be looked into without root; they are counted.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::process::Process;
+
+/// Sockets by number, with their holders.
+#[derive(Debug, Default)]
+pub(crate) struct Owners {
+    by_socket: HashMap<u64, Vec<u32>>,
+    /// Processes that we may not look into.
+    pub(crate) hidden: Vec<u32>,
+}
+
+impl Owners {
+    /// Looks into every process.
+    ///
+    /// # Cost
+    /// A `readlink` per open file.
+    pub(crate) fn of(processes: &[Process]) -> Self {
+        let mut owners = Self::default();
+        for process in processes {
+            let Ok(files) = fs::read_dir(process.file("fd")) else {
+                owners.hidden.push(process.pid);
+                continue;
+            };
+            for file in files.flatten() {
+                let Some(inode) = fs::read_link(file.path())
+                    .ok()
+                    .and_then(|target| socket_inode(target.as_os_str().as_bytes()))
+                else {
+                    continue;
+                };
+                let holders = owners.by_socket.entry(inode).or_default();
+                // One process may hold a socket under several numbers.
+                if holders.last() != Some(&process.pid) {
+                    holders.push(process.pid);
+                }
+            }
+        }
+        owners
+    }
+
+    /// Who holds a socket, the lowest number first.
+    pub(crate) fn of_socket(&self, inode: u64) -> &[u32] {
+        self.by_socket.get(&inode).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The number in `socket:[12345]`.
+fn socket_inode(target: &[u8]) -> Option<u64> {
+    let number = target.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_links_to_sockets_have_a_number() {
+        assert_eq!(socket_inode(b"socket:[12345]"), Some(12_345));
+        for other in [
+            "pipe:[12345]",
+            "/tmp/socket:[1]",
+            "socket:[]",
+            "socket:[-1]",
+        ] {
+            assert_eq!(socket_inode(other.as_bytes()), None, "{other}");
+        }
+    }
+}

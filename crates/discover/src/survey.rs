@@ -1,0 +1,245 @@
+//! One look at the whole machine: servers, clients, and what is wrong or could not be seen.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::Home;
+use crate::candidates::deserted;
+use crate::connections::{Client, clients};
+use crate::namespaces::networks;
+use crate::owners::Owners;
+use crate::process::{self, Process, processes};
+use crate::servers::{Place, Server, SocketFile, servers};
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// The servers, in the order of their process numbers.
+    pub servers: Vec<Server>,
+    /// Their clients on this machine, by server.
+    pub clients: Vec<Client>,
+    /// Connections of each server that come from other machines, or whose addresses were rewritten
+    /// on the way.
+    pub n_remote: Vec<usize>,
+    /// What is wrong, or could not be seen.
+    pub problems: Vec<Problem>,
+    /// When the sockets were listed, in nanoseconds of the monotonic clock.
+    pub at_ns: u64,
+}
+
+/// Something that stands in the way, or that we could not see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// Processes of other users that we may not look into: their sockets have no owner here.
+    HiddenProcesses {
+        /// How many.
+        n: usize,
+    },
+    /// Network namespaces that we could not enter.
+    ClosedNamespaces {
+        /// How many.
+        n: usize,
+        /// What the first one said.
+        why: String,
+    },
+    /// Messages of the kernel that could not be read.
+    UnreadSockets {
+        /// How many.
+        n: usize,
+    },
+    /// A server that listens on TCP alone.
+    NoSocket {
+        /// Its place in the list.
+        server_idx: usize,
+    },
+    /// A server's socket that is no longer where the server made it.
+    LostSocket {
+        /// The server's place in the list.
+        server_idx: usize,
+        /// Where it was.
+        path: PathBuf,
+        /// Whether another file is there now.
+        is_replaced: bool,
+    },
+    /// A socket that no process listens on.
+    DesertedSocket {
+        /// Where it lies.
+        path: PathBuf,
+    },
+    /// A client over TCP that does not see its server's socket.
+    HiddenSocket {
+        /// The client's place in the list.
+        client_idx: usize,
+        /// The socket, as the server sees it.
+        path: PathBuf,
+        /// What hides it.
+        why: Hiding,
+    },
+}
+
+/// What keeps a path from a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hiding {
+    /// It lives in a folder tree of its own (chroot).
+    Chroot,
+    /// It has a `/tmp` of its own (systemd's `PrivateTmp`).
+    PrivateTmp,
+    /// It is in another container than the server, or one of the two is.
+    Container,
+    /// Its file systems are mounted otherwise.
+    Mounts,
+    /// It is simply not there.
+    Missing,
+}
+
+/// Looks at the machine once.
+///
+/// # Cost
+/// A netlink dump per address family and network namespace, some ten system calls per process and one
+/// per open file.
+pub fn survey() -> Survey {
+    let processes = processes();
+    let own = process::process(std::process::id()).and_then(|own| own.network);
+    let at_ns = monotonic_ns();
+    let networks = networks(&processes, own);
+    let owners = Owners::of(&processes);
+    let servers = servers(&processes, &networks, &owners);
+    let (clients, n_remote) = clients(&servers, &processes, &networks, &owners);
+
+    let mut problems = Vec::new();
+    if !owners.hidden.is_empty() {
+        problems.push(Problem::HiddenProcesses {
+            n: owners.hidden.len(),
+        });
+    }
+    if let Some((_, error)) = networks.closed.first() {
+        problems.push(Problem::ClosedNamespaces {
+            n: networks.closed.len(),
+            why: chain(error),
+        });
+    }
+    let n_unread = networks.sockets.values().map(|it| it.n_unread).sum();
+    if n_unread > 0 {
+        problems.push(Problem::UnreadSockets { n: n_unread });
+    }
+    problems.extend(
+        servers
+            .iter()
+            .enumerate()
+            .flat_map(|(idx, it)| faults(idx, it)),
+    );
+    problems.extend(hidden_sockets(&servers, &clients));
+    problems.extend(
+        deserted(&networks)
+            .into_iter()
+            .map(|path| Problem::DesertedSocket { path }),
+    );
+    Survey {
+        servers,
+        clients,
+        n_remote,
+        problems,
+        at_ns,
+    }
+}
+
+/// Good for the time between two looks; measurements have a clock of their own.
+fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// What is wrong with a server's sockets.
+fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for endpoint in &server.endpoints {
+        let Place::Path { path, file } = &endpoint.place else {
+            continue;
+        };
+        if matches!(file, SocketFile::Missing | SocketFile::Replaced) {
+            found.push(Problem::LostSocket {
+                server_idx,
+                path: path.clone(),
+                is_replaced: *file == SocketFile::Replaced,
+            });
+        }
+    }
+    // Without a look into the process there is no knowing what it listens on.
+    if server.paths().next().is_none() && !server.endpoints.is_empty() && !server.has_socket() {
+        found.push(Problem::NoSocket { server_idx });
+    }
+    found
+}
+
+/// Clients over TCP from which every socket of their server is hidden; one finding per client.
+fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
+    clients
+        .iter()
+        .enumerate()
+        .filter(|(_, client)| client.way.is_tcp())
+        .filter_map(|(client_idx, client)| {
+            let server = &servers[client.server_idx];
+            let process = client.process.as_ref()?;
+            let mut first = None;
+            for path in server.paths() {
+                let why = hiding(process, &server.process, path)?;
+                first.get_or_insert((path, why));
+            }
+            let (path, why) = first?;
+            Some(Problem::HiddenSocket {
+                client_idx,
+                path: path.to_owned(),
+                why,
+            })
+        })
+        .collect()
+}
+
+/// What hides the server's `path` from `client`; `None` when it sees the same file, or when we may not
+/// look.
+fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
+    use std::os::unix::fs::MetadataExt;
+    let theirs = fs::metadata(server.outside(path)).ok()?;
+    let seen = fs::metadata(client.outside(path));
+    if let Err(error) = &seen
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return None;
+    }
+    let is_same = seen.is_ok_and(|it| (it.dev(), it.ino()) == (theirs.dev(), theirs.ino()));
+    if is_same {
+        return None;
+    }
+    let is_temporary = ["/tmp", "/var/tmp"].iter().any(|it| path.starts_with(it));
+    let is_contained = |home: &Home| matches!(home, Home::Container { .. });
+    Some(if client.mounts == server.mounts {
+        if client.is_in_chroot {
+            Hiding::Chroot
+        } else {
+            Hiding::Missing
+        }
+    } else if client.home != server.home
+        && (is_contained(&client.home) || is_contained(&server.home))
+    {
+        Hiding::Container
+    } else if is_temporary {
+        Hiding::PrivateTmp
+    } else if client.is_in_chroot {
+        Hiding::Chroot
+    } else {
+        Hiding::Mounts
+    })
+}
