@@ -19,8 +19,17 @@ _looptax() {
             looptax,analyze)
                 cmd="looptax__subcmd__analyze"
                 ;;
+            looptax,check)
+                cmd="looptax__subcmd__check"
+                ;;
             looptax,compare)
                 cmd="looptax__subcmd__compare"
+                ;;
+            looptax,dsn)
+                cmd="looptax__subcmd__dsn"
+                ;;
+            looptax,find)
+                cmd="looptax__subcmd__find"
                 ;;
             looptax,help)
                 cmd="looptax__subcmd__help"
@@ -34,8 +43,17 @@ _looptax() {
             looptax__subcmd__help,analyze)
                 cmd="looptax__subcmd__help__subcmd__analyze"
                 ;;
+            looptax__subcmd__help,check)
+                cmd="looptax__subcmd__help__subcmd__check"
+                ;;
             looptax__subcmd__help,compare)
                 cmd="looptax__subcmd__help__subcmd__compare"
+                ;;
+            looptax__subcmd__help,dsn)
+                cmd="looptax__subcmd__help__subcmd__dsn"
+                ;;
+            looptax__subcmd__help,find)
+                cmd="looptax__subcmd__help__subcmd__find"
                 ;;
             looptax__subcmd__help,help)
                 cmd="looptax__subcmd__help__subcmd__help"
@@ -52,6 +70,9 @@ _looptax() {
             looptax__subcmd__help__subcmd__internal,echo-server)
                 cmd="looptax__subcmd__help__subcmd__internal__subcmd__echo__subcmd__server"
                 ;;
+            looptax__subcmd__help__subcmd__internal,reach)
+                cmd="looptax__subcmd__help__subcmd__internal__subcmd__reach"
+                ;;
             looptax__subcmd__help__subcmd__internal,reaper)
                 cmd="looptax__subcmd__help__subcmd__internal__subcmd__reaper"
                 ;;
@@ -66,6 +87,9 @@ _looptax() {
                 ;;
             looptax__subcmd__internal,help)
                 cmd="looptax__subcmd__internal__subcmd__help"
+                ;;
+            looptax__subcmd__internal,reach)
+                cmd="looptax__subcmd__internal__subcmd__reach"
                 ;;
             looptax__subcmd__internal,reaper)
                 cmd="looptax__subcmd__internal__subcmd__reaper"
@@ -82,6 +106,9 @@ _looptax() {
             looptax__subcmd__internal__subcmd__help,help)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__help"
                 ;;
+            looptax__subcmd__internal__subcmd__help,reach)
+                cmd="looptax__subcmd__internal__subcmd__help__subcmd__reach"
+                ;;
             looptax__subcmd__internal__subcmd__help,reaper)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__reaper"
                 ;;
@@ -95,7 +122,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -D -o -y -q -h -V --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck analyze internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn analyze internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -286,6 +313,44 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__check)
+            opts="-c -q -h --pid --user --socket --connections --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__compare)
             opts="-c -D -o -y -q -h --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --json --output --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -456,8 +521,60 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__dsn)
+            opts="-q -h --for --socket --explain --show-password --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__find)
+            opts="-q -h --once --watch --measure --record --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__help)
-            opts="compare selfcheck analyze internal help"
+            opts="compare selfcheck find check dsn analyze internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -484,7 +601,49 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__help__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__dsn)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__find)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -513,7 +672,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal)
-            opts="reaper echo-server cli-docs schema"
+            opts="reaper echo-server cli-docs schema reach"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -541,6 +700,20 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal__subcmd__echo__subcmd__server)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__internal__subcmd__reach)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -597,7 +770,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal)
-            opts="-q -h --color --quiet --help reaper echo-server cli-docs schema help"
+            opts="-q -h --color --quiet --help reaper echo-server cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -659,7 +832,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__help)
-            opts="reaper echo-server cli-docs schema help"
+            opts="reaper echo-server cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -714,6 +887,20 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__internal__subcmd__help__subcmd__reach)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__internal__subcmd__help__subcmd__reaper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -735,6 +922,44 @@ _looptax() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__internal__subcmd__reach)
+            opts="-q -h --socket --view --uid --gid --groups --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --view)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --groups)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -78,6 +78,9 @@ complete -c looptax -n "__fish_looptax_needs_command" -s h -l help -d 'Print hel
 complete -c looptax -n "__fish_looptax_needs_command" -s V -l version -d 'Print version'
 complete -c looptax -n "__fish_looptax_needs_command" -a "compare" -d 'Hold several transports of the same server against each other'
 complete -c looptax -n "__fish_looptax_needs_command" -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_needs_command" -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
+complete -c looptax -n "__fish_looptax_needs_command" -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
+complete -c looptax -n "__fish_looptax_needs_command" -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
 complete -c looptax -n "__fish_looptax_needs_command" -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -145,22 +148,53 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l record -d 'Take that cost from this record of `compare`. Default: the newest of each kind of server among looptax-*.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l json -d 'Write what was found as JSON there; `-` prints it instead of the tables' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l once -d 'One look, without rates: two looks take a second'
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l watch -d 'Look again every two seconds, until Ctrl-C'
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l measure -d 'Measure what a request over TCP costs here (ten seconds, built-in echo server), for the CPU time that is lost'
+complete -c looptax -n "__fish_looptax_using_subcommand find" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand find" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l pid -d 'The client\'s process: its user and groups, its view of the folders, its confinement' -r
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l user -d 'The client\'s user: www-data. Default: whoever runs this' -r
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l socket -d 'The server\'s socket (PostgreSQL: or its folder). Default: that of the server that listens on the DSN\'s port here' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand check" -s c -l connections -d 'Connections that come at once when the client starts: PHP-FPM\'s `pm.max_children`, workers times pool size' -r
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l json -d 'Print JSON'
+complete -c looptax -n "__fish_looptax_using_subcommand check" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l for -d 'Only for these: a driver, framework or application (mysqli, pgx, wordpress), or a language (php, python); all: every one' -r
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l socket -d 'The server\'s socket (PostgreSQL: or its folder). Default: the URL\'s own, or that of the server that listens on the URL\'s port here, or the usual one' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l explain -d 'Say which transport each driver takes for this URL as it stands, and why'
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l show-password -d 'Print the password where it belongs, instead of ****'
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l json -d 'Print JSON'
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Write the judged record as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -s q -l quiet -d 'No progress, no plan: only the result'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "echo-server" -d 'The built-in echo server'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "schema" -d 'Prints the record\'s JSON schema'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "echo-server" -d 'The built-in echo server'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "schema" -d 'Prints the record\'s JSON schema'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reaper" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -184,17 +218,32 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from schema" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -l socket -d 'The socket' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -l view -d 'The process whose folders count' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -l uid -d 'User to become' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -l gid -d 'Group to become' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -l groups -d 'Further groups' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "echo-server" -d 'The built-in echo server'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Prints the record\'s JSON schema'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "internal" -d 'For looptax itself'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck analyze internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "internal" -d 'For looptax itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "echo-server" -d 'The built-in echo server'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "schema" -d 'Prints the record\'s JSON schema'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reach" -d 'Goes the way to a socket as somebody else'

@@ -11,6 +11,7 @@
 mod arrows;
 mod check;
 mod clients;
+mod crowd;
 mod docs;
 mod licences;
 mod long;
@@ -60,6 +61,8 @@ enum Chore {
     Clients(clients::Chore),
     /// looptax and other load generators on the same servers: throughput, CPU time, memory
     Peers(peers::Options),
+    /// How long `looptax find` looks, and what memory it takes, with thousands of connections
+    Crowd(crowd::Options),
     /// What takes too long for every commit: simulations, selfcheck series, peers
     Long,
 }
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Chore::Schema { check } => schema::run(check),
         Chore::Clients(chore) => clients::run(&chore),
         Chore::Peers(options) => peers::run(&options),
+        Chore::Crowd(options) => crowd::run(&options),
         Chore::Long => long::run(),
     };
     match done {

@@ -3,14 +3,20 @@
 //! What it means here is `settings`' business. The help texts are the option reference: the man
 //! page, `docs/cli.md` and the completions are made from them.
 
+mod check;
+mod dsn;
 pub(crate) mod echo;
 mod exec;
+mod find;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use check::{CheckArgs, ReachArgs};
+pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
+pub(crate) use find::FindArgs;
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -46,6 +52,15 @@ pub(crate) enum Command {
     /// Does this machine allow honest verdicts? A/A runs, injected delays, slice length.
     #[command(after_help = EXIT_CODES)]
     Selfcheck(SelfcheckArgs),
+    /// Which servers run here, on which sockets, and who pays for TCP.
+    #[command(after_help = EXIT_CODES)]
+    Find(FindArgs),
+    /// Would the switch to the socket work? Path, permission, account, backlog.
+    #[command(after_help = EXIT_CODES)]
+    Check(CheckArgs),
+    /// The same connection over the socket, in each driver's own words.
+    #[command(after_help = EXIT_CODES)]
+    Dsn(DsnArgs),
     /// Judge a saved record again: the same verdict, bit for bit.
     #[command(after_help = EXIT_CODES)]
     Analyze(AnalyzeArgs),
@@ -312,4 +327,6 @@ pub(crate) enum InternalCommand {
     },
     /// Prints the record's JSON schema.
     Schema,
+    /// Goes the way to a socket as somebody else.
+    Reach(ReachArgs),
 }

@@ -5,16 +5,19 @@
 
 mod alone;
 mod args;
+mod check;
 mod commands;
 mod connector;
 mod convert;
 mod exec;
 mod failure;
+mod find;
 mod host;
 mod measure;
 mod script;
 mod settings;
 mod signals;
+mod socket_of;
 mod sys;
 mod target;
 mod terminal;
@@ -40,6 +43,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         None => commands::compare::run(&cli.compare, terminal),
         Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
         Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),
+        Some(Command::Find(args)) => commands::find::run(&args, terminal),
+        Some(Command::Check(args)) => commands::check::run(&args, terminal),
+        Some(Command::Dsn(args)) => commands::dsn::run(&args, terminal),
         Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }

@@ -10,6 +10,7 @@ mod commands;
 mod comparison;
 mod diagnostics;
 mod figure;
+mod found;
 mod hex;
 mod host;
 mod look;
@@ -28,6 +29,7 @@ pub use comparison::{
 };
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use figure::{Estimate, Figure, Missing};
+pub use found::{CostSource, Found, FoundClient, FoundEndpoint, FoundServer, Note};
 pub use hex::Hex64;
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};

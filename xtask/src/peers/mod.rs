@@ -14,7 +14,7 @@ mod looptax;
 mod markdown;
 mod order;
 mod place;
-mod process;
+pub(crate) mod process;
 mod report;
 mod server;
 mod spread;
@@ -180,7 +180,7 @@ fn looptax_version(looptax: &Path) -> Result<String> {
 }
 
 /// The release binary, which is also the reaper of the private servers.
-fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<PathBuf> {
     workspace::run_cargo(&["build", "--release", "--locked", "--package", "looptax"])?;
     let metadata = workspace::metadata()?;
     let binary = metadata.target_directory.join("release/looptax");

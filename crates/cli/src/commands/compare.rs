@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::Parser;
 use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
 
 use crate::alone::Claim;
-use crate::args::CompareArgs;
+use crate::args::{Cli, CompareArgs};
 use crate::exec;
 use crate::failure::{Exit, Failure};
 use crate::host;
@@ -52,6 +53,29 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         Ok(()) if has_invalid(&sink.record) => Ok(Exit::Invalid),
         Ok(()) => Ok(Exit::Done),
     }
+}
+
+/// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
+/// is shown or saved.
+pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure> {
+    const LINE: [&str; 8] = [
+        "looptax",
+        "echo",
+        "-c",
+        "1",
+        "--placement",
+        "same",
+        "--fixed",
+        "10s",
+    ];
+    let args = Cli::try_parse_from(LINE)?.compare;
+    let settings = Compare::new(&args)?;
+    let plan = plan::of(&settings)?;
+    let _alone = Claim::take(terminal);
+    let stop = stop_flag()?;
+    let mut sink = Sink::new(empty_record(&settings), None);
+    measure_all(&settings, &plan, &mut sink, terminal, &stop)?;
+    Ok(sink.record)
 }
 
 /// Running servers are measured only after somebody agreed.
@@ -127,13 +151,18 @@ fn sink(args: &CompareArgs, settings: &Compare) -> Result<Sink, Failure> {
         Existing::Keep
     };
     let saver = path.map(|path| Saver::new(&path, existing)).transpose()?;
-    let started_at = now.timestamp().to_string();
-    let record = Record {
+    Ok(Sink::new(empty_record(settings), saver))
+}
+
+/// A record of a run that begins now.
+fn empty_record(settings: &Compare) -> Record {
+    let now = jiff::Zoned::now();
+    Record {
         schema_version: SCHEMA_VERSION,
         method_version: METHOD_VERSION,
         looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
         id: format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id()),
-        started_at,
+        started_at: now.timestamp().to_string(),
         finished_at: None,
         command: command_line(settings),
         seed: Hex64(settings.seed),
@@ -143,8 +172,7 @@ fn sink(args: &CompareArgs, settings: &Compare) -> Result<Sink, Failure> {
         samples: None,
         problems: Vec::new(),
         interrupted: false,
-    };
-    Ok(Sink::new(record, saver))
+    }
 }
 
 /// What was typed, with the URLs' passwords taken out.

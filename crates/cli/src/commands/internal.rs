@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use looptax_servers::{echo, reaper};
 
 use crate::args::{Cli, EXIT_CODES, InternalCommand};
+use crate::check::reach;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 
@@ -37,6 +38,10 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
         InternalCommand::Schema => {
             let schema = serde_json::to_string_pretty(&looptax_record::schema())?;
             terminal::data(&format!("{schema}\n"))?;
+            Ok(Exit::Done)
+        }
+        InternalCommand::Reach(args) => {
+            terminal::data(&serde_json::to_string(&reach::child(args))?)?;
             Ok(Exit::Done)
         }
     }

@@ -1,6 +1,9 @@
 //! One file per command, each from settings to exit code.
 
 pub(crate) mod analyze;
+pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod dsn;
+pub(crate) mod find;
 pub(crate) mod internal;
 pub(crate) mod selfcheck;

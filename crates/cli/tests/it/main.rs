@@ -6,10 +6,13 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod bad_input;
+mod check;
 mod connect;
+mod dsn;
 mod dump;
 mod echo;
 mod exec;
+mod find;
 mod fixture;
 mod killed;
 mod leftovers;

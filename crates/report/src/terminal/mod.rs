@@ -5,6 +5,7 @@
 
 mod command;
 mod counts;
+mod found;
 mod group;
 mod lines;
 mod look;
@@ -17,6 +18,7 @@ use looptax_record::{Client, Placement, Record, Tax};
 
 use crate::format::{Text, counted};
 use crate::heading;
+pub use found::found;
 use group::Group;
 use lines::Lines;
 pub use lines::fitted;
@@ -33,6 +35,12 @@ pub struct Style {
     pub color: bool,
     /// Whether it shows `µ` and `±`; otherwise everything is ASCII.
     pub unicode: bool,
+}
+
+/// A text of several lines from outside, line by line as harmless as a name in a report.
+pub fn cleaned(text: &str, style: Style) -> String {
+    let lines = text.lines().map(|line| style.text().clean(line) + "\n");
+    lines.collect()
 }
 
 impl Style {

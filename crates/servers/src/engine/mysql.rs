@@ -70,7 +70,7 @@ fn init_sql(site: &Site<'_>) -> String {
     format!(
         "CREATE DATABASE IF NOT EXISTS looptax;\n\
          CREATE USER IF NOT EXISTS 'looptax'@'%' IDENTIFIED BY '{password}';\n\
-         GRANT ALL PRIVILEGES ON *.* TO 'looptax'@'%';\n\
+         GRANT ALL PRIVILEGES ON *.* TO 'looptax'@'%' WITH GRANT OPTION;\n\
          {lock_others}\n\
          FLUSH PRIVILEGES;\n"
     )

@@ -1,0 +1,51 @@
+//! What `check` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Options of `check`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CheckArgs {
+    /// The connection as it is now, over TCP: `mysql://user@127.0.0.1/db`, `postgres://…`,
+    /// `redis://…`, `memcached://…`; its password in `LOOPTAX_PASSWORD`.
+    #[arg(value_name = "DSN")]
+    pub(crate) url: String,
+    /// The client's process: its user and groups, its view of the folders, its confinement.
+    #[arg(long, value_name = "PID", conflicts_with = "user")]
+    pub(crate) pid: Option<u32>,
+    /// The client's user: www-data. Default: whoever runs this.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// The server's socket (PostgreSQL: or its folder). Default: that of the server that listens on the
+    /// DSN's port here.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Connections that come at once when the client starts: PHP-FPM's `pm.max_children`, workers times
+    /// pool size.
+    #[arg(short, long, default_value_t = 16, value_name = "N")]
+    pub(crate) connections: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What the child is told that goes the way to the socket as the client.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReachArgs {
+    /// The socket.
+    #[arg(long)]
+    pub(crate) socket: PathBuf,
+    /// The process whose folders count.
+    #[arg(long)]
+    pub(crate) view: Option<u32>,
+    /// User to become.
+    #[arg(long, requires = "gid")]
+    pub(crate) uid: Option<u32>,
+    /// Group to become.
+    #[arg(long)]
+    pub(crate) gid: Option<u32>,
+    /// Further groups.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) groups: Vec<u32>,
+}

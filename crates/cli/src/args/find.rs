@@ -1,0 +1,27 @@
+//! What `find` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Options of `find`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FindArgs {
+    /// One look, without rates: two looks take a second.
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) once: bool,
+    /// Look again every two seconds, until Ctrl-C.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) watch: bool,
+    /// Measure what a request over TCP costs here (ten seconds, built-in echo server), for the CPU
+    /// time that is lost.
+    #[arg(long)]
+    pub(crate) measure: bool,
+    /// Take that cost from this record of `compare`. Default: the newest of each kind of server among
+    /// looptax-*.json in this folder.
+    #[arg(long, value_name = "RECORD", conflicts_with = "measure")]
+    pub(crate) record: Option<PathBuf>,
+    /// Write what was found as JSON there; `-` prints it instead of the tables.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}

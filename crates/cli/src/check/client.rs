@@ -1,0 +1,164 @@
+//! Who the client is: a process, a user, or we ourselves.
+
+use std::fs;
+
+use looptax_advise::check::Confinement;
+use looptax_discover::process;
+
+use crate::failure::Failure;
+
+/// A client that would use the socket.
+#[derive(Debug)]
+pub(super) struct Client {
+    /// Its process, where it is one that runs.
+    pub(super) pid: Option<u32>,
+    /// Whom to become; `None`: we are the client.
+    pub(super) rights: Option<Rights>,
+    /// Its user's name, or number.
+    pub(super) user: String,
+    /// For a person.
+    pub(super) shown: String,
+    /// What confines it.
+    pub(super) confinement: Confinement,
+}
+
+/// User, group and further groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rights {
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) groups: Vec<u32>,
+}
+
+impl Client {
+    /// Finds it by process or user.
+    pub(super) fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
+        let passwd = read("/etc/passwd");
+        if let Some(pid) = pid {
+            let Some(found) = process(pid) else {
+                return Err(Failure::usage(
+                    format!("there is no process {pid}, or it may not be looked at"),
+                    "`looptax find` lists the clients",
+                ));
+            };
+            let user = name_of(&passwd, found.uid);
+            return Ok(Self {
+                pid: Some(pid),
+                shown: format!("{} {pid} ({user})", found.program_name()),
+                user,
+                rights: Some(Rights {
+                    uid: found.uid,
+                    gid: found.gid,
+                    groups: found.groups,
+                }),
+                confinement: confinement(&pid.to_string()),
+            });
+        }
+        if let Some(name) = user {
+            let Some(rights) = rights_of(&passwd, &read("/etc/group"), name) else {
+                return Err(Failure::usage(
+                    format!("there is no user `{name}` in /etc/passwd"),
+                    "--pid takes the client's process instead",
+                ));
+            };
+            return Ok(Self {
+                pid: None,
+                rights: Some(rights),
+                user: name.to_owned(),
+                shown: name.to_owned(),
+                // That of a shell says nothing about a service's.
+                confinement: Confinement::Unknown,
+            });
+        }
+        let user = name_of(&passwd, rustix::process::geteuid().as_raw());
+        Ok(Self {
+            pid: None,
+            rights: None,
+            shown: format!("{user} (you; --user or --pid name the client)"),
+            user,
+            confinement: confinement("self"),
+        })
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
+}
+
+/// The name in `/etc/passwd`, else the number.
+pub(super) fn name_of(passwd: &str, uid: u32) -> String {
+    let has_id = |line: &&str| line.split(':').nth(2) == Some(&*uid.to_string());
+    let line = passwd.lines().find(has_id);
+    let name = line.and_then(|line| line.split(':').next());
+    name.map_or_else(|| uid.to_string(), str::to_owned)
+}
+
+fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
+    let fields: Vec<&str> = passwd
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>())
+        .find(|fields| fields.first() == Some(&name))?;
+    let (uid, gid) = (fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?);
+    let groups = group.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let is_member = fields.get(3)?.split(',').any(|member| member == name);
+        is_member.then(|| fields[2].parse().ok())?
+    });
+    Some(Rights {
+        uid,
+        gid,
+        groups: groups.collect(),
+    })
+}
+
+/// The label of a process; `unconfined` is none, and so is a kernel without such a module.
+fn confinement(process: &str) -> Confinement {
+    match fs::read_to_string(format!("/proc/{process}/attr/current")) {
+        Ok(label) => {
+            let label = label.trim_end_matches(['\0', '\n']).to_owned();
+            // SELinux names the unconfined domain in its third part.
+            let is_free = label.is_empty()
+                || label.starts_with("unconfined")
+                || label
+                    .split(':')
+                    .nth(2)
+                    .is_some_and(|it| it.starts_with("unconfined"));
+            if is_free {
+                Confinement::None
+            } else {
+                Confinement::Label(label)
+            }
+        }
+        // No module: the kernel refuses the question itself.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => {
+            Confinement::None
+        }
+        Err(_) => Confinement::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\nwww-data:x:33:33:w:/var/www:/bin/sh\n";
+    const GROUP: &str = "root:x:0:\nredis:x:110:www-data,other\nmail:x:8:other\n";
+
+    #[test]
+    fn a_user_has_the_groups_that_list_it() {
+        let rights = rights_of(PASSWD, GROUP, "www-data").unwrap();
+        let expected = Rights {
+            uid: 33,
+            gid: 33,
+            groups: vec![110],
+        };
+        assert_eq!(rights, expected);
+        assert_eq!(rights_of(PASSWD, GROUP, "nobody-there"), None);
+        assert_eq!(
+            (name_of(PASSWD, 33), name_of(PASSWD, 99)),
+            ("www-data".to_owned(), "99".to_owned())
+        );
+    }
+}

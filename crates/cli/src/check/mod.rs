@@ -1,0 +1,141 @@
+//! `check`: the facts that the points are made of.
+//!
+//! `client` says who the client is, `reach` goes its way to the socket, `logins` logs in once over
+//! either endpoint and asks. What the facts mean is said in `looptax_advise::check`.
+
+mod client;
+mod logins;
+pub(crate) mod reach;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use looptax_advise::check::{self, Burst, Outcome, Point};
+use looptax_advise::{Address, Product};
+use looptax_discover::{Place, Server, survey};
+
+use crate::args::CheckArgs;
+use crate::failure::Failure;
+use crate::socket_of::{self, SocketOf, listens_for};
+use client::Client;
+
+/// All points of a check, in the order in which a switch would meet them.
+pub(crate) fn points(args: &CheckArgs) -> Result<Vec<Point>, Failure> {
+    let address = Address::parse(&args.url)
+        .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
+    let client = Client::find(args.pid, args.user.as_deref())?;
+    let servers = survey().servers;
+    let server = servers.iter().find(|it| listens_for(it, &address));
+    let mut points = vec![listening(server, &address)];
+    let socket = match (
+        &args.socket,
+        &address.socket,
+        server.map(Server::has_socket),
+    ) {
+        (None, None, Some(false)) => None,
+        _ => Some(socket_of::find(&address, args.socket.as_deref())?),
+    };
+    let Some(socket) = socket else {
+        points.push(no_socket(server));
+        return Ok(points);
+    };
+    let found = reach::reach(Path::new(&socket.file), &client);
+    points.push(check::reach(
+        &found,
+        &socket.file,
+        &client.shown,
+        &client.user,
+    ));
+    points.push(check::confinement(&client.confinement, &client.shown));
+    points.extend(logins::points(
+        &address,
+        tcp(&address),
+        &socket,
+        server,
+        &client,
+    ));
+    points.extend(backlog(server, &socket, args.connections));
+    points.push(check::losses());
+    Ok(points)
+}
+
+/// The address as TCP has it; a name that is not one of this machine's is taken for 127.0.0.1.
+fn tcp(address: &Address) -> SocketAddr {
+    let host = address.host.as_deref().unwrap_or("localhost");
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let ip = bare.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    SocketAddr::new(ip, address.port)
+}
+
+fn listening(server: Option<&Server>, address: &Address) -> Point {
+    let how = "looked at the listening sockets of every process";
+    let (outcome, what) = match server {
+        Some(server) => {
+            let name = server.name();
+            let version = server.version.as_deref().unwrap_or("of unknown version");
+            let pid = server.process.pid;
+            (
+                Outcome::Pass,
+                format!(
+                    "{name} {version}, pid {pid}, listens on port {}",
+                    address.port
+                ),
+            )
+        }
+        None => (
+            Outcome::Unknown,
+            format!(
+                "no server that is known was seen on port {} (without root only our own are)",
+                address.port
+            ),
+        ),
+    };
+    Point {
+        topic: "server",
+        outcome,
+        what,
+        how: how.to_owned(),
+        next: None,
+    }
+}
+
+fn no_socket(server: Option<&Server>) -> Point {
+    Point {
+        topic: "socket",
+        outcome: Outcome::Fail,
+        what: "the server has no socket".to_owned(),
+        how: "looked at its listening sockets".to_owned(),
+        next: server.map(|it| it.kind.how_to_add_a_socket().to_owned()),
+    }
+}
+
+/// By the queue of the socket as the kernel has it; nothing where the server is not ours to look into.
+fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Option<Point> {
+    let server = server?;
+    let endpoint = server
+        .endpoints
+        .iter()
+        .find(|endpoint| match &endpoint.place {
+            Place::Path { path, .. } => *path == Path::new(&socket.file),
+            Place::Tcp(_) | Place::Abstract(_) => false,
+        })?;
+    let burst = Burst {
+        backlog: endpoint.queue.backlog,
+        n_connections,
+    };
+    let how = format!(
+        "asked the kernel for the queue of {}; {n_connections} is --connections",
+        socket.file
+    );
+    Some(check::backlog(burst, &server.name(), &how))
+}
+
+/// What speaks there, for the connection.
+fn protocol(product: Product) -> looptax_path::Protocol {
+    match product {
+        Product::Mysql => looptax_path::Protocol::Mysql,
+        Product::Postgres => looptax_path::Protocol::Postgres,
+        Product::Redis => looptax_path::Protocol::Redis,
+        Product::Memcached => looptax_path::Protocol::Memcached,
+    }
+}

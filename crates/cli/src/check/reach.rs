@@ -1,0 +1,221 @@
+//! The way to the socket, gone as the client: by a child that takes its rights and its view.
+//!
+//! Nothing is concluded from permission bits where it can be tried: access lists, capabilities and
+//! security modules all have their say in what the kernel answers. The child has one thread, since
+//! rights and views belong to threads.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use looptax_advise::check::{End, Reach, Step};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::process::{Gid, Uid, chroot, fchdir};
+use rustix::thread::{
+    LinkNameSpaceType, move_into_link_name_space, set_thread_groups, set_thread_res_gid,
+    set_thread_res_uid,
+};
+
+use super::client::{Client, name_of};
+use crate::args::ReachArgs;
+
+/// Longest path of a socket: the kernel's 108 bytes hold a zero at the end.
+const MOST_PATH_BYTES: usize = 107;
+
+/// Sends a child that way.
+pub(super) fn reach(socket: &Path, client: &Client) -> Reach {
+    let failed = |why: String| Reach {
+        steps: Vec::new(),
+        end: End::Failed { why },
+    };
+    match run(socket, client) {
+        Ok(output) => {
+            serde_json::from_slice(&output).unwrap_or_else(|error| failed(error.to_string()))
+        }
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["internal", "reach", "--socket"]).arg(socket);
+    if let Some(pid) = client.pid {
+        command.args(["--view", &pid.to_string()]);
+    }
+    if let Some(rights) = &client.rights {
+        command.args(["--uid", &rights.uid.to_string()]);
+        command.args(["--gid", &rights.gid.to_string()]);
+        let groups: Vec<String> = rights.groups.iter().map(u32::to_string).collect();
+        if !groups.is_empty() {
+            command.args(["--groups", &groups.join(",")]);
+        }
+    }
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ))
+    }
+}
+
+/// The child: becomes the client and goes.
+pub(crate) fn child(args: &ReachArgs) -> Reach {
+    match become_client(args) {
+        Ok(()) => walk(&args.socket),
+        Err(error) => Reach {
+            steps: Vec::new(),
+            end: End::Failed {
+                why: format!("cannot take the client's place ({error}); run it as root"),
+            },
+        },
+    }
+}
+
+fn become_client(args: &ReachArgs) -> io::Result<()> {
+    if let Some(pid) = args.view {
+        enter_view(pid)?;
+    }
+    let (Some(uid), Some(gid)) = (args.uid, args.gid) else {
+        return Ok(());
+    };
+    let is_already = rustix::process::geteuid().as_raw() == uid;
+    if is_already {
+        return Ok(());
+    }
+    let groups: Vec<Gid> = args.groups.iter().map(|it| Gid::from_raw(*it)).collect();
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_groups(&groups)?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    Ok(())
+}
+
+/// The folders as a process sees them; nothing to do where it sees ours.
+fn enter_view(pid: u32) -> io::Result<()> {
+    let folder = format!("/proc/{pid}");
+    let link = |name: &str| fs::read_link(format!("{folder}/{name}"));
+    let is_ours = link("ns/mnt")? == fs::read_link("/proc/self/ns/mnt")?
+        && link("root")? == fs::read_link("/proc/self/root")?;
+    if is_ours {
+        return Ok(());
+    }
+    let mounts = File::open(format!("{folder}/ns/mnt"))?;
+    let root = File::open(format!("{folder}/root"))?;
+    move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
+    fchdir(&root)?;
+    chroot(".")?;
+    Ok(())
+}
+
+/// Goes from `/` to the socket, step by step, and connects.
+fn walk(socket: &Path) -> Reach {
+    let mut steps = Vec::new();
+    let end = go(socket, &mut steps);
+    Reach { steps, end }
+}
+
+fn go(socket: &Path, steps: &mut Vec<Step>) -> End {
+    let mut ancestors: Vec<&Path> = socket.ancestors().collect();
+    ancestors.reverse();
+    for path in ancestors {
+        let found = match fs::metadata(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return End::Missing {
+                    path: path.to_string_lossy().into_owned(),
+                };
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return End::Denied,
+            Err(error) => return failed(&error),
+        };
+        steps.push(step(path, &found));
+        let is_last = path == socket;
+        if is_last && !found.file_type().is_socket() {
+            return End::NotASocket;
+        }
+        let wanted = if is_last {
+            Access::WRITE_OK
+        } else {
+            Access::EXEC_OK
+        };
+        if accessat(CWD, path, wanted, AtFlags::EACCESS).is_err() {
+            return End::Denied;
+        }
+    }
+    connected(socket)
+}
+
+fn connected(socket: &Path) -> End {
+    let bytes = socket.as_os_str().as_bytes().len();
+    if bytes > MOST_PATH_BYTES {
+        return End::TooLong {
+            bytes,
+            most: MOST_PATH_BYTES,
+        };
+    }
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let tried = SocketAddrUnix::new(socket).and_then(|address| {
+        let client = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&client, &address)
+    });
+    match tried {
+        Ok(()) => End::Connected,
+        Err(rustix::io::Errno::AGAIN) => End::Full,
+        Err(rustix::io::Errno::CONNREFUSED) => End::Refused,
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => End::Confined,
+        Err(errno) => failed(&errno.into()),
+    }
+}
+
+fn failed(error: &io::Error) -> End {
+    End::Failed {
+        why: error.to_string(),
+    }
+}
+
+fn step(path: &Path, found: &fs::Metadata) -> Step {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    Step {
+        path: path.to_string_lossy().into_owned(),
+        owner: name_of(&read("/etc/passwd"), found.uid()),
+        group: name_of(&read("/etc/group"), found.gid()),
+        mode: found.mode() & 0o7777,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn the_way_ends_where_it_ends() {
+        let folder = std::env::temp_dir().join(format!("looptax-reach-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("s.sock");
+        let missing = walk(&path).end;
+        let listener = UnixListener::bind(&path).unwrap();
+        let connected = walk(&path);
+        drop(listener);
+        let refused = walk(&path).end;
+        let no_socket = walk(&folder).end;
+        fs::remove_dir_all(&folder).unwrap();
+        let path = path.to_string_lossy().into_owned();
+        assert_eq!(missing, End::Missing { path: path.clone() });
+        assert_eq!(connected.end, End::Connected);
+        assert_eq!(connected.steps.last().unwrap().path, path);
+        assert_eq!(refused, End::Refused);
+        assert_eq!(no_socket, End::NotASocket);
+    }
+}

@@ -1,0 +1,158 @@
+//! `dsn`: the same connection over the socket, in each driver's own words.
+
+use std::fmt::Write;
+
+use looptax_advise::{Address, Dialect, Fields, dialects};
+use looptax_report::terminal::cleaned;
+use serde::Serialize;
+
+use crate::args::DsnArgs;
+use crate::failure::{Exit, Failure};
+use crate::socket_of::{self, SocketOf};
+use crate::terminal::{self, Terminal};
+
+/// What stands where a password would.
+const HIDDEN: &str = "****";
+
+/// Runs `dsn`.
+pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let address = Address::parse(&args.url).map_err(|error| {
+        Failure::usage(
+            error,
+            "for example mysql://user@127.0.0.1:3306/db; what is no letter or digit in a password is written %XX",
+        )
+    })?;
+    let wanted = wanted(args, &address)?;
+    let socket = socket_of::find(&address, args.socket.as_deref())?;
+    let fields = fields(&address, &socket, args.show_password);
+    let answers: Vec<Answer> = wanted
+        .iter()
+        .map(|dialect| Answer::new(dialect, &address, &fields))
+        .collect();
+    let text = if args.json {
+        format!("{}\n", serde_json::to_string_pretty(&answers)?)
+    } else if args.explain {
+        explained(&answers, &address)
+    } else {
+        spelled(&answers, &socket)
+    };
+    let text = if args.json {
+        text
+    } else {
+        cleaned(&text, terminal.style())
+    };
+    terminal::data(&text)?;
+    Ok(Exit::Done)
+}
+
+/// The dialects that were asked for, of this product alone.
+fn wanted(args: &DsnArgs, address: &Address) -> Result<Vec<&'static Dialect>, Failure> {
+    let fitting: Vec<&Dialect> = dialects()
+        .iter()
+        .filter(|it| it.kind == address.product)
+        .collect();
+    if args.wanted.iter().any(|word| word == "all") {
+        return Ok(fitting);
+    }
+    let is_known = |word: &&String| fitting.iter().any(|it| it.is_called(word));
+    if let Some(unknown) = args.wanted.iter().find(|word| !is_known(word)) {
+        let names: Vec<&str> = fitting.iter().map(|it| &*it.name).collect();
+        return Err(Failure::usage(
+            format!(
+                "nothing called `{unknown}` is known for {}",
+                address.product
+            ),
+            format!("known: {}; or a language", names.join(", ")),
+        ));
+    }
+    let is_wanted = |it: &&Dialect| args.wanted.iter().any(|word| it.is_called(word));
+    Ok(fitting.into_iter().filter(is_wanted).collect())
+}
+
+fn fields(address: &Address, socket: &SocketOf, shows_password: bool) -> Fields {
+    let password = address.password.as_ref().map(|password| {
+        if shows_password {
+            password.reveal().to_owned()
+        } else {
+            HIDDEN.to_owned()
+        }
+    });
+    Fields {
+        user: address.user.clone(),
+        password,
+        database: address.database.clone(),
+        socket: socket.file.clone(),
+        folder: socket.folder.clone(),
+        port: address.port,
+    }
+}
+
+/// What is said for one dialect.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    name: &'a str,
+    language: &'a str,
+    place: &'a str,
+    text: String,
+    takes_now: &'static str,
+    localhost: &'static str,
+    why: &'a str,
+    traps: &'a [String],
+}
+
+impl<'a> Answer<'a> {
+    fn new(dialect: &'a Dialect, address: &Address, fields: &Fields) -> Self {
+        Self {
+            name: &dialect.name,
+            language: &dialect.language,
+            place: &dialect.place,
+            text: dialect.text(fields),
+            takes_now: dialect.takes(address).words(),
+            localhost: dialect.localhost.words(),
+            why: &dialect.why,
+            traps: &dialect.traps,
+        }
+    }
+}
+
+/// What to write, dialect by dialect.
+fn spelled(answers: &[Answer<'_>], socket: &SocketOf) -> String {
+    let mut text = format!("{}\n", socket.words);
+    for answer in answers {
+        let _ = write!(
+            text,
+            "\n{} ({}), in {}:\n",
+            answer.name, answer.language, answer.place
+        );
+        for line in answer.text.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+        let _ = writeln!(
+            text,
+            "  localhost means {}: {}",
+            answer.localhost, answer.why
+        );
+        for trap in answer.traps {
+            let _ = writeln!(text, "  beware: {trap}");
+        }
+    }
+    text
+}
+
+/// Which transport each takes, and why.
+fn explained(answers: &[Answer<'_>], address: &Address) -> String {
+    let host = address.host.as_deref().unwrap_or("(none)");
+    let mut text = format!("host {host}, port {}\n", address.port);
+    let widest = |of: fn(&Answer<'_>) -> usize| answers.iter().map(of).max().unwrap_or(0);
+    let name_columns = widest(|it| it.name.len() + it.language.len() + 3);
+    let takes_columns = widest(|it| it.takes_now.len());
+    for answer in answers {
+        let name = format!("{} ({})", answer.name, answer.language);
+        let _ = writeln!(
+            text,
+            "  {name:name_columns$}  {:takes_columns$}  {}",
+            answer.takes_now, answer.why
+        );
+    }
+    text
+}

@@ -1,0 +1,108 @@
+//! What a request over TCP costs more than over the socket, on this machine, in CPU time.
+//!
+//! From records of `compare`: one connection, both ends on one core, the server's own kind. A figure
+//! of another kind of server is not used: how much of a request is the transport differs little, but
+//! nobody has measured that it does not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use looptax_record::{Comparison, CostSource, Placement, Record, Verdict};
+use looptax_store::load;
+
+use crate::failure::Failure;
+
+/// Records that are read at most, the newest first.
+const MOST_RECORDS: usize = 20;
+/// Larger ones are passed over: they are of long runs, and reading them takes longer than the look.
+const MOST_RECORD_BYTES: u64 = 32 << 20;
+
+/// The costs of one record, an entry per kind of server.
+pub(crate) fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
+    let record = load(path)?;
+    let sources = of(&record, &path.display().to_string());
+    if sources.is_empty() {
+        return Err(Failure::usage(
+            format!(
+                "`{}` holds no valid comparison of tcp with unix",
+                path.display()
+            ),
+            "make one: looptax compare private:mariadb -c 1",
+        ));
+    }
+    Ok(sources)
+}
+
+/// The newest cost of each kind of server among this folder's records.
+pub(crate) fn of_this_folder() -> Vec<CostSource> {
+    let mut found: Vec<CostSource> = Vec::new();
+    for path in newest_records() {
+        let Ok(record) = load(&path) else { continue };
+        for source in of(&record, &path.display().to_string()) {
+            if found.iter().all(|it| it.kind != source.kind) {
+                found.push(source);
+            }
+        }
+    }
+    found
+}
+
+/// `looptax-*.json` here, the newest first.
+fn newest_records() -> Vec<PathBuf> {
+    let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(".").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
+        let is_record = stem.is_some_and(|stem| stem.starts_with("looptax-"));
+        let Some(meta) = entry.metadata().ok().filter(|_| is_record) else {
+            continue;
+        };
+        if meta.is_file() && meta.len() <= MOST_RECORD_BYTES {
+            let changed = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            found.push((changed, PathBuf::from(name)));
+        }
+    }
+    found.sort();
+    found
+        .into_iter()
+        .rev()
+        .take(MOST_RECORDS)
+        .map(|(_, path)| path)
+        .collect()
+}
+
+/// The costs in a record; of several comparisons of a kind, the first of one connection counts.
+pub(crate) fn of(record: &Record, source: &str) -> Vec<CostSource> {
+    let mut found: Vec<CostSource> = Vec::new();
+    for comparison in &record.comparisons {
+        let kind = kind_of(comparison);
+        if found.iter().any(|it| it.kind == kind) || !is_fit(comparison) {
+            continue;
+        }
+        found.extend(comparison.tax.iter().find_map(|tax| {
+            let is_ours = tax.baseline == "unix" && tax.arm == "tcp";
+            let is_valid = tax.verdict != Verdict::Invalid && tax.cpu_us.both.known().is_some();
+            (is_ours && is_valid).then(|| CostSource {
+                kind: kind.clone(),
+                cpu_us_per_request: tax.cpu_us.both.clone(),
+                source: format!("{source}, {}", record.started_at),
+            })
+        }));
+    }
+    found
+}
+
+/// The echo server stands for every server: it is the transport alone.
+fn kind_of(comparison: &Comparison) -> Option<String> {
+    let kind = &comparison.target.kind;
+    (kind != "echo").then(|| kind.clone())
+}
+
+/// One request at a time, both ends on one core: what a request costs, without the scheduler.
+fn is_fit(comparison: &Comparison) -> bool {
+    comparison.connections == 1
+        && comparison.commands.is_none()
+        && comparison.placement.asked == Placement::Same
+        && !matches!(&*comparison.workload.name, "connect" | "dump" | "stream")
+}

@@ -1,0 +1,212 @@
+//! What was seen, as it is shown and saved.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use looptax_discover::{
+    Client, Endpoint, Home, NamespaceId, Place, Server, SocketFile, Survey, Traffic, Way,
+};
+use looptax_record::{
+    CostSource, Estimate, Figure, Found, FoundClient, FoundEndpoint, FoundServer, SCHEMA_VERSION,
+};
+
+use super::names::Names;
+use super::notes::notes;
+
+/// The later look, with rates where there was an earlier one, and costs where rates and a source are.
+pub(crate) fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
+    let names = Names::new();
+    let seconds = earlier.map(|it| survey.at_ns.saturating_sub(it.at_ns) as f64 / 1e9);
+    let before = earlier.map(traffic_of);
+    let clients = survey.clients.iter().map(|client| {
+        let rate = before
+            .as_ref()
+            .zip(seconds)
+            .and_then(|(before, seconds)| requests_per_s(before, client, seconds));
+        found_client(client, survey, rate, sources, &names)
+    });
+    Found {
+        schema_version: SCHEMA_VERSION,
+        looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
+        at: jiff::Zoned::now()
+            .strftime("%Y-%m-%dT%H:%M:%S%:z")
+            .to_string(),
+        rates_over_s: seconds,
+        cost_sources: sources.to_vec(),
+        servers: survey
+            .servers
+            .iter()
+            .zip(&survey.n_remote)
+            .map(|(server, n_remote)| found_server(server, *n_remote as u64, &names))
+            .collect(),
+        clients: clients.collect(),
+        notes: notes(survey),
+    }
+}
+
+fn found_server(server: &Server, n_remote: u64, names: &Names) -> FoundServer {
+    FoundServer {
+        kind: server.kind.name().to_owned(),
+        version: server.version.clone(),
+        pid: server.process.pid,
+        program: server.name(),
+        user: names.user_of(&server.process),
+        home: home(&server.process.home),
+        endpoints: server
+            .endpoints
+            .iter()
+            .map(|it| found_endpoint(it, &server.process.home, names))
+            .collect(),
+        n_remote,
+    }
+}
+
+fn found_endpoint(endpoint: &Endpoint, at: &Home, names: &Names) -> FoundEndpoint {
+    let (transport, address, file) = match &endpoint.place {
+        Place::Tcp(address) => ("tcp", address.to_string(), None),
+        Place::Abstract(name) => ("abstract", name.to_string_lossy().into_owned(), None),
+        Place::Path { path, file } => (
+            "unix",
+            path.to_string_lossy().into_owned(),
+            Some(file_words(*file, at, names)),
+        ),
+    };
+    FoundEndpoint {
+        transport: transport.to_owned(),
+        address,
+        file,
+        n_waiting: endpoint.queue.waiting,
+        backlog: endpoint.queue.backlog,
+    }
+}
+
+fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
+    match file {
+        SocketFile::Present { uid, gid, mode } => {
+            format!(
+                "{}:{} {mode:04o}",
+                names.user(uid, at),
+                names.group(gid, at)
+            )
+        }
+        SocketFile::Replaced => "replaced by another file".to_owned(),
+        SocketFile::Missing => "gone".to_owned(),
+        SocketFile::Unknown => "may not be looked at".to_owned(),
+    }
+}
+
+fn home(home: &Home) -> Option<String> {
+    match home {
+        Home::Container { runtime, name } => Some(format!("{runtime} {name}")),
+        Home::Unit(name) => Some(name.clone()),
+        Home::Elsewhere => None,
+    }
+}
+
+fn found_client(
+    client: &Client,
+    survey: &Survey,
+    requests_per_s: Option<f64>,
+    sources: &[CostSource],
+    names: &Names,
+) -> FoundClient {
+    let server = &survey.servers[client.server_idx];
+    let process = client.process.as_ref();
+    FoundClient {
+        pid: process.map(|it| it.pid),
+        program: process.map(looptax_discover::Process::program_name),
+        user: process.map(|it| names.user_of(it)),
+        home: process.and_then(|it| home(&it.home)),
+        server_pid: server.process.pid,
+        way: way(client.way).to_owned(),
+        via: client.via.as_ref().map(|hop| {
+            let shared = if hop.leads_elsewhere {
+                " (which leads to other servers too)"
+            } else {
+                ""
+            };
+            format!("{} {}{shared}", hop.program, hop.pid)
+        }),
+        onward: onward(server, survey),
+        n_connections: client.connections.len() as u64,
+        requests_per_s,
+        cpu_ms_per_s: requests_per_s.and_then(|rate| cost(server.kind.name(), rate, sources)),
+    }
+}
+
+/// Where a pooler's own connections lead: what its clients reach in the end.
+fn onward(server: &Server, survey: &Survey) -> Option<String> {
+    if !server.kind.is_pooler() {
+        return None;
+    }
+    let is_own = |it: &&Client| {
+        it.process
+            .as_ref()
+            .is_some_and(|it| it.pid == server.process.pid)
+    };
+    let own = survey.clients.iter().find(is_own)?;
+    let end = &survey.servers[own.server_idx].process;
+    Some(format!(
+        "{} {} by {}",
+        end.program_name(),
+        end.pid,
+        way(own.way)
+    ))
+}
+
+fn way(way: Way) -> &'static str {
+    match way {
+        Way::Unix => "unix",
+        Way::Loopback => "loopback",
+        Way::Loopback6 => "loopback6",
+        Way::OwnAddress => "own address",
+        Way::Bridge => "bridge",
+    }
+}
+
+/// What went over each TCP connection, by its ends.
+type TrafficOf = HashMap<(NamespaceId, SocketAddr, SocketAddr), Traffic>;
+
+fn traffic_of(survey: &Survey) -> TrafficOf {
+    let connections = survey.clients.iter().flat_map(|it| &it.connections);
+    connections
+        .filter_map(|it| it.tcp.zip(it.traffic))
+        .collect()
+}
+
+/// Requests per second over the client's TCP connections that were there at both looks. One that is
+/// new counts from nothing; `None` for a socket, whose requests nobody counts.
+fn requests_per_s(before: &TrafficOf, client: &Client, seconds: f64) -> Option<f64> {
+    if !client.way.is_tcp() || seconds <= 0.0 {
+        return None;
+    }
+    let mut n_requests = 0;
+    for connection in &client.connections {
+        let now = connection.traffic?;
+        let was = connection.tcp.and_then(|ends| before.get(&ends));
+        let (was_in, was_out) =
+            was.map_or((0, 0), |it| (it.data_segments_in, it.data_segments_out));
+        // A request and its answer are one segment each way; a large one of either kind is more, so
+        // the smaller number counts.
+        let n_in = now.data_segments_in.wrapping_sub(was_in);
+        let n_out = now.data_segments_out.wrapping_sub(was_out);
+        n_requests += u64::from(n_in.min(n_out));
+    }
+    Some(n_requests as f64 / seconds)
+}
+
+/// The CPU time that so many requests cost, by the source for this kind of server, or else by one for
+/// all.
+fn cost(kind: &str, requests_per_s: f64, sources: &[CostSource]) -> Option<Figure> {
+    let of_kind = sources.iter().find(|it| it.kind.as_deref() == Some(kind));
+    let source = of_kind.or_else(|| sources.iter().find(|it| it.kind.is_none()))?;
+    let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
+    let ms_per_s = |us: f64| us * requests_per_s / 1e3;
+    let end = |end: Option<f64>, open: f64| end.map_or(open, ms_per_s);
+    Some(Figure::new(
+        ms_per_s(value),
+        end(lo, f64::NEG_INFINITY),
+        end(hi, f64::INFINITY),
+        n,
+    ))
+}

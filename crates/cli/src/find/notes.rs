@@ -1,0 +1,121 @@
+//! What stands in the way, in words, with the next step.
+
+use std::path::Path;
+
+use looptax_discover::{Hiding, Problem, Server, Survey};
+use looptax_record::Note;
+
+/// The notes of a survey, in its order.
+pub(super) fn notes(survey: &Survey) -> Vec<Note> {
+    let notes = survey.problems.iter().map(|it| note(it, survey));
+    notes.collect()
+}
+
+fn note(problem: &Problem, survey: &Survey) -> Note {
+    let (what, next) = match problem {
+        Problem::HiddenProcesses { n } => (
+            format!(
+                "{n} processes of other users cannot be looked into, so their sockets have no owner here"
+            ),
+            Some("run it as root".to_owned()),
+        ),
+        Problem::ClosedNamespaces { n, why } => (
+            format!("{n} other network namespaces (containers) cannot be looked into ({why})"),
+            Some("run it as root".to_owned()),
+        ),
+        Problem::UnreadSockets { n } => (
+            format!(
+                "{n} sockets were listed by the kernel in a form that is not understood, and are left out"
+            ),
+            None,
+        ),
+        Problem::NoSocket { server_idx } => {
+            let server = &survey.servers[*server_idx];
+            (
+                format!("{} listens on TCP alone", named(server)),
+                Some(server.kind.how_to_add_a_socket().to_owned()),
+            )
+        }
+        Problem::LostSocket {
+            server_idx,
+            path,
+            is_replaced,
+        } => {
+            let state = if *is_replaced {
+                "was replaced"
+            } else {
+                "is gone"
+            };
+            (
+                format!(
+                    "the socket {} of {} {state} while the server runs: nobody reaches it that way",
+                    path.display(),
+                    named(&survey.servers[*server_idx])
+                ),
+                Some(
+                    "restart the server; keep cleaners of temporary files away from that folder"
+                        .to_owned(),
+                ),
+            )
+        }
+        Problem::DesertedSocket { path } => (
+            format!(
+                "nobody listens on {}: a server that ended left it",
+                path.display()
+            ),
+            Some("start the server, or delete the file".to_owned()),
+        ),
+        Problem::HiddenSocket {
+            client_idx,
+            path,
+            why,
+        } => hidden(*client_idx, path, *why, survey),
+    };
+    Note { what, next }
+}
+
+fn hidden(
+    client_idx: usize,
+    path: &Path,
+    why: Hiding,
+    survey: &Survey,
+) -> (String, Option<String>) {
+    let client = &survey.clients[client_idx];
+    let server = &survey.servers[client.server_idx];
+    let process = client.process.as_ref();
+    let name = process.map_or_else(String::new, |it| {
+        format!("{} {}", it.program_name(), it.pid)
+    });
+    let folder = path.parent().unwrap_or(path).display();
+    let (reason, next) = match why {
+        Hiding::Chroot => (
+            "it runs in a folder tree of its own (chroot)",
+            format!("mount {folder} into that tree"),
+        ),
+        Hiding::PrivateTmp => (
+            "it has a /tmp of its own (PrivateTmp)",
+            format!("move the socket out of {folder}, to /run"),
+        ),
+        Hiding::Container => (
+            "the two are in different containers",
+            format!("share the folder {folder}, not the socket's file, between them"),
+        ),
+        Hiding::Mounts => (
+            "its file systems are mounted otherwise",
+            format!("make {folder} visible to it (BindPaths= in a unit)"),
+        ),
+        Hiding::Missing => ("it is not there for it", format!("look at {folder}")),
+    };
+    (
+        format!(
+            "{name} does not see the socket {} of {}: {reason}",
+            path.display(),
+            named(server)
+        ),
+        Some(next),
+    )
+}
+
+fn named(server: &Server) -> String {
+    format!("{} {}", server.name(), server.process.pid)
+}

@@ -1,0 +1,328 @@
+//! `looptax check`: every obstacle made for real, and named.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use looptax_servers::Kind;
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Server, exe, is_there};
+
+/// `nobody` on Debian.
+const NOBODY: u32 = 65_534;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn check(server: &Server, url: &str, args: &[&str]) -> Finished {
+    let scratch = Scratch::new();
+    Looptax::new(exe(), &scratch)
+        .env("LOOPTAX_PASSWORD", server.password())
+        .args(["check", url, "--json"])
+        .args(args.iter().copied())
+        .run()
+}
+
+/// The server's address without its password.
+fn url(server: &Server) -> String {
+    server
+        .url()
+        .replace(&format!(":{}@", server.password()), "@")
+}
+
+/// The outcome of a topic, and all that is said of it.
+#[track_caller]
+fn point(run: &Finished, topic: &str) -> (String, String) {
+    let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
+    let found = points
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["topic"] == topic)
+        .cloned();
+    let Some(found) = found else {
+        run.fail(&format!("nothing about `{topic}`"))
+    };
+    (
+        found["outcome"].as_str().unwrap().to_owned(),
+        found.to_string(),
+    )
+}
+
+#[track_caller]
+fn expect(run: &Finished, topic: &str, outcome: &str, words: &[&str]) {
+    let (found, text) = point(run, topic);
+    assert_eq!(found, outcome, "{text}");
+    for word in words {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+}
+
+#[test]
+fn a_healthy_server_passes_every_point_that_can_be_known() {
+    for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
+        let Some(server) = Server::start(kind) else {
+            continue;
+        };
+        let run = check(&server, &url(&server), &["-c", "1"]);
+        for topic in ["server", "path", "same server", "backlog"] {
+            expect(&run, topic, "pass", &[]);
+        }
+        run.expect_code(0);
+    }
+}
+
+#[test]
+fn a_folder_that_may_not_be_searched_and_a_socket_that_may_not_be_written_are_named() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_root() {
+        return;
+    }
+    let socket = server.socket();
+    let folder = Path::new(&socket).parent().unwrap();
+    let before = fs::metadata(folder).unwrap().permissions();
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let run = check(&server, &url(&server), &["--user", "nobody"]);
+    expect(
+        &run,
+        "path",
+        "fail",
+        &["search permission", folder.to_str().unwrap()],
+    );
+    run.expect_code(1);
+
+    fs::set_permissions(folder, before).unwrap();
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o700)).unwrap();
+    let reachable = open_up(folder);
+    let run = check(&server, &url(&server), &["--user", "nobody"]);
+    expect(
+        &run,
+        "path",
+        "fail",
+        &["write permission on the socket", &socket],
+    );
+
+    chown(&socket, Some(NOBODY), None).unwrap();
+    let run = check(&server, &url(&server), &["--user", "nobody"]);
+    expect(&run, "path", "pass", &["nobody can connect"]);
+    drop(reachable);
+}
+
+/// Lets everybody search a folder and those above it, until it is dropped.
+struct Searchable(Vec<(std::path::PathBuf, fs::Permissions)>);
+
+fn open_up(folder: &Path) -> Searchable {
+    let mut before = Vec::new();
+    for folder in folder.ancestors().take_while(|it| *it != Path::new("/")) {
+        let permissions = fs::metadata(folder).unwrap().permissions();
+        if permissions.mode() & 0o001 == 0 {
+            fs::set_permissions(
+                folder,
+                fs::Permissions::from_mode(permissions.mode() | 0o011),
+            )
+            .unwrap();
+            before.push((folder.to_owned(), permissions));
+        }
+    }
+    Searchable(before)
+}
+
+impl Drop for Searchable {
+    fn drop(&mut self) {
+        for (folder, permissions) in self.0.drain(..) {
+            fs::set_permissions(folder, permissions).ok();
+        }
+    }
+}
+
+/// A child that is ended with the test.
+struct Alive(Child);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+#[test]
+fn a_client_with_a_tmp_of_its_own_does_not_see_the_socket() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_root() || !is_there("unshare") {
+        return;
+    }
+    // What systemd's PrivateTmp does: a mount namespace with another folder over the one above.
+    let socket = server.socket();
+    let over = Path::new(&socket).parent().unwrap().parent().unwrap();
+    let script = format!(
+        "mount -t tmpfs none {} && echo up && exec sleep 60",
+        over.display()
+    );
+    let mut client = Alive(
+        Command::new("unshare")
+            .args(["--mount", "sh", "-c", &script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut up = [0; 3];
+    std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let run = check(
+        &server,
+        &url(&server),
+        &["--pid", &client.0.id().to_string()],
+    );
+    expect(&run, "path", "fail", &["sees no", "PrivateTmp"]);
+    run.expect_code(1);
+}
+
+#[test]
+fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let mut talk = server.talk();
+    // Names are not resolved on private servers, so this account is for TCP alone.
+    for sql in [
+        "CREATE USER 'narrow'@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON *.* TO 'narrow'@'127.0.0.1'",
+        "CREATE USER 'twice'@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON *.* TO 'twice'@'127.0.0.1'",
+        "CREATE USER 'twice'@'localhost' IDENTIFIED BY 'pw'",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    let address = server.it.tcp;
+    let run = check(&server, &format!("mysql://narrow:pw@{address}/"), &[]);
+    expect(
+        &run,
+        "account",
+        "fail",
+        &["narrow", "SHOW CREATE USER 'narrow'@'127.0.0.1'"],
+    );
+    run.expect_code(1);
+    assert!(!run.stdout.contains("pw@"), "{}", run.stdout);
+    let run = check(&server, &format!("mysql://twice:pw@{address}/"), &[]);
+    expect(
+        &run,
+        "account",
+        "fail",
+        &[
+            "twice@localhost",
+            "GRANT SELECT ON *.* TO 'twice'@'localhost';",
+        ],
+    );
+}
+
+#[test]
+fn the_line_of_pg_hba_that_refuses_the_socket_is_quoted() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let rows = server.column("SHOW hba_file");
+    let file = Path::new(&rows[0]);
+    let before = fs::read_to_string(file).unwrap();
+    let user = &server.it.login.user;
+    fs::OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(file)
+        .and_then(|mut file| {
+            std::io::Write::write_all(
+                &mut file,
+                format!("local all {user} reject\n{before}").as_bytes(),
+            )
+        })
+        .unwrap();
+    let reload = server.column("SELECT 1 WHERE true");
+    assert_eq!(reload, ["1"]);
+    let run = check(&server, &url(&server), &[]);
+    expect(
+        &run,
+        "pg_hba.conf",
+        "fail",
+        &["line 1", "reject", "scram-sha-256"],
+    );
+    run.expect_code(1);
+}
+
+#[test]
+fn a_full_queue_is_told_as_the_client_meets_it() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let path = scratch.file("full.sock");
+    // Nobody accepts here, and little may wait.
+    let listener = rustix::net::socket_with(
+        rustix::net::AddressFamily::UNIX,
+        rustix::net::SocketType::STREAM,
+        // Servers of other tests must not inherit it.
+        rustix::net::SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
+    rustix::net::bind(&listener, &rustix::net::SocketAddrUnix::new(&path).unwrap()).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let _waiting = UnixStream::connect(&path).unwrap();
+    let run = check(
+        &server,
+        &url(&server),
+        &["--socket", path.to_str().unwrap()],
+    );
+    expect(&run, "path", "fail", &["EAGAIN"]);
+}
+
+#[test]
+fn a_burst_that_does_not_fit_is_told_with_the_number_that_would() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let run = check(&server, &url(&server), &["-c", "100000"]);
+    expect(&run, "backlog", "fail", &["200000"]);
+}
+
+#[test]
+fn another_server_behind_the_socket_is_told() {
+    let (Some(one), Some(two)) = (Server::start(Kind::Redis), Server::start(Kind::Redis)) else {
+        return;
+    };
+    // The second one knows another password, so nobody is asked for one.
+    two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
+    let run = check(&one, &url(&one), &["--socket", &two.socket()]);
+    expect(&run, "same server", "fail", &["two servers"]);
+    run.expect_code(1);
+}
+
+#[test]
+fn a_dead_socket_and_what_is_none_are_told_apart() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let (dead, file) = (scratch.file("dead.sock"), scratch.file("file"));
+    drop(UnixListener::bind(&dead).unwrap());
+    fs::File::create(&file).unwrap();
+    for (path, words) in [
+        (dead, "nobody listens"),
+        (file, "is no socket"),
+        (scratch.file("none"), "sees no"),
+    ] {
+        let run = check(
+            &server,
+            &url(&server),
+            &["--socket", path.to_str().unwrap()],
+        );
+        expect(&run, "path", "fail", &[words]);
+    }
+}

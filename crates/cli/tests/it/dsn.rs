@@ -1,0 +1,95 @@
+//! `looptax dsn`: strings for drivers.
+
+use looptax_servers::Kind;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+
+use crate::fixture::{Server, exe};
+
+#[track_caller]
+fn said(args: &[&str]) -> String {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["dsn"])
+        .args(args.iter().copied())
+        .run();
+    run.expect_code(0);
+    run.stdout.clone()
+}
+
+#[test]
+fn one_driver_gets_its_own_words_and_no_password_unless_asked() {
+    let url = "mysql://app:s%40cret@127.0.0.1/shop";
+    let args = [
+        "--socket",
+        "/run/mysqld/mysqld.sock",
+        "--for",
+        "go-sql-driver",
+    ];
+    let hidden = said(&[&[url], &args[..]].concat());
+    assert!(
+        hidden.contains("app:****@unix(/run/mysqld/mysqld.sock)/shop"),
+        "{hidden}"
+    );
+    assert!(!hidden.contains("cret"), "{hidden}");
+    let shown = said(&[&[url, "--show-password"], &args[..]].concat());
+    assert!(
+        shown.contains("app:s@cret@unix(/run/mysqld/mysqld.sock)/shop"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_language_means_all_of_its_drivers_and_all_means_every_one() {
+    let url = "postgres://app@127.0.0.1/shop";
+    let socket = ["--socket", "/run/postgresql"];
+    let python = said(&[&[url, "--for", "python"], &socket[..]].concat());
+    for name in ["psycopg", "asyncpg", "sqlalchemy", "django"] {
+        assert!(python.contains(&format!("{name} (Python)")), "{python}");
+    }
+    assert!(!python.contains("pgx"), "{python}");
+    assert!(said(&[&[url], &socket[..]].concat()).contains("pgx (Go)"));
+}
+
+#[test]
+fn explain_says_which_transport_localhost_is_for_whom() {
+    let text = said(&["mysql://u@localhost/db", "--explain", "--socket", "/s"]);
+    let line = |name: &str| {
+        let found = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("no {name} in {text}"))
+    };
+    assert!(line("mysqli (PHP)").contains("the socket"), "{text}");
+    assert!(line("pymysql (Python)").contains("TCP"), "{text}");
+}
+
+#[test]
+fn the_running_server_is_asked_for_its_socket_by_its_port() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let text = said(&[&format!("redis://{}", server.it.tcp), "--for", "go-redis"]);
+    assert!(text.contains(&server.socket()), "{text}");
+    assert!(text.contains(&format!("pid {}", server.it.pid)), "{text}");
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_without_its_password() {
+    let scratch = Scratch::new();
+    for (args, words) in [
+        (vec!["mysql://u:topsecret@h:port/d"], "the URL is broken"),
+        (
+            vec!["oracle://u:topsecret@h/d"],
+            "is no database that looptax knows",
+        ),
+        (
+            vec!["mysql://u:topsecret@h/d", "--for", "cobol"],
+            "nothing called `cobol` is known",
+        ),
+    ] {
+        let run = Looptax::new(exe(), &scratch).args(["dsn"]).args(args).run();
+        run.expect_error(2, &[words]);
+        assert!(!format!("{}{}", run.stdout, run.stderr).contains("topsecret"));
+    }
+}

@@ -1,0 +1,336 @@
+//! `looptax find` beside real servers and real connections.
+
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Child, Command, Stdio};
+
+use looptax_servers::Kind;
+use looptax_testkit::patience;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Server, exe, is_installed, is_there};
+
+/// What `find` sees now.
+#[track_caller]
+fn found(scratch: &Scratch) -> Value {
+    let run = Looptax::new(exe(), scratch)
+        .args(["find", "--json", "-"])
+        .run();
+    run.expect_code(0);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn server_of(found: &Value, pid: u32) -> Value {
+    let servers = found["servers"].as_array().unwrap();
+    let found = servers.iter().find(|it| it["pid"] == pid);
+    found
+        .unwrap_or_else(|| panic!("no server {pid} in {servers:#?}"))
+        .clone()
+}
+
+/// `way connections` of each of a client's rows for a server.
+fn ways(found: &Value, client: u32, server: u32) -> Vec<String> {
+    let clients = found["clients"].as_array().unwrap().iter();
+    let rows = clients.filter(|it| it["pid"] == client && it["server_pid"] == server);
+    let mut ways: Vec<String> = rows
+        .map(|it| format!("{} {}", it["way"].as_str().unwrap(), it["n_connections"]))
+        .collect();
+    ways.sort();
+    ways
+}
+
+fn addresses(server: &Value) -> Vec<&str> {
+    let endpoints = server["endpoints"].as_array().unwrap();
+    endpoints
+        .iter()
+        .map(|it| it["address"].as_str().unwrap())
+        .collect()
+}
+
+#[track_caller]
+fn check_seen(kind: Kind) {
+    let Some(server) = Server::start(kind) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let _open = (
+        TcpStream::connect(server.it.tcp).unwrap(),
+        TcpStream::connect(server.it.tcp).unwrap(),
+        UnixStream::connect(&server.it.socket).unwrap(),
+    );
+    let found = found(&scratch);
+    let seen = server_of(&found, server.it.pid);
+    assert_eq!(seen["kind"], kind.name());
+    let version = seen["version"].as_str().unwrap();
+    assert!(server.it.version.starts_with(version), "{version}");
+    let addresses = addresses(&seen);
+    assert!(
+        addresses.contains(&&*server.it.tcp.to_string()),
+        "{addresses:?}"
+    );
+    assert!(addresses.contains(&&*server.socket()), "{addresses:?}");
+    let own = std::process::id();
+    assert_eq!(ways(&found, own, server.it.pid), ["loopback 2", "unix 1"]);
+}
+
+#[test]
+fn mariadb_is_seen_with_its_endpoints_and_its_clients() {
+    check_seen(Kind::Mariadb);
+}
+
+#[test]
+fn postgres_is_seen_with_its_endpoints_and_its_clients() {
+    check_seen(Kind::Postgres);
+}
+
+#[test]
+fn redis_is_seen_with_its_endpoints_and_its_clients() {
+    check_seen(Kind::Redis);
+}
+
+#[test]
+fn memcached_serves_one_transport_per_process_and_is_told_to_need_a_second() {
+    let Some(server) = Server::start(Kind::Memcached) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let found = found(&scratch);
+    for instance in &server.it.instances {
+        let seen = server_of(&found, instance.pid);
+        let transport = if instance.tcp.is_some() {
+            "tcp"
+        } else {
+            "unix"
+        };
+        assert_eq!(seen["endpoints"][0]["transport"], transport);
+        let has_note = found["notes"]
+            .to_string()
+            .contains(&format!("memcached {} listens on TCP alone", instance.pid));
+        assert_eq!(has_note, instance.tcp.is_some());
+    }
+}
+
+#[test]
+fn requests_are_counted_and_cost_what_the_record_says() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let record = ["-o", "looptax-1.json", "--placement", "same"];
+    let run = Looptax::new(exe(), &scratch)
+        .args(["compare", "private:redis"])
+        .args(crate::fixture::SHORT)
+        .args(record)
+        .run();
+    run.expect_code(0);
+    // Some thousand requests a second: enough to be seen, whatever else the machine does.
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let found = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            use std::io::{Read, Write};
+            let mut stream = TcpStream::connect(server.it.tcp).unwrap();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                // Not logged in: the answer is an error, which is an answer.
+                stream.write_all(b"PING\r\n").unwrap();
+                assert!(stream.read(&mut [0; 256]).unwrap() > 0);
+            }
+        });
+        let found = found(&scratch);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        found
+    });
+    let clients = found["clients"].as_array().unwrap();
+    let own = clients
+        .iter()
+        .find(|it| it["server_pid"] == server.it.pid)
+        .unwrap();
+    let rate = own["requests_per_s"].as_f64().unwrap();
+    assert!(rate > 100.0, "{own:#}");
+    let cost = found["cost_sources"][0]["cpu_us_per_request"]["value"]
+        .as_f64()
+        .unwrap();
+    let lost = own["cpu_ms_per_s"]["value"].as_f64().unwrap();
+    assert!(
+        (lost - rate * cost / 1e3).abs() < 1e-6 * lost.abs().max(1.0),
+        "{lost}"
+    );
+}
+
+/// A child that is ended with the test.
+struct Alive(Child);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+#[test]
+fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over_its_socket_from_here()
+ {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_installed(Kind::Redis) || !is_there("unshare") || !is_there("ip") || !is_root {
+        return;
+    }
+    let scratch = Scratch::new();
+    let socket = scratch.file("redis.sock");
+    let script = format!(
+        "ip link set lo up; exec redis-server --bind 127.0.0.1 --port 6390 --save '' --unixsocket {} --dir {}",
+        socket.display(),
+        scratch.work().display()
+    );
+    let server = Alive(
+        Command::new("unshare")
+            .args(["--net", "sh", "-c", &script])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let pid = server.0.id();
+    let _open = patience::wait_for("the socket", std::time::Duration::from_secs(20), || {
+        UnixStream::connect(&socket).ok()
+    });
+    let client = Alive(
+        Command::new("nsenter")
+            .args(["--net", "--target", &pid.to_string()])
+            .args([
+                "bash",
+                "-c",
+                "exec 3<>/dev/tcp/127.0.0.1/6390; echo up; read -r _",
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut client = client;
+    let mut up = [0; 3];
+    std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let found = found(&scratch);
+    let seen = server_of(&found, pid);
+    assert!(addresses(&seen).contains(&"127.0.0.1:6390"), "{seen:#}");
+    assert_eq!(ways(&found, std::process::id(), pid), ["unix 1"]);
+    assert_eq!(ways(&found, client.0.id(), pid), ["loopback 1"]);
+}
+
+/// A relay of one connection: what docker-proxy does, under its name.
+const RELAY: &str = r#"
+use IO::Socket::INET;
+my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die;
+my $server = IO::Socket::INET->new(PeerAddr => $ARGV[0]) or die;
+$| = 1; print $listener->sockport, "\n";
+my $client = $listener->accept; print "up\n"; sleep 60;
+"#;
+
+#[test]
+fn a_port_proxy_is_a_hop_and_not_the_client() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_there("perl") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let proxy = scratch.file("docker-proxy");
+    fs::copy("/usr/bin/perl", &proxy).unwrap();
+    let proxy = Alive(
+        Command::new(&proxy)
+            .args(["-e", RELAY, &server.it.tcp.to_string()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut proxy = proxy;
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(proxy.0.stdout.take().unwrap()));
+    let port: u16 = lines.next().unwrap().unwrap().parse().unwrap();
+    let _open = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "up");
+    let found = found(&scratch);
+    let own = std::process::id();
+    assert_eq!(ways(&found, own, server.it.pid), ["loopback 1"]);
+    assert_eq!(ways(&found, proxy.0.id(), server.it.pid), [""; 0]);
+    let clients = found["clients"].as_array().unwrap();
+    let via = &clients.iter().find(|it| it["pid"] == own).unwrap()["via"];
+    assert_eq!(*via, format!("docker-proxy {}", proxy.0.id()));
+}
+
+#[test]
+fn a_socket_that_was_deleted_is_told_and_so_is_a_name_that_would_steer_the_terminal() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    fs::remove_file(&server.it.socket).unwrap();
+    // A client that calls itself something to steer the terminal with.
+    let copy = scratch.file("\u{1b}[2Jevil");
+    fs::copy("/bin/bash", &copy).unwrap();
+    let port = server.it.tcp.port();
+    let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo up; read -r _");
+    let mut client = Alive(
+        Command::new(&copy)
+            .args(["-c", &line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut up = [0; 3];
+    std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let run = Looptax::new(exe(), &scratch).args(["find"]).run();
+    run.expect_code(0);
+    let text = run.stdout.clone();
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert!(text.contains("evil"), "{text}");
+    let gone = format!(
+        "{} of redis-server {} is gone",
+        server.socket(),
+        server.it.pid
+    );
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(&gone), "{text}");
+}
+
+#[test]
+fn without_root_it_shows_what_it_can_and_says_what_it_cannot() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    scratch.give_to(65_534);
+    let run = Looptax::new(exe(), &scratch)
+        .args(["find", "--json", "-"])
+        .uid(65_534)
+        .run();
+    run.expect_code(0);
+    let found: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(server_of(&found, server.it.pid)["kind"], "redis");
+    assert!(
+        found["notes"].to_string().contains("run it as root"),
+        "{found:#}"
+    );
+}
+
+#[test]
+fn a_socket_that_nobody_listens_on_is_told() {
+    let scratch = Scratch::new();
+    let path = std::path::Path::new("/tmp/mongodb-27017.sock");
+    if path.exists() {
+        return;
+    }
+    drop(UnixListener::bind(path).unwrap());
+    let found = found(&scratch);
+    fs::remove_file(path).unwrap();
+    let notes = found["notes"].to_string();
+    assert!(
+        notes.contains("nobody listens on /tmp/mongodb-27017.sock"),
+        "{notes}"
+    );
+}

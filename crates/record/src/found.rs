@@ -1,0 +1,114 @@
+//! What `looptax find` saw: servers, their clients, and what stands in the way.
+//!
+//! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Figure;
+
+/// One look at a machine, or two a moment apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// looptax that looked.
+    pub looptax_version: String,
+    /// When, with the offset to UTC.
+    pub at: String,
+    /// Seconds between the two looks that rates were made of; `null` without rates.
+    pub rates_over_s: Option<f64>,
+    /// Where the costs come from, a line per kind of server.
+    pub cost_sources: Vec<CostSource>,
+    /// The servers.
+    pub servers: Vec<FoundServer>,
+    /// Their clients on this machine.
+    pub clients: Vec<FoundClient>,
+    /// What is wrong, or could not be seen.
+    pub notes: Vec<Note>,
+}
+
+/// What CPU time a request over TCP costs more than over the socket, and who measured it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostSource {
+    /// For this kind of server: `mariadb`; `null` for all (the echo server).
+    pub kind: Option<String>,
+    /// CPU time added at both ends together, µs per request.
+    pub cpu_us_per_request: Figure,
+    /// The record, or how it was measured just now.
+    pub source: String,
+}
+
+/// A server that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundServer {
+    /// `mariadb`, `postgres`, ….
+    pub kind: String,
+    /// Its version, where its program tells.
+    pub version: Option<String>,
+    /// Its process.
+    pub pid: u32,
+    /// Its program's name.
+    pub program: String,
+    /// Whom it runs as: a name, or the number where it has none here.
+    pub user: String,
+    /// Its container or service: `docker 3f2a9c1b7d20`, `mariadb.service`.
+    pub home: Option<String>,
+    /// What it listens on.
+    pub endpoints: Vec<FoundEndpoint>,
+    /// Connections from other machines, or whose addresses were rewritten on the way.
+    pub n_remote: u64,
+}
+
+/// An address that a server listens on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundEndpoint {
+    /// `tcp`, `unix` or `abstract`.
+    pub transport: String,
+    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    pub address: String,
+    /// The file of a socket with a path: `mysql:mysql 0777`, `missing`, `replaced`.
+    pub file: Option<String>,
+    /// Connections that wait to be accepted.
+    pub n_waiting: u32,
+    /// Most that may wait.
+    pub backlog: u32,
+}
+
+/// The connections of one process to one server, of one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundClient {
+    /// The process; `null` where we may not see whose they are.
+    pub pid: Option<u32>,
+    /// Its program's name.
+    pub program: Option<String>,
+    /// Whom it runs as.
+    pub user: Option<String>,
+    /// Its container or service.
+    pub home: Option<String>,
+    /// The server's process.
+    pub server_pid: u32,
+    /// `unix`, `loopback`, `loopback6`, `own address`, `bridge`.
+    pub way: String,
+    /// What they lead through: `docker-proxy 991`.
+    pub via: Option<String>,
+    /// Where a pooler takes them in the end: `postgres 456 by unix`.
+    pub onward: Option<String>,
+    /// How many connections.
+    pub n_connections: u64,
+    /// Requests per second over all of them, counted as segments with data: several in one segment
+    /// count as one.
+    pub requests_per_s: Option<f64>,
+    /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this
+    /// machine: an estimate.
+    pub cpu_ms_per_s: Option<Figure>,
+}
+
+/// Something to know, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// What is so.
+    pub what: String,
+    /// What to do.
+    pub next: Option<String>,
+}
