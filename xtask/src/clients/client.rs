@@ -76,6 +76,10 @@ impl Loop {
         Ok(started)
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Does so many requests.
     pub(crate) fn ask(&mut self, n_requests: usize) -> Result<Answer> {
         let input = self.input.as_mut().expect("closed by `end` alone");

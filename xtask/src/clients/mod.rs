@@ -4,8 +4,10 @@
 //! in `clients/traces.toml`. Needs what `clients/setup.sh` installs.
 
 mod agree;
+mod apart;
 mod client;
 mod data;
+mod found;
 mod model;
 mod reduce;
 mod relay;
@@ -21,6 +23,8 @@ pub(crate) enum Chore {
     Trace(trace::Options),
     /// The tax of real clients beside that of the models that stand for them, as a table
     Agree(agree::Options),
+    /// Whether `looptax find` sees real clients as they are, as a table
+    Find(found::Options),
 }
 
 /// Does one of them.
@@ -28,5 +32,6 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Trace(options) => trace::run(options),
         Chore::Agree(options) => agree::run(options),
+        Chore::Find(options) => found::run(options),
     }
 }

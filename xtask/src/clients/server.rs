@@ -78,6 +78,10 @@ impl Server {
         &self.private.socket
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.private.pid
+    }
+
     pub(crate) fn tcp(&self) -> SocketAddr {
         self.private.tcp
     }
