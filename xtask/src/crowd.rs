@@ -1,9 +1,11 @@
 //! `cargo xtask crowd`: how long `looptax find` looks, and what memory it takes, with thousands of
 //! connections.
 //!
-//! A Redis of our own gets them all from this process, over loopback. The figures belong into
-//! METHOD.md with date and machine.
+//! As many Redis servers of our own as the limit of open files asks for get them over loopback, each
+//! from one more process of ours. The figures belong into METHOD.md with date and machine.
 
+use std::env;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -25,26 +27,44 @@ pub(crate) struct Options {
     /// Looks
     #[arg(long, default_value_t = 7)]
     looks: u32,
+    /// Only hold the connections, to this server, until stdin ends
+    #[arg(long, hide = true)]
+    hold: Option<SocketAddr>,
 }
 
+/// Connections of one server and one process at most: machines allow 20,000 open files and more.
+const MOST_PER_SERVER: u32 = 10_000;
+/// What a process opens besides.
+const SPARE_FILES: u32 = 100;
 /// Connections between two pauses that let the server accept what waits.
 const BATCH: usize = 64;
 
 /// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    raise_open_files(options.connections.min(MOST_PER_SERVER) + SPARE_FILES)?;
+    if let Some(address) = options.hold {
+        return hold(address, options.connections);
+    }
     let looptax = peers::build()?;
-    let spare = 100;
-    raise_open_files(u64::from(options.connections) + spare)?;
-    let server = Server::start(options.connections + 100)?;
-    let _open = crowd(server.address, options.connections)?;
-    println!("{} connections", options.connections);
+    let mut crowd = Vec::new();
+    let mut n_left = options.connections;
+    while n_left > 0 {
+        let n = n_left.min(MOST_PER_SERVER);
+        crowd.push(Pair::start(n)?);
+        n_left -= n;
+    }
+    println!(
+        "{} connections, {} servers",
+        options.connections,
+        crowd.len()
+    );
     for _ in 0..options.looks {
-        look(&looptax, options.connections)?;
+        look(&looptax, &crowd, options.connections)?;
     }
     Ok(())
 }
 
-fn look(looptax: &Path, n_connections: u32) -> Result<()> {
+fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
     let mut command = Command::new(looptax);
     command.args(["find", "--once", "--json", "-"]);
     let start = Instant::now();
@@ -52,10 +72,12 @@ fn look(looptax: &Path, n_connections: u32) -> Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     let found: serde_json::Value = serde_json::from_str(&ended.stdout)?;
     let clients = found["clients"].as_array().context("no list of clients")?;
-    let counts = clients.iter().filter_map(|it| it["n_connections"].as_u64());
-    let most = counts.max().unwrap_or(0);
-    if most != u64::from(n_connections) {
-        bail!("find saw {most} connections");
+    let ours = clients
+        .iter()
+        .filter(|it| crowd.iter().any(|pair| it["pid"] == pair.holder.id()));
+    let seen: u64 = ours.filter_map(|it| it["n_connections"].as_u64()).sum();
+    if seen != u64::from(n_connections) {
+        bail!("find saw {seen} of our connections");
     }
     let peak_bytes = ended.used.peak_bytes.unwrap_or(0);
     println!(
@@ -66,42 +88,64 @@ fn look(looptax: &Path, n_connections: u32) -> Result<()> {
     Ok(())
 }
 
-/// A Redis that ends with us.
-struct Server {
-    address: SocketAddr,
-    child: Child,
+/// A Redis, and the process whose connections it has. Both end with us.
+struct Pair {
+    server: Child,
+    holder: Child,
 }
 
-impl Server {
-    fn start(max_clients: u32) -> Result<Self> {
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let child = Command::new("redis-server")
-            .args(["--port", &address.port().to_string()])
-            .args(["--maxclients", &max_clients.to_string()])
-            .args(["--save", "", "--bind", "127.0.0.1", "--tcp-backlog", "511"])
-            .stdout(Stdio::null())
+impl Pair {
+    fn start(n_connections: u32) -> Result<Self> {
+        let (server, address) = redis(n_connections + SPARE_FILES)?;
+        let holder = Command::new(env::current_exe()?)
+            .args(["crowd", "--hold", &address.to_string()])
+            .args(["--connections", &n_connections.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
-            .context("cannot start redis-server")?;
-        let server = Self { address, child };
-        let patience = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(address).is_err() {
-            if Instant::now() > patience {
-                bail!("redis-server does not listen");
-            }
-            thread::sleep(Duration::from_millis(20));
+            .context("cannot start a second process of ours")?;
+        let mut pair = Self { server, holder };
+        let output = pair.holder.stdout.take().expect("asked for as a pipe");
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        if line != "ready\n" {
+            bail!("the connections could not be opened");
         }
-        Ok(server)
+        Ok(pair)
     }
 }
 
-impl Drop for Server {
+impl Drop for Pair {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        for child in [&mut self.holder, &mut self.server] {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
-fn crowd(address: SocketAddr, n_connections: u32) -> Result<Vec<TcpStream>> {
+fn redis(max_clients: u32) -> Result<(Child, SocketAddr)> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let mut child = Command::new("redis-server")
+        .args(["--port", &address.port().to_string()])
+        .args(["--maxclients", &max_clients.to_string()])
+        .args(["--save", "", "--bind", "127.0.0.1", "--tcp-backlog", "511"])
+        .stdout(Stdio::null())
+        .spawn()
+        .context("cannot start redis-server")?;
+    let patience = Instant::now() + Duration::from_secs(10);
+    while TcpStream::connect(address).is_err() {
+        if Instant::now() > patience {
+            let _ = child.kill();
+            bail!("redis-server does not listen");
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok((child, address))
+}
+
+/// What the second process does: opens them, says so, and waits.
+fn hold(address: SocketAddr, n_connections: u32) -> Result<()> {
     let mut open = Vec::new();
     for idx in 0..n_connections as usize {
         let stream = TcpStream::connect(address)
@@ -111,19 +155,23 @@ fn crowd(address: SocketAddr, n_connections: u32) -> Result<Vec<TcpStream>> {
             thread::sleep(Duration::from_millis(2));
         }
     }
-    Ok(open)
+    println!("ready");
+    io::stdout().flush()?;
+    io::stdin().read_to_end(&mut Vec::new())?;
+    drop(open);
+    Ok(())
 }
 
-/// For this process and the server, which inherits it.
-fn raise_open_files(n_files: u64) -> Result<()> {
+/// For this process and its children, which inherit it.
+fn raise_open_files(n_files: u32) -> Result<()> {
+    let n_files = u64::from(n_files);
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= n_files) {
         return Ok(());
     }
-    let maximum = limit.maximum.map(|maximum| maximum.max(n_files));
     let raised = Rlimit {
         current: Some(n_files),
-        maximum,
+        maximum: limit.maximum.map(|maximum| maximum.max(n_files)),
     };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
