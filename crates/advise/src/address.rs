@@ -67,6 +67,8 @@ pub struct Address {
     pub database: Option<String>,
     /// Socket, where the URL names one: for PostgreSQL its folder.
     pub socket: Option<PathBuf>,
+    /// What demands TLS, as it was written: `sslmode=require`.
+    pub tls: Option<String>,
 }
 
 /// A URL that cannot be read. The text never holds the URL: there may be a password in it.
@@ -161,8 +163,30 @@ impl Address {
             password,
             database,
             socket,
+            tls: demanded_tls(&url),
         })
     }
+}
+
+/// The part of the query that demands TLS, in the words of any driver.
+fn demanded_tls(url: &Url) -> Option<String> {
+    const KEYS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
+    const WISHES: [&str; 8] = [
+        "disable",
+        "disabled",
+        "allow",
+        "prefer",
+        "preferred",
+        "false",
+        "0",
+        "",
+    ];
+    let mut pairs = url.query_pairs();
+    let (key, value) = pairs.find(|(key, value)| {
+        KEYS.contains(&&*key.to_ascii_lowercase())
+            && !WISHES.contains(&&*value.to_ascii_lowercase())
+    })?;
+    Some(format!("{key}={value}"))
 }
 
 /// `unix://user:password@/path` has a user and no host, which the parser refuses: it gets one, and the

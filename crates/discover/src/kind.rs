@@ -95,6 +95,21 @@ impl ServerKind {
         matches!(self, Self::Pgbouncer | Self::Proxysql)
     }
 
+    /// What makes its queue of connections longer.
+    ///
+    /// # Source
+    /// The servers' documentation; PostgreSQL asks for twice `max_connections` (`pqcomm.c`).
+    pub const fn how_to_raise_the_backlog(self) -> &'static str {
+        match self {
+            Self::Mysql | Self::Mariadb | Self::Percona => "set `back_log`",
+            Self::Postgres => "set `max_connections` (the backlog is twice that)",
+            Self::Redis | Self::Valkey | Self::Keydb => "set `tcp-backlog` (sockets have it too)",
+            Self::Memcached => "set `-b`",
+            Self::Pgbouncer => "set `listen_backlog`",
+            Self::Dragonfly | Self::Mongodb | Self::Proxysql => "raise its backlog",
+        }
+    }
+
     /// What has to be set for a server of this kind to have a socket, and what that takes.
     pub const fn how_to_add_a_socket(self) -> &'static str {
         match self {

@@ -15,8 +15,6 @@ pub struct MysqlLogin {
     pub grants: Vec<String>,
     /// The server's refusal.
     pub refusal: Option<String>,
-    /// Whether TLS was used.
-    pub has_tls: bool,
 }
 
 /// An account as `mysql.user` has it, where we may read it.
@@ -48,18 +46,15 @@ pub fn mysql_account(
 
 fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     let point = |outcome, what: String| Point::new(TOPIC, outcome, what, HOW);
-    let quoted = user.replace('\'', "''");
     match (&tcp.refusal, &unix.refusal) {
-        (None, Some(why)) => {
-            let host = tcp.account.rsplit('@').next().unwrap_or_default();
-            point(
-                Outcome::Fail,
-                format!("`{}` logs in over TCP, but over the socket the server says: {why}", tcp.account),
-            )
-            .with_next(format!(
-                "over the socket one is '{quoted}'@'localhost'; make that account like '{quoted}'@'{host}': SHOW CREATE USER '{quoted}'@'{host}'; and SHOW GRANTS FOR '{quoted}'@'{host}'; then run what they print with 'localhost'"
-            ))
-        }
+        (None, Some(why)) => point(
+            Outcome::Fail,
+            format!(
+                "`{}` logs in over TCP, but over the socket: {why}",
+                tcp.account
+            ),
+        )
+        .with_next(twin_at_localhost(user, tcp)),
         (Some(why), None) => point(
             Outcome::Note,
             format!(
@@ -96,20 +91,44 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     }
 }
 
+/// The statements that make `user@localhost` like the account of TCP; its password is not ours to print.
+fn twin_at_localhost(user: &str, tcp: &MysqlLogin) -> String {
+    let quoted = user.replace('\'', "''");
+    let account = format!("'{quoted}'@'localhost'");
+    let mut lines = vec![
+        "run on the server as an administrator, with the password that the client has:".to_owned(),
+        format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '…';"),
+    ];
+    let grants = tcp
+        .grants
+        .iter()
+        .filter(|it| !it.starts_with("GRANT USAGE "));
+    lines.extend(grants.map(|it| without_account(it, tcp).replace(ACCOUNT, &account) + ";"));
+    lines.join("\n")
+}
+
+/// Stands for the account in a grant.
+const ACCOUNT: &str = "ACCOUNT";
+
+/// A grant with a word where it names the account, as MySQL or MariaDB quotes it.
+fn without_account(grant: &str, login: &MysqlLogin) -> String {
+    let (user, host) = login.account.rsplit_once('@').unwrap_or_default();
+    grant
+        .replace(&format!("`{user}`@`{host}`"), ACCOUNT)
+        .replace(&format!("'{user}'@'{host}'"), ACCOUNT)
+}
+
 /// What the account of TCP may and that of the socket may not.
 fn differing_grants(tcp: &MysqlLogin, unix: &MysqlLogin) -> String {
-    let at = |grant: &str, login: &MysqlLogin| {
-        let (user, host) = login.account.rsplit_once('@').unwrap_or_default();
-        // Grants name the account; held against one another without it.
-        grant
-            .replace(&format!("`{user}`@`{host}`"), "ACCOUNT")
-            .replace(&format!("'{user}'@'{host}'"), "ACCOUNT")
-    };
-    let own: Vec<String> = unix.grants.iter().map(|it| at(it, unix)).collect();
+    let own: Vec<String> = unix
+        .grants
+        .iter()
+        .map(|it| without_account(it, unix))
+        .collect();
     let missing: Vec<String> = tcp
         .grants
         .iter()
-        .map(|it| at(it, tcp))
+        .map(|it| without_account(it, tcp))
         .filter(|it| !own.contains(it))
         .collect();
     let (user, host) = unix.account.rsplit_once('@').unwrap_or_default();
@@ -122,16 +141,15 @@ fn differing_grants(tcp: &MysqlLogin, unix: &MysqlLogin) -> String {
     let account = format!("'{user}'@'{host}'");
     let lines: Vec<String> = missing
         .iter()
-        .map(|it| it.replace("ACCOUNT", &account) + ";")
+        .map(|it| it.replace(ACCOUNT, &account) + ";")
         .collect();
-    lines.join(" ")
+    lines.join("\n")
 }
 
 /// `REQUIRE SSL` counts on the socket too.
 fn demands_tls(user: &str, accounts: &[MysqlAccount]) -> Option<Point> {
-    let account = accounts
-        .iter()
-        .find(|it| it.host == "localhost" || it.host == "%")?;
+    let at = |host: &str| accounts.iter().find(|it| it.host == host);
+    let account = at("localhost").or_else(|| at("%"))?;
     (!account.ssl_type.is_empty()).then(|| {
         Point::new(
             "TLS",
@@ -194,12 +212,21 @@ mod tests {
 
     #[test]
     fn an_account_for_one_transport_alone_is_told_with_how_to_make_the_other() {
-        let grants = ["GRANT USAGE ON *.* TO `app`@`127.0.0.1`"];
+        let grants = [
+            "GRANT USAGE ON *.* TO `app`@`127.0.0.1`",
+            "GRANT SELECT ON `shop`.* TO `app`@`127.0.0.1`",
+        ];
         check(
             &login("app@127.0.0.1", &grants),
             &refused(),
             Outcome::Fail,
-            "SHOW CREATE USER 'app'@'127.0.0.1'",
+            "CREATE USER IF NOT EXISTS 'app'@'localhost'",
+        );
+        check(
+            &login("app@127.0.0.1", &grants),
+            &refused(),
+            Outcome::Fail,
+            "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
         );
         check(
             &refused(),

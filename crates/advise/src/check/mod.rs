@@ -7,11 +7,13 @@ mod account;
 mod hba;
 mod path;
 mod server;
+mod tls;
 
 pub use account::{MysqlAccount, MysqlLogin, mysql_account};
 pub use hba::{Hba, HbaLine, postgres_rules};
 pub use path::{End, Reach, Step, reach};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};
+pub use tls::{demanded_tls, secure_transport};
 
 /// An answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]

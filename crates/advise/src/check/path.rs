@@ -60,9 +60,12 @@ pub struct Reach {
 }
 
 const TOPIC: &str = "path";
+/// Nobody should join these to reach a database.
+const POWERFUL_GROUPS: [&str; 9] = [
+    "root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm",
+];
 
-/// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name;
-/// `group_hint` names the socket's group where joining it would help.
+/// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     let how = format!("connected, or tried to, as {client}");
     let point = |outcome, what: String| Point::new(TOPIC, outcome, what, how.clone());
@@ -113,8 +116,14 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
         "{client} has no {wants} `{}` ({}:{} {:04o})",
         step.path, step.owner, step.group, step.mode
     );
-    // The least change: the group has the permission already, so joining it is enough.
-    let next = if step.mode & bits != 0 {
+    // The least change: the group has the permission already, so joining it is enough; but some groups
+    // give far more than a socket.
+    let next = if POWERFUL_GROUPS.contains(&&*step.group) {
+        format!(
+            "give `{}` to a group of its own that {user} is in (chgrp, or the server's setting), since the group {} may far more than this",
+            step.path, step.group
+        )
+    } else if step.mode & bits != 0 {
         format!(
             "usermod -aG {} {user}, then restart the client: groups are read at its start",
             step.group
@@ -177,6 +186,14 @@ mod tests {
             End::Denied,
             Outcome::Fail,
             &["on the socket", "usermod -aG redis"],
+        );
+        let mut roots = step("/run/redis/r.sock", 0o770);
+        roots.group = "root".to_owned();
+        check(
+            vec![roots],
+            End::Denied,
+            Outcome::Fail,
+            &["a group of its own"],
         );
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);

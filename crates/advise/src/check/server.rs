@@ -9,6 +9,8 @@ pub struct Burst {
     pub backlog: u32,
     /// Connections that come at the same time.
     pub n_connections: u32,
+    /// `net.core.somaxconn`, which caps every backlog, where it can be read.
+    pub somaxconn: Option<u32>,
 }
 
 /// What confines the client's process.
@@ -47,14 +49,18 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
 
 /// Whether a burst of connections finds room: a full queue means EAGAIN at once on a socket, where TCP
 /// tries again.
-pub fn backlog(burst: Burst, server: &str, how: &str) -> Point {
+///
+/// `setting` is what the server calls its backlog.
+pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
     const TOPIC: &str = "backlog";
     let Burst {
         backlog,
         n_connections,
+        somaxconn,
     } = burst;
+    let wanted = n_connections.saturating_mul(2);
     // Twice as many as come at once: facts of drivers that do not wait.
-    if backlog >= n_connections.saturating_mul(2) {
+    if backlog >= wanted {
         return Point::new(
             TOPIC,
             Outcome::Pass,
@@ -70,10 +76,12 @@ pub fn backlog(burst: Burst, server: &str, how: &str) -> Point {
         ),
         how,
     )
-    .with_next(format!(
-        "raise {server}'s backlog and net.core.somaxconn to {} and restart it, or keep connections open",
-        n_connections.saturating_mul(2)
-    ))
+    .with_next(match somaxconn {
+        Some(most) if most < wanted => format!(
+            "sysctl net.core.somaxconn={wanted} (now {most}), {setting} to {wanted}, restart the server; or keep connections open"
+        ),
+        _ => format!("{setting} to {wanted} and restart the server; or keep connections open"),
+    })
 }
 
 /// What confines the client.
@@ -94,7 +102,8 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
             Outcome::Unknown,
             format!("whether something confines {client} cannot be seen"),
             HOW,
-        ),
+        )
+        .with_next("name its process with --pid"),
     }
 }
 
@@ -126,15 +135,26 @@ mod tests {
             let burst = Burst {
                 backlog,
                 n_connections,
+                somaxconn: None,
             };
             backlog_of(burst).outcome
         };
         assert_eq!(outcome(80, 40), Outcome::Pass);
         assert_eq!(outcome(80, 41), Outcome::Fail);
         assert_eq!(outcome(4096, 1), Outcome::Pass);
+        let next = |somaxconn| {
+            let burst = Burst {
+                backlog: 80,
+                n_connections: 100,
+                somaxconn: Some(somaxconn),
+            };
+            backlog_of(burst).next.unwrap()
+        };
+        assert!(next(128).contains("somaxconn=200 (now 128)"));
+        assert!(!next(4096).contains("somaxconn"));
     }
 
     fn backlog_of(burst: Burst) -> Point {
-        backlog(burst, "mariadbd", "asked the kernel")
+        backlog(burst, "back_log", "asked the kernel")
     }
 }

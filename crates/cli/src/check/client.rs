@@ -5,6 +5,7 @@ use std::fs;
 use looptax_advise::check::Confinement;
 use looptax_discover::process;
 
+use super::rights::Rights;
 use crate::failure::Failure;
 
 /// A client that would use the socket.
@@ -20,14 +21,6 @@ pub(super) struct Client {
     pub(super) shown: String,
     /// What confines it.
     pub(super) confinement: Confinement,
-}
-
-/// User, group and further groups.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rights {
-    pub(super) uid: u32,
-    pub(super) gid: u32,
-    pub(super) groups: Vec<u32>,
 }
 
 impl Client {

@@ -1,16 +1,17 @@
 //! `check`: the facts that the points are made of.
 //!
-//! `client` says who the client is, `reach` goes its way to the socket, `logins` logs in once over
-//! either endpoint and asks. What the facts mean is said in `looptax_advise::check`.
+//! `client` says who the client is, `rights` takes its place, `reach` goes its way to the socket,
+//! `logins` logs in once over either endpoint and asks. What the facts mean is said in `looptax_advise::check`.
 
 mod client;
 mod logins;
 pub(crate) mod reach;
+mod rights;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use looptax_advise::check::{self, Burst, Outcome, Point};
+use looptax_advise::check::{self, Burst, End, Outcome, Point};
 use looptax_advise::{Address, Product};
 use looptax_discover::{Place, Server, survey};
 
@@ -18,6 +19,7 @@ use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::socket_of::{self, SocketOf, listens_for};
 use client::Client;
+use logins::Sides;
 
 /// All points of a check, in the order in which a switch would meet them.
 pub(crate) fn points(args: &CheckArgs) -> Result<Vec<Point>, Failure> {
@@ -47,13 +49,14 @@ pub(crate) fn points(args: &CheckArgs) -> Result<Vec<Point>, Failure> {
         &client.user,
     ));
     points.push(check::confinement(&client.confinement, &client.shown));
-    points.extend(logins::points(
-        &address,
-        tcp(&address),
-        &socket,
+    points.extend(logins::points(&Sides {
+        address: &address,
+        tcp: tcp(&address),
+        socket: &socket,
         server,
-        &client,
-    ));
+        client: &client,
+        is_reachable: found.end == End::Connected,
+    }));
     points.extend(backlog(server, &socket, args.connections));
     points.push(check::losses());
     Ok(points)
@@ -122,12 +125,19 @@ fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Op
     let burst = Burst {
         backlog: endpoint.queue.backlog,
         n_connections,
+        somaxconn: std::fs::read_to_string("/proc/sys/net/core/somaxconn")
+            .ok()
+            .and_then(|text| text.trim().parse().ok()),
     };
     let how = format!(
         "asked the kernel for the queue of {}; {n_connections} is --connections",
         socket.file
     );
-    Some(check::backlog(burst, &server.name(), &how))
+    Some(check::backlog(
+        burst,
+        server.kind.how_to_raise_the_backlog(),
+        &how,
+    ))
 }
 
 /// What speaks there, for the connection.

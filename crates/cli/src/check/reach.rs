@@ -15,13 +15,11 @@ use std::process::{Command, Stdio};
 use looptax_advise::check::{End, Reach, Step};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use rustix::process::{Gid, Uid, chroot, fchdir};
-use rustix::thread::{
-    LinkNameSpaceType, move_into_link_name_space, set_thread_groups, set_thread_res_gid,
-    set_thread_res_uid,
-};
+use rustix::process::{chroot, fchdir};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::client::{Client, name_of};
+use super::rights::Rights;
 use crate::args::ReachArgs;
 
 /// Longest path of a socket: the kernel's 108 bytes hold a zero at the end.
@@ -88,16 +86,8 @@ fn become_client(args: &ReachArgs) -> io::Result<()> {
     let (Some(uid), Some(gid)) = (args.uid, args.gid) else {
         return Ok(());
     };
-    let is_already = rustix::process::geteuid().as_raw() == uid;
-    if is_already {
-        return Ok(());
-    }
-    let groups: Vec<Gid> = args.groups.iter().map(|it| Gid::from_raw(*it)).collect();
-    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-    set_thread_groups(&groups)?;
-    set_thread_res_gid(gid, gid, gid)?;
-    set_thread_res_uid(uid, uid, uid)?;
-    Ok(())
+    let groups = args.groups.clone();
+    Rights { uid, gid, groups }.take()
 }
 
 /// The folders as a process sees them; nothing to do where it sees ours.

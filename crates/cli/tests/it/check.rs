@@ -208,7 +208,11 @@ fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
         &run,
         "account",
         "fail",
-        &["narrow", "SHOW CREATE USER 'narrow'@'127.0.0.1'"],
+        &[
+            "narrow",
+            "CREATE USER IF NOT EXISTS 'narrow'@'localhost'",
+            "GRANT SELECT ON *.* TO 'narrow'@'localhost';",
+        ],
     );
     run.expect_code(1);
     assert!(!run.stdout.contains("pw@"), "{}", run.stdout);
@@ -289,7 +293,12 @@ fn a_burst_that_does_not_fit_is_told_with_the_number_that_would() {
         return;
     };
     let run = check(&server, &url(&server), &["-c", "100000"]);
-    expect(&run, "backlog", "fail", &["200000"]);
+    expect(
+        &run,
+        "backlog",
+        "fail",
+        &["200000", "somaxconn", "tcp-backlog"],
+    );
 }
 
 #[test]
@@ -324,5 +333,66 @@ fn a_dead_socket_and_what_is_none_are_told_apart() {
             &["--socket", path.to_str().unwrap()],
         );
         expect(&run, "path", "fail", &[words]);
+    }
+}
+
+#[test]
+fn the_login_over_the_socket_is_the_clients_own() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    if !is_root() {
+        return;
+    }
+    // The plugin asks the kernel who connects: root would be refused.
+    let mut talk = server.talk();
+    for sql in [
+        "CREATE USER 'nobody'@'localhost' IDENTIFIED VIA unix_socket",
+        "CREATE USER 'nobody'@'127.0.0.1' IDENTIFIED BY 'pw'",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    let socket = server.socket();
+    let _reachable = open_up(Path::new(&socket).parent().unwrap());
+    let url = format!("mysql://nobody:pw@{}/", server.it.tcp);
+    let as_client = check(&server, &url, &["--user", "nobody"]);
+    expect(&as_client, "path", "pass", &[]);
+    expect(
+        &as_client,
+        "same server",
+        "pass",
+        &["over the socket as nobody"],
+    );
+    // Two accounts: that is what is wrong, and not the login.
+    expect(
+        &as_client,
+        "account",
+        "fail",
+        &["nobody@localhost", "two accounts"],
+    );
+    let as_root = check(&server, &url, &[]);
+    expect(&as_root, "account", "fail", &["Access denied"]);
+}
+
+#[test]
+fn tls_that_the_url_or_the_server_demands_is_told() {
+    if let Some(server) = Server::start(Kind::Postgres) {
+        let url = format!("{}?sslmode=require", url(&server));
+        let run = check(&server, &url, &["-c", "1"]);
+        expect(&run, "TLS", "unknown", &["sslmode=require", "node-pg"]);
+    }
+    if let Some(server) = Server::start(Kind::Mariadb) {
+        let mut talk = server.talk();
+        for sql in [
+            "CREATE USER 'tls'@'localhost' IDENTIFIED BY 'pw' REQUIRE SSL",
+            "CREATE USER 'tls'@'127.0.0.1' IDENTIFIED BY 'pw'",
+            "GRANT SELECT ON mysql.* TO 'tls'@'127.0.0.1'",
+        ] {
+            talk.execute(sql).unwrap();
+        }
+        let url = format!("mysql://tls:pw@{}/", server.it.tcp);
+        let run = check(&server, &url, &[]);
+        expect(&run, "account", "fail", &["Access denied"]);
+        expect(&run, "TLS", "fail", &["REQUIRE NONE"]);
     }
 }

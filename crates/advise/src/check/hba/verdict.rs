@@ -1,0 +1,203 @@
+//! What the lines mean for a switch to the socket.
+
+use std::net::IpAddr;
+
+use super::{Hba, HbaLine};
+use crate::check::{Outcome, Point};
+
+const TOPIC: &str = "pg_hba.conf";
+
+/// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
+/// that the client comes from today, `system_user` the name of the user it runs as.
+pub fn postgres_rules(
+    hba: &Hba,
+    database: &str,
+    user: &str,
+    tcp: IpAddr,
+    system_user: &str,
+    how: &str,
+) -> Point {
+    let point = |outcome, what: String| Point::new(TOPIC, outcome, what, how);
+    let wanted = format!("local  {database}  {user}  scram-sha-256");
+    let add = format!("put `{wanted}` above the other local lines, then SELECT pg_reload_conf()");
+    let (today, _) = hba.decides(database, user, Some(tcp));
+    let (local, is_unsure) = hba.decides(database, user, None);
+    let Some(local) = local else {
+        let what = format!("no local line is for user `{user}` and database `{database}`");
+        let outcome = if is_unsure {
+            Outcome::Unknown
+        } else {
+            Outcome::Fail
+        };
+        return point(outcome, what).with_next(add);
+    };
+    let shown = local.shown();
+    if is_unsure {
+        let what = format!(
+            "{shown}, unless an earlier line fits: one has roles, patterns or files in it, or was not understood"
+        );
+        return point(Outcome::Unknown, what);
+    }
+    match &*local.method {
+        "reject" => point(Outcome::Fail, format!("the socket is refused by {shown}")).with_next(add),
+        "peer" | "ident" if local.has_map => point(
+            Outcome::Unknown,
+            format!("{shown}: whether the map lets the system user `{system_user}` in as `{user}` stands in pg_ident.conf"),
+        ),
+        "peer" | "ident" if system_user != user => point(
+            Outcome::Fail,
+            format!("{shown}: peer lets only the system user `{user}` in, and the client runs as `{system_user}`"),
+        )
+        .with_next(add),
+        "peer" | "ident" => point(Outcome::Pass, format!("{shown}: the client runs as `{user}`")),
+        "trust" => point(
+            Outcome::Note,
+            format!("{shown}: everybody on this machine who reaches the socket is `{user}` without a password"),
+        )
+        .with_next(add),
+        method => {
+            let today = today.map_or_else(|| "no line".to_owned(), HbaLine::shown);
+            point(Outcome::Pass, format!("{shown} (today {today}): {method}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEBIAN: &str = "
+# comment
+local   all             postgres                                peer
+local   all             all                                     peer
+host    all             all             127.0.0.1/32            scram-sha-256
+host    all             all             ::1/128                 scram-sha-256
+local   replication     all                                     peer
+";
+
+    #[track_caller]
+    fn check(text: &str, user: &str, system_user: &str, outcome: Outcome, words: &str) {
+        let tcp = IpAddr::from([127, 0, 0, 1]);
+        let point = postgres_rules(&Hba::parse(text), "shop", user, tcp, system_user, "read");
+        assert_eq!(point.outcome, outcome, "{point:?}");
+        assert!(format!("{point:?}").contains(words), "{words} in {point:?}");
+    }
+
+    #[test]
+    fn debians_own_file_lets_only_the_user_of_the_same_name_in() {
+        check(
+            DEBIAN,
+            "app",
+            "www-data",
+            Outcome::Fail,
+            "line 4: local all all peer",
+        );
+        check(DEBIAN, "app", "app", Outcome::Pass, "runs as `app`");
+        check(
+            DEBIAN,
+            "app",
+            "www-data",
+            Outcome::Fail,
+            "local  shop  app  scram-sha-256",
+        );
+    }
+
+    #[test]
+    fn the_first_line_that_fits_decides() {
+        let text = "local shop app scram-sha-256\nlocal all all reject\n";
+        check(
+            text,
+            "app",
+            "www-data",
+            Outcome::Pass,
+            "line 1: local shop app scram-sha-256",
+        );
+        check(
+            text,
+            "other",
+            "www-data",
+            Outcome::Fail,
+            "refused by line 2",
+        );
+        check(
+            "local all all trust",
+            "app",
+            "x",
+            Outcome::Note,
+            "without a password",
+        );
+        check(
+            "host all all 127.0.0.1/32 md5",
+            "app",
+            "x",
+            Outcome::Fail,
+            "no local line",
+        );
+        check("local shop \"a b\" md5", "a b", "x", Outcome::Pass, "md5");
+        check(
+            "local all \\\n app, b md5",
+            "b",
+            "x",
+            Outcome::Pass,
+            "local all app,b md5",
+        );
+        // In quotes it is a database of that name.
+        check(
+            "local \"all\" app md5",
+            "app",
+            "x",
+            Outcome::Fail,
+            "no local line",
+        );
+    }
+
+    #[test]
+    fn lines_with_roles_patterns_or_files_leave_it_open() {
+        let text = "local all +staff peer\nlocal all all scram-sha-256";
+        check(text, "app", "x", Outcome::Unknown, "unless an earlier line");
+        check(
+            "local all /^app md5",
+            "app",
+            "x",
+            Outcome::Unknown,
+            "no local line",
+        );
+    }
+
+    #[test]
+    fn networks_and_masks_are_compared_by_their_bits() {
+        let fits = |line: &str, address: &str| {
+            let hba = Hba::parse(line);
+            let (found, _) = hba.decides("d", "u", Some(address.parse().unwrap()));
+            found.is_some()
+        };
+        assert!(fits("host all all 127.0.0.0/8 md5", "127.9.9.9"));
+        assert!(fits(
+            "host all all 127.0.0.1 255.255.255.255 md5",
+            "127.0.0.1"
+        ));
+        assert!(!fits(
+            "host all all 127.0.0.1 255.255.255.255 md5",
+            "127.0.0.2"
+        ));
+        assert!(fits("host all all ::1/128 md5", "::1"));
+        assert!(!fits("host all all 0.0.0.0/0 md5", "::1"));
+        assert!(fits("host all all 0.0.0.0/0 md5", "10.0.0.1"));
+        assert!(fits("host all all localhost md5", "127.0.0.1"));
+        assert!(!fits("hostssl all all 127.0.0.1/32 md5", "127.0.0.1"));
+    }
+
+    #[test]
+    fn what_is_not_understood_may_have_said_anything() {
+        let hba = Hba::parse("include other.conf\nlocal all\nhost all all 10.0.0.1\n");
+        assert_eq!((hba.lines.len(), &hba.unread[..]), (0, &[1, 2, 3][..]));
+        let text = "include other.conf\nlocal all all scram-sha-256";
+        check(text, "app", "x", Outcome::Unknown, "was not understood");
+    }
+
+    #[test]
+    fn a_map_of_users_leaves_it_open() {
+        let text = "local all all peer map=apps";
+        check(text, "app", "www-data", Outcome::Unknown, "pg_ident.conf");
+    }
+}

@@ -1,0 +1,89 @@
+//! TLS: who demands it, and what becomes of that on a socket.
+
+use super::{Outcome, Point};
+use crate::{Address, Product};
+
+const TOPIC: &str = "TLS";
+
+/// What the URL's demand for TLS means on the socket; nothing where it demands none.
+///
+/// # Source
+/// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); what the drivers
+/// make of that stands in their own code.
+pub fn demanded_tls(address: &Address) -> Option<Point> {
+    const HOW: &str = "read the URL";
+    let demand = address.tls.as_deref()?;
+    Some(match address.product {
+        Product::Postgres => Point::new(
+            TOPIC,
+            Outcome::Unknown,
+            format!("the URL says `{demand}`, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"),
+            HOW,
+        ),
+        Product::Mysql | Product::Redis | Product::Memcached => Point::new(
+            TOPIC,
+            Outcome::Note,
+            format!("the URL says `{demand}`: a driver that does TLS on the socket too goes on paying for it there"),
+            HOW,
+        ),
+    }
+    .with_next(format!("take `{demand}` out for the socket, which leaves the machine for nobody")))
+}
+
+/// `require_secure_transport` of MySQL and MariaDB lets sockets in; nothing where it is off or unknown.
+///
+/// # Source
+/// dev.mysql.com, server system variables; mariadb.com, the variable of that name.
+pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
+    is_required?.then(|| {
+        Point::new(
+            TOPIC,
+            Outcome::Pass,
+            "require_secure_transport is on: a socket counts as secure, without TLS",
+            "asked @@require_secure_transport",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(url: &str) -> Option<Outcome> {
+        let address = Address::parse(url).unwrap();
+        demanded_tls(&address).map(|point| point.outcome)
+    }
+
+    #[test]
+    fn a_demand_in_the_url_is_told_and_a_wish_is_not() {
+        for demand in ["sslmode=require", "sslmode=verify-full", "ssl=true"] {
+            let url = format!("postgres://u@127.0.0.1/d?{demand}");
+            assert_eq!(outcome(&url), Some(Outcome::Unknown), "{url}");
+        }
+        for demand in [
+            "ssl-mode=REQUIRED",
+            "tls=true",
+            "useSSL=true",
+            "sslMode=VERIFY_CA",
+        ] {
+            let url = format!("mysql://u@127.0.0.1/d?{demand}");
+            assert_eq!(outcome(&url), Some(Outcome::Note), "{url}");
+        }
+        for wish in [
+            "sslmode=prefer",
+            "sslmode=disable",
+            "ssl=false",
+            "ssl-mode=PREFERRED",
+        ] {
+            assert_eq!(outcome(&format!("postgres://u@h/d?{wish}")), None, "{wish}");
+        }
+    }
+
+    #[test]
+    fn a_socket_counts_as_secure() {
+        assert_eq!(secure_transport(None), None);
+        assert_eq!(secure_transport(Some(false)), None);
+        let point = secure_transport(Some(true)).unwrap();
+        assert_eq!(point.outcome, Outcome::Pass);
+    }
+}

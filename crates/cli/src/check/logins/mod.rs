@@ -1,0 +1,185 @@
+//! One login over either endpoint, and what the server says of it.
+//!
+//! Read only, but a login leaves traces: a line in the server's log, a warmed password cache, a count.
+//! Over the socket it is made with the client's rights where it can be reached with them, since `peer`
+//! and `unix_socket` ask the kernel who connects.
+
+mod mysql;
+mod postgres;
+
+use std::fmt::Write;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread;
+
+use looptax_advise::check::{self, Outcome, Point, mysql_account};
+use looptax_advise::{Address, Product};
+use looptax_discover::Server;
+use looptax_path::{Conversation, Endpoint, Limits, PathError};
+use looptax_wire::{Login, Secret};
+
+use super::client::Client;
+use super::protocol;
+use super::rights::Door;
+use crate::socket_of::SocketOf;
+
+/// Who would log in, and where.
+pub(super) struct Sides<'a> {
+    pub(super) address: &'a Address,
+    pub(super) tcp: SocketAddr,
+    pub(super) socket: &'a SocketOf,
+    pub(super) server: Option<&'a Server>,
+    pub(super) client: &'a Client,
+    /// Whether the client reaches the socket; else we log in as ourselves, to tell at least the rest.
+    pub(super) is_reachable: bool,
+}
+
+/// A connection that is logged in, or why it is not, with the causes.
+struct Opened {
+    conversation: Result<Conversation, String>,
+    /// Who opened it, for a person.
+    whom: String,
+}
+
+/// What the two logins show.
+pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
+    let login = login(sides.address);
+    let mut over_tcp = over_tcp(sides, &login);
+    let mut over_unix = over_unix(sides, &login);
+    let how = format!(
+        "logged in over TCP, and over the socket as {}, and asked the server who it is",
+        over_unix.whom
+    );
+    let mut points = vec![check::same_server(
+        identity(&mut over_tcp).as_deref(),
+        identity(&mut over_unix).as_deref(),
+        &how,
+    )];
+    points.extend(check::demanded_tls(sides.address));
+    match sides.address.product {
+        Product::Mysql => {
+            let (tcp, unix) = (mysql::login(&mut over_tcp), mysql::login(&mut over_unix));
+            let accounts = mysql::accounts(&mut over_tcp, &mut over_unix, &login.user);
+            points.extend(mysql_account(&login.user, &tcp, &unix, &accounts));
+            let is_required = mysql::requires_secure_transport(&mut over_tcp, &mut over_unix);
+            points.extend(check::secure_transport(is_required));
+        }
+        Product::Postgres => {
+            points.push(entered(&over_tcp, &over_unix, sides));
+            points.push(postgres::rules(sides, &login.user));
+        }
+        Product::Redis | Product::Memcached => points.push(entered(&over_tcp, &over_unix, sides)),
+    }
+    points
+}
+
+fn login(address: &Address) -> Login {
+    let password = match &address.password {
+        Some(password) => password.clone(),
+        None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
+    };
+    let usual = match address.product {
+        Product::Postgres => "postgres",
+        Product::Mysql => "root",
+        Product::Redis | Product::Memcached => "",
+    };
+    Login {
+        user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
+        password,
+        database: address.database.clone(),
+    }
+}
+
+fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
+    let endpoint = Endpoint::Tcp(sides.tcp);
+    let opened = open(sides.address.product, &endpoint, login);
+    Opened {
+        conversation: opened.map_err(|error| words(&error)),
+        whom: "ourselves".to_owned(),
+    }
+}
+
+/// With the client's rights, by a thread that takes them; with our own where the client does not reach
+/// the socket.
+fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
+    let client = sides.is_reachable.then_some(sides.client);
+    let rights = client.and_then(|client| client.rights.as_ref());
+    let path = Path::new(&sides.socket.file);
+    let tried = Door::of(path, client).and_then(|door| {
+        let opened = thread::scope(|scope| {
+            let opening = scope.spawn(|| {
+                rights.map_or(Ok(()), super::rights::Rights::take)?;
+                Ok(open(sides.address.product, &door.endpoint(), login))
+            });
+            opening
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the login broke off")))
+        })?;
+        Ok(opened.map_err(|error| door.named(&words(&error), path)))
+    });
+    Opened {
+        conversation: tried
+            .unwrap_or_else(|error| Err(format!("cannot connect to {}: {error}", path.display()))),
+        whom: match rights {
+            Some(_) => sides.client.user.clone(),
+            None => "ourselves".to_owned(),
+        },
+    }
+}
+
+fn open(product: Product, endpoint: &Endpoint, login: &Login) -> Result<Conversation, PathError> {
+    Conversation::open(protocol(product), endpoint, login, Limits::default())
+}
+
+/// An error with its causes.
+fn words(error: &PathError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let _ = write!(text, ": {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+fn identity(opened: &mut Opened) -> Option<String> {
+    let conversation = opened.conversation.as_mut().ok()?;
+    let id = conversation.connection_id();
+    conversation.census(&[id]).ok().map(|it| it.identity)
+}
+
+/// Whether the login works over both; no more is to be known of Redis and memcached, and a role of
+/// PostgreSQL is the same one over either.
+fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
+    let is_client = sides.is_reachable || sides.client.rights.is_none();
+    let (outcome, what) = match (&tcp.conversation, &unix.conversation) {
+        (Ok(_), Ok(_)) => (Outcome::Pass, "the login works over both".to_owned()),
+        // Who we are may be the reason.
+        (Ok(_), Err(why)) if !is_client => (
+            Outcome::Unknown,
+            format!(
+                "the login works over TCP; over the socket it fails for us, who are not the client: {why}"
+            ),
+        ),
+        (Ok(_), Err(why)) => (
+            Outcome::Fail,
+            format!("the login works over TCP, but over the socket: {why}"),
+        ),
+        (Err(why), Ok(_)) => (
+            Outcome::Note,
+            format!("the login works over the socket, but over TCP: {why}"),
+        ),
+        (Err(why), Err(_)) => (
+            Outcome::Unknown,
+            format!("the login fails over both: {why}"),
+        ),
+    };
+    Point {
+        topic: "login",
+        outcome,
+        what,
+        how: format!("logged in over TCP, and over the socket as {}", unix.whom),
+        next: None,
+    }
+}

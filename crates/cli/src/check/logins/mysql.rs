@@ -1,0 +1,89 @@
+//! What MySQL and MariaDB say of an account.
+
+use looptax_advise::check::{MysqlAccount, MysqlLogin};
+
+use super::Opened;
+
+/// Account and rights over one transport.
+pub(super) fn login(opened: &mut Opened) -> MysqlLogin {
+    let conversation = match &mut opened.conversation {
+        Ok(conversation) => conversation,
+        Err(why) => {
+            return MysqlLogin {
+                refusal: Some(why.clone()),
+                ..MysqlLogin::default()
+            };
+        }
+    };
+    let mut column = |sql: &str, idx: usize| -> Vec<String> {
+        let rows = conversation.query(sql).unwrap_or_default();
+        rows.into_iter()
+            .filter_map(|row| row.into_iter().nth(idx)?)
+            .collect()
+    };
+    let account = column("SELECT CURRENT_USER()", 0).into_iter().next();
+    let mut grants: Vec<String> = column("SHOW GRANTS", 0)
+        .iter()
+        .map(|grant| without_hash(grant))
+        .collect();
+    grants.sort();
+    MysqlLogin {
+        account: account.unwrap_or_default(),
+        grants,
+        refusal: None,
+    }
+}
+
+/// A grant without the password's hash, which MariaDB prints with it.
+fn without_hash(grant: &str) -> String {
+    let end = [" IDENTIFIED BY PASSWORD", " IDENTIFIED VIA"]
+        .iter()
+        .filter_map(|words| grant.find(words))
+        .min();
+    end.map_or(grant, |end| &grant[..end]).to_owned()
+}
+
+/// The rows of `mysql.user` for this user, as far as we may read them.
+pub(super) fn accounts(tcp: &mut Opened, unix: &mut Opened, user: &str) -> Vec<MysqlAccount> {
+    let quoted = user.replace('\\', "\\\\").replace('\'', "''");
+    let sql = format!("SELECT host, plugin, ssl_type FROM mysql.user WHERE user = '{quoted}'");
+    let rows = ask(tcp, unix, &sql);
+    let text = |cell: Option<&Option<String>>| cell.cloned().flatten().unwrap_or_default();
+    rows.iter()
+        .map(|row| MysqlAccount {
+            host: text(row.first()),
+            plugin: text(row.get(1)),
+            ssl_type: text(row.get(2)),
+        })
+        .collect()
+}
+
+/// Whether the server lets nobody in without TLS or a socket; `None` where it was not to be asked.
+pub(super) fn requires_secure_transport(tcp: &mut Opened, unix: &mut Opened) -> Option<bool> {
+    let rows = ask(tcp, unix, "SELECT @@require_secure_transport");
+    let value = rows.first()?.first()?.as_deref()?;
+    Some(value == "1")
+}
+
+/// The rows of a statement, over whichever login there is; none where it is refused.
+fn ask(tcp: &mut Opened, unix: &mut Opened, sql: &str) -> Vec<Vec<Option<String>>> {
+    let both = [&mut tcp.conversation, &mut unix.conversation];
+    let conversation = both.into_iter().find_map(|it| it.as_mut().ok());
+    let rows = conversation.and_then(|it| it.query(sql).ok());
+    rows.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_loses_its_password_hash() {
+        let grant = "GRANT USAGE ON *.* TO `app`@`%` IDENTIFIED BY PASSWORD '*2470C0C06DEE42FD'";
+        assert_eq!(without_hash(grant), "GRANT USAGE ON *.* TO `app`@`%`");
+        assert_eq!(
+            without_hash("GRANT SELECT ON a.* TO b"),
+            "GRANT SELECT ON a.* TO b"
+        );
+    }
+}

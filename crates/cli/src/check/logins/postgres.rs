@@ -1,0 +1,50 @@
+//! Which line of PostgreSQL's `pg_hba.conf` lets a role in.
+
+use std::fs;
+use std::path::Path;
+
+use looptax_advise::check::{Hba, Outcome, Point, postgres_rules};
+use looptax_discover::Server;
+
+use super::Sides;
+
+/// Which lines of `pg_hba.conf` decide, where the file can be read.
+pub(super) fn rules(sides: &Sides<'_>, user: &str) -> Point {
+    let Some((path, text)) = sides.server.and_then(hba_file) else {
+        return Point {
+            topic: "pg_hba.conf",
+            outcome: Outcome::Unknown,
+            what: "the file was not found, or may not be read".to_owned(),
+            how: "looked in the server's data folder and beside its configuration".to_owned(),
+            next: Some("run it as root, or look at SELECT * FROM pg_hba_file_rules".to_owned()),
+        };
+    };
+    let database = sides.address.database.as_deref().unwrap_or(user);
+    let how = format!("read {path}, as the file is now");
+    postgres_rules(
+        &Hba::parse(&text),
+        database,
+        user,
+        sides.tcp.ip(),
+        &sides.client.user,
+        &how,
+    )
+}
+
+/// The file beside the configuration that the server was started with, else in its data folder.
+fn hba_file(server: &Server) -> Option<(String, String)> {
+    const NAME: &str = "pg_hba.conf";
+    let beside = server.process.arguments().into_iter().find_map(|argument| {
+        let path = argument.strip_prefix("config_file=")?.to_owned();
+        Some(Path::new(&path).with_file_name(NAME))
+    });
+    let outside = beside.map(|path| (path.display().to_string(), server.process.outside(&path)));
+    let own = (
+        format!("{NAME} of the data folder"),
+        server.process.file("cwd").join(NAME),
+    );
+    outside
+        .into_iter()
+        .chain([own])
+        .find_map(|(name, path)| Some((name, fs::read_to_string(path).ok()?)))
+}
