@@ -73,14 +73,17 @@ packages_of() {
     memcached) echo memcached ;;
     sysbench) echo sysbench ;;
     cc) echo gcc libc6-dev ;;
-    sockperf | iperf3) echo "$1" ;;
+    haproxy | pgbouncer | sockperf | iperf3) echo "$1" ;;
   esac
 }
 
 find_missing() {
   local program
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
-  if [ "$purpose" = peers ]; then programs+=(sockperf iperf3); fi
+  case $purpose in
+    test) programs+=(haproxy pgbouncer) ;;
+    peers) programs+=(sockperf iperf3) ;;
+  esac
   missing=()
   for program in "${programs[@]}"; do
     has "$program" || missing+=("$program")

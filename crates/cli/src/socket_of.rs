@@ -30,7 +30,7 @@ pub(crate) fn find(address: &Address, given: Option<&Path>) -> Result<SocketOf, 
     if let Some(path) = &address.socket {
         return Ok(of(address, path, "the URL's own"));
     }
-    let servers = survey().servers;
+    let servers = survey(None).servers;
     let Some(server) = servers.iter().find(|it| listens_for(it, address)) else {
         let words =
             "the usual one: no server was seen on that port here, so look whether it is right";

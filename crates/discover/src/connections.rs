@@ -43,6 +43,8 @@ pub struct Hop {
     pub pid: u32,
     /// Its program: `docker-proxy`.
     pub program: String,
+    /// The way that it takes to the server itself.
+    pub onward: Way,
     /// Whether it leads to other servers too: then not all of its clients need be this server's.
     pub leads_elsewhere: bool,
 }
@@ -87,9 +89,11 @@ const PROXIES: [&str; 12] = [
     "twemproxy",
 ];
 
-/// The ends of all connections, to be looked up by their addresses.
+/// The ends of all connections, to be looked up by their addresses, and whose they are.
 pub(crate) struct Ends<'a> {
     networks: &'a Networks,
+    owners: &'a Owners,
+    processes: HashMap<u32, &'a Process>,
     tcp: HashMap<(SocketAddr, SocketAddr), Vec<(NamespaceId, &'a TcpSocket)>>,
     unix: HashMap<u64, &'a UnixSocket>,
 }
@@ -103,7 +107,7 @@ struct Inbound {
 }
 
 impl<'a> Ends<'a> {
-    pub(crate) fn of(networks: &'a Networks) -> Self {
+    pub(crate) fn of(networks: &'a Networks, owners: &'a Owners, processes: &'a [Process]) -> Self {
         let mut tcp: HashMap<_, Vec<_>> = HashMap::new();
         let mut unix = HashMap::new();
         for (network, sockets) in &networks.sockets {
@@ -118,6 +122,8 @@ impl<'a> Ends<'a> {
         }
         Self {
             networks,
+            owners,
+            processes: processes.iter().map(|it| (it.pid, it)).collect(),
             tcp,
             unix,
         }
@@ -145,6 +151,57 @@ impl<'a> Ends<'a> {
             }
         }
         found
+    }
+
+    /// The connections of some endpoints by process and way, and the number of those from elsewhere.
+    fn grouped(&self, endpoints: &[Endpoint]) -> (Groups, usize) {
+        let mut groups = Groups::new();
+        let mut n_remote = 0;
+        for inbound in self.inbound(endpoints) {
+            let Some(inode) = inbound.inode else {
+                n_remote += 1;
+                continue;
+            };
+            let pid = self.owners.of_socket(inode).first().copied();
+            groups
+                .entry((pid, inbound.way))
+                .or_default()
+                .push(inbound.connection);
+        }
+        (groups, n_remote)
+    }
+
+    /// The clients behind a proxy, in its place; empty for a process that is none, or that nobody uses
+    /// just now.
+    fn through(&self, proxy: &Client) -> Vec<Client> {
+        let Some(process) = &proxy.process else {
+            return Vec::new();
+        };
+        let program = process.program_name();
+        if !PROXIES.contains(&&*program) {
+            return Vec::new();
+        }
+        let via = Hop {
+            pid: process.pid,
+            program,
+            onward: proxy.way,
+            leads_elsewhere: false,
+        };
+        let (groups, _) = self.grouped(&endpoints(process, self.networks, self.owners));
+        groups
+            .into_iter()
+            .map(|((pid, way), connections)| Client {
+                process: self.process(pid),
+                server_idx: proxy.server_idx,
+                way,
+                via: Some(via.clone()),
+                connections,
+            })
+            .collect()
+    }
+
+    fn process(&self, pid: Option<u32>) -> Option<Process> {
+        self.processes.get(&pid?).copied().cloned()
     }
 
     fn tcp_end(&self, network: NamespaceId, local: SocketAddr, remote: SocketAddr) -> Inbound {
@@ -220,30 +277,27 @@ pub(crate) fn clients(
     networks: &Networks,
     owners: &Owners,
 ) -> (Vec<Client>, Vec<usize>) {
-    let ends = Ends::of(networks);
-    let by_pid: HashMap<u32, &Process> = processes.iter().map(|it| (it.pid, it)).collect();
+    let ends = Ends::of(networks, owners, processes);
     let mut clients = Vec::new();
     let mut n_remote = vec![0; servers.len()];
     for (server_idx, server) in servers.iter().enumerate() {
-        let (direct, n_unknown) = grouped(&ends, &server.endpoints, owners);
+        let (direct, n_unknown) = ends.grouped(&server.endpoints);
         n_remote[server_idx] = n_unknown;
         for ((pid, way), connections) in direct {
-            let process = pid.and_then(|pid| by_pid.get(&pid)).copied();
             // A server's connections to itself are nobody's tax.
-            if process.is_some_and(|it| it.pid == server.process.pid) {
+            if pid == Some(server.process.pid) {
                 continue;
             }
-            let beyond = process.map_or_else(Vec::new, |proxy| {
-                through(proxy, server_idx, way, &ends, networks, owners, &by_pid)
-            });
+            let client = Client {
+                process: ends.process(pid),
+                server_idx,
+                way,
+                via: None,
+                connections,
+            };
+            let beyond = ends.through(&client);
             if beyond.is_empty() {
-                clients.push(Client {
-                    process: process.cloned(),
-                    server_idx,
-                    way,
-                    via: None,
-                    connections,
-                });
+                clients.push(client);
             } else {
                 clients.extend(beyond);
             }
@@ -252,6 +306,8 @@ pub(crate) fn clients(
     mark_shared_hops(&mut clients);
     (clients, n_remote)
 }
+
+type Groups = BTreeMap<(Option<u32>, Way), Vec<Connection>>;
 
 /// Which of a proxy's connections go on to which server is not to be seen when it serves several.
 fn mark_shared_hops(clients: &mut [Client]) {
@@ -267,56 +323,4 @@ fn mark_shared_hops(clients: &mut [Client]) {
     for hop in clients.iter_mut().filter_map(|client| client.via.as_mut()) {
         hop.leads_elsewhere = servers_of[&hop.pid].len() > 1;
     }
-}
-
-type Groups = BTreeMap<(Option<u32>, Way), Vec<Connection>>;
-
-/// The connections of some endpoints by process and way, and the number of those from elsewhere.
-fn grouped(ends: &Ends<'_>, endpoints: &[Endpoint], owners: &Owners) -> (Groups, usize) {
-    let mut groups = Groups::new();
-    let mut n_remote = 0;
-    for inbound in ends.inbound(endpoints) {
-        let Some(inode) = inbound.inode else {
-            n_remote += 1;
-            continue;
-        };
-        let pid = owners.of_socket(inode).first().copied();
-        groups
-            .entry((pid, inbound.way))
-            .or_default()
-            .push(inbound.connection);
-    }
-    (groups, n_remote)
-}
-
-/// The clients behind a proxy; empty for a process that is none, or that nobody uses just now.
-fn through(
-    proxy: &Process,
-    server_idx: usize,
-    way: Way,
-    ends: &Ends<'_>,
-    networks: &Networks,
-    owners: &Owners,
-    by_pid: &HashMap<u32, &Process>,
-) -> Vec<Client> {
-    let program = proxy.program_name();
-    if !PROXIES.contains(&&*program) || !way.is_tcp() {
-        return Vec::new();
-    }
-    let (groups, _) = grouped(ends, &endpoints(proxy, networks, owners), owners);
-    let via = Hop {
-        pid: proxy.pid,
-        program,
-        leads_elsewhere: false,
-    };
-    groups
-        .into_iter()
-        .map(|((pid, way), connections)| Client {
-            process: pid.and_then(|pid| by_pid.get(&pid)).copied().cloned(),
-            server_idx,
-            way,
-            via: Some(via.clone()),
-            connections,
-        })
-        .collect()
 }

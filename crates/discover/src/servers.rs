@@ -106,8 +106,14 @@ impl Server {
     }
 }
 
-/// The servers among `processes`.
-pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owners) -> Vec<Server> {
+/// The servers among `processes`. What an earlier look `known` says of a process that is still the same
+/// is not asked again.
+pub(crate) fn servers(
+    processes: &[Process],
+    networks: &Networks,
+    owners: &Owners,
+    known: &[Server],
+) -> Vec<Server> {
     let named: Vec<(ServerKind, &Process)> = processes
         .iter()
         .filter_map(|it| Some((ServerKind::of_program(&it.program_name())?, it)))
@@ -120,18 +126,27 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
                 .iter()
                 .any(|(other, parent)| other == kind && parent.pid == process.parent)
         })
-        .map(|(kind, process)| server(*kind, process, networks, owners))
+        .map(|(kind, process)| {
+            let same = known.iter().find(|it| it.process == **process);
+            let (kind, version) = match same {
+                Some(same) => (same.kind, same.version.clone()),
+                None => told(*kind, process),
+            };
+            Server {
+                kind,
+                version,
+                endpoints: endpoints(process, networks, owners),
+                process: (*process).clone(),
+            }
+        })
         .collect()
 }
 
-fn server(kind: ServerKind, process: &Process, networks: &Networks, owners: &Owners) -> Server {
+/// Kind and version by what the program says of itself.
+fn told(kind: ServerKind, process: &Process) -> (ServerKind, Option<String>) {
     let text = version_text(kind, process);
-    Server {
-        kind: text.as_deref().map_or(kind, |text| kind.refined(text)),
-        version: text.as_deref().and_then(version_in),
-        endpoints: endpoints(process, networks, owners),
-        process: process.clone(),
-    }
+    let refined = text.as_deref().map_or(kind, |text| kind.refined(text));
+    (refined, text.as_deref().and_then(version_in))
 }
 
 /// What a process listens on, TCP first.

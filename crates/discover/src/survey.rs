@@ -94,18 +94,19 @@ pub enum Hiding {
     Missing,
 }
 
-/// Looks at the machine once.
+/// Looks at the machine once. Versions that the earlier look told are not asked for again.
 ///
 /// # Cost
 /// A netlink dump per address family and network namespace, some ten system calls per process and one
 /// per open file.
-pub fn survey() -> Survey {
+pub fn survey(earlier: Option<&Survey>) -> Survey {
     let processes = processes();
     let own = process::process(std::process::id()).and_then(|own| own.network);
     let at_ns = monotonic_ns();
     let networks = networks(&processes, own);
     let owners = Owners::of(&processes);
-    let servers = servers(&processes, &networks, &owners);
+    let known = earlier.map_or(&[][..], |it| &it.servers);
+    let servers = servers(&processes, &networks, &owners, known);
     let (clients, n_remote) = clients(&servers, &processes, &networks, &owners);
 
     let mut problems = Vec::new();

@@ -26,7 +26,7 @@ pub(crate) fn points(args: &CheckArgs) -> Result<Vec<Point>, Failure> {
     let address = Address::parse(&args.url)
         .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
     let client = Client::find(args.pid, args.user.as_deref())?;
-    let servers = survey().servers;
+    let servers = survey(None).servers;
     let server = servers.iter().find(|it| listens_for(it, &address));
     let mut points = vec![listening(server, &address)];
     let socket = match (

@@ -29,7 +29,7 @@ const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let sources = sources(args, terminal)?;
     let stop = stop_flag()?;
-    let mut earlier = survey();
+    let mut earlier = survey(None);
     if args.once {
         show(args, &listing(None, &earlier, &sources), terminal)?;
         return Ok(Exit::Done);
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
                 Exit::Interrupted
             });
         }
-        let later = survey();
+        let later = survey(Some(&earlier));
         show(args, &listing(Some(&earlier), &later, &sources), terminal)?;
         if !args.watch {
             return Ok(Exit::Done);

@@ -125,7 +125,11 @@ fn found_client(
             } else {
                 ""
             };
-            format!("{} {}{shared}", hop.program, hop.pid)
+            let onward = match hop.onward {
+                Way::Unix => ", on by unix",
+                _ => "",
+            };
+            format!("{} {}{onward}{shared}", hop.program, hop.pid)
         }),
         onward: onward(server, survey),
         n_connections: client.connections.len() as u64,

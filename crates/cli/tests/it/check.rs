@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use looptax_servers::Kind;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{Server, exe, is_there};
+use crate::fixture::{Alive, Server, exe, is_there};
 
 /// `nobody` on Debian.
 const NOBODY: u32 = 65_534;
@@ -140,16 +140,6 @@ impl Drop for Searchable {
         for (folder, permissions) in self.0.drain(..) {
             fs::set_permissions(folder, permissions).ok();
         }
-    }
-}
-
-/// A child that is ended with the test.
-struct Alive(Child);
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use looptax_servers::Kind;
 use looptax_testkit::patience;
@@ -11,11 +11,11 @@ use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{Server, exe, is_installed, is_there};
+use crate::fixture::{Alive, Server, exe, is_installed, is_there};
 
 /// What `find` sees now.
 #[track_caller]
-fn found(scratch: &Scratch) -> Value {
+pub(crate) fn found(scratch: &Scratch) -> Value {
     let run = Looptax::new(exe(), scratch)
         .args(["find", "--json", "-"])
         .run();
@@ -32,7 +32,7 @@ fn server_of(found: &Value, pid: u32) -> Value {
 }
 
 /// `way connections` of each of a client's rows for a server.
-fn ways(found: &Value, client: u32, server: u32) -> Vec<String> {
+pub(crate) fn ways(found: &Value, client: u32, server: u32) -> Vec<String> {
     let clients = found["clients"].as_array().unwrap().iter();
     let rows = clients.filter(|it| it["pid"] == client && it["server_pid"] == server);
     let mut ways: Vec<String> = rows
@@ -159,16 +159,6 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     );
 }
 
-/// A child that is ended with the test.
-struct Alive(Child);
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
 #[test]
 fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over_its_socket_from_here()
  {
@@ -215,48 +205,6 @@ fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over
     assert!(addresses(&seen).contains(&"127.0.0.1:6390"), "{seen:#}");
     assert_eq!(ways(&found, std::process::id(), pid), ["unix 1"]);
     assert_eq!(ways(&found, client.0.id(), pid), ["loopback 1"]);
-}
-
-/// A relay of one connection: what docker-proxy does, under its name.
-const RELAY: &str = r#"
-use IO::Socket::INET;
-my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die;
-my $server = IO::Socket::INET->new(PeerAddr => $ARGV[0]) or die;
-$| = 1; print $listener->sockport, "\n";
-my $client = $listener->accept; print "up\n"; sleep 60;
-"#;
-
-#[test]
-fn a_port_proxy_is_a_hop_and_not_the_client() {
-    let Some(server) = Server::start(Kind::Redis) else {
-        return;
-    };
-    if !is_there("perl") {
-        return;
-    }
-    let scratch = Scratch::new();
-    let proxy = scratch.file("docker-proxy");
-    fs::copy("/usr/bin/perl", &proxy).unwrap();
-    let proxy = Alive(
-        Command::new(&proxy)
-            .args(["-e", RELAY, &server.it.tcp.to_string()])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    );
-    let mut proxy = proxy;
-    let mut lines =
-        std::io::BufRead::lines(std::io::BufReader::new(proxy.0.stdout.take().unwrap()));
-    let port: u16 = lines.next().unwrap().unwrap().parse().unwrap();
-    let _open = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "up");
-    let found = found(&scratch);
-    let own = std::process::id();
-    assert_eq!(ways(&found, own, server.it.pid), ["loopback 1"]);
-    assert_eq!(ways(&found, proxy.0.id(), server.it.pid), [""; 0]);
-    let clients = found["clients"].as_array().unwrap();
-    let via = &clients.iter().find(|it| it["pid"] == own).unwrap()["via"];
-    assert_eq!(*via, format!("docker-proxy {}", proxy.0.id()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use looptax_path::{Conversation, Endpoint, Limits, Protocol};
@@ -73,6 +74,22 @@ pub(crate) fn is_there(program: &str) -> bool {
         io::stderr().write_all(words.as_bytes()).ok();
     }
     is_there
+}
+
+/// A child that is ended with the test.
+pub(crate) struct Alive(pub(crate) Child);
+
+impl Alive {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
 }
 
 /// A server that runs beside the program under test, as if it were somebody's.

@@ -13,6 +13,7 @@ mod dump;
 mod echo;
 mod exec;
 mod find;
+mod find_hops;
 mod fixture;
 mod killed;
 mod leftovers;

@@ -1,0 +1,188 @@
+//! `looptax find` where something stands between a client and its server.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use looptax_path::{Conversation, Endpoint, Limits, Protocol};
+use looptax_servers::Kind;
+use looptax_testkit::patience;
+use looptax_testkit::scratch::Scratch;
+use looptax_wire::{Login, Secret};
+use serde_json::Value;
+
+use crate::find::{found, ways};
+use crate::fixture::{Alive, Server, is_there};
+
+/// The rows of a client for a server.
+fn row(found: &Value, client: u32, server: u32) -> Value {
+    let clients = found["clients"].as_array().unwrap();
+    let row = clients
+        .iter()
+        .find(|it| it["pid"] == client && it["server_pid"] == server);
+    row.unwrap_or_else(|| panic!("no {client} at {server} in {clients:#?}"))
+        .clone()
+}
+
+/// An address that was free a moment ago.
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+fn connected(address: SocketAddr) -> TcpStream {
+    patience::wait_for("the proxy", Duration::from_secs(20), || {
+        TcpStream::connect(address).ok()
+    })
+}
+
+fn write(path: &Path, text: &str) {
+    fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
+        .unwrap();
+}
+
+/// A relay of one connection: what docker-proxy does, under its name.
+const RELAY: &str = r#"
+use IO::Socket::INET;
+my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die;
+my $server = IO::Socket::INET->new(PeerAddr => $ARGV[0]) or die;
+$| = 1; print $listener->sockport, "\n";
+my $client = $listener->accept; print "up\n"; sleep 60;
+"#;
+
+#[test]
+fn a_port_proxy_is_a_hop_and_not_the_client() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_there("perl") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let proxy = scratch.file("docker-proxy");
+    fs::copy("/usr/bin/perl", &proxy).unwrap();
+    let proxy = Alive(
+        Command::new(&proxy)
+            .args(["-e", RELAY, &server.it.tcp.to_string()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut proxy = proxy;
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(proxy.0.stdout.take().unwrap()));
+    let port: u16 = lines.next().unwrap().unwrap().parse().unwrap();
+    let _open = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "up");
+    let found = found(&scratch);
+    let own = std::process::id();
+    assert_eq!(ways(&found, own, server.it.pid), ["loopback 1"]);
+    assert_eq!(ways(&found, proxy.0.id(), server.it.pid), [""; 0]);
+    let via = &row(&found, own, server.it.pid)["via"];
+    assert_eq!(*via, format!("docker-proxy {}", proxy.0.id()));
+}
+
+#[test]
+fn haproxy_is_a_hop_and_the_way_that_it_goes_on_is_told() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_there("haproxy") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let config = scratch.file("haproxy.cfg");
+    let (by_tcp, by_unix) = (free_address(), free_address());
+    let text = format!(
+        "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1m\n  timeout server 1m\n\
+         listen one\n  bind {by_tcp}\n  server redis {}\n\
+         listen two\n  bind {by_unix}\n  server redis unix@{}\n",
+        server.it.tcp,
+        server.socket()
+    );
+    write(&config, &text);
+    let proxy = Alive::spawn(Command::new("haproxy").args(["-db", "-f"]).arg(&config));
+    let own = std::process::id();
+    for (address, onward) in [(by_tcp, ""), (by_unix, ", on by unix")] {
+        let stream = connected(address);
+        // HAProxy connects to the server when the client is there.
+        let row = patience::wait_for("the hop", Duration::from_secs(20), || {
+            let found = found(&scratch);
+            (ways(&found, own, server.it.pid) == ["loopback 1"])
+                .then(|| row(&found, own, server.it.pid))
+        });
+        assert_eq!(row["via"], format!("haproxy {}{onward}", proxy.0.id()));
+        drop(stream);
+        patience::wait_for("the end of the hop", Duration::from_secs(20), || {
+            ways(&found(&scratch), own, server.it.pid)
+                .is_empty()
+                .then_some(())
+        });
+    }
+}
+
+#[test]
+fn pgbouncer_is_a_server_and_where_it_leads_is_told() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    if !is_there("pgbouncer") || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    // It refuses to run as root.
+    scratch.give_to(65_534);
+    let config = scratch.file("pgbouncer.ini");
+    let address = free_address();
+    let login = &server.it.login;
+    let text = format!(
+        "[databases]\n* = host=127.0.0.1 port={} user={} password={}\n\
+         [pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={}\nunix_socket_dir=\nauth_type=any\n",
+        server.it.tcp.port(),
+        login.user,
+        login.password.reveal(),
+        address.port()
+    );
+    write(&config, &text);
+    let pooler = Alive::spawn(
+        Command::new("pgbouncer")
+            .args(["-q", "-u", "nobody"])
+            .arg(&config)
+            .stderr(Stdio::null()),
+    );
+    drop(connected(address));
+    let through = Login {
+        user: login.user.clone(),
+        password: Secret::new(String::new()),
+        database: Some(
+            login
+                .database
+                .clone()
+                .unwrap_or_else(|| "postgres".to_owned()),
+        ),
+    };
+    let mut open = Conversation::open(
+        Protocol::Postgres,
+        &Endpoint::Tcp(address),
+        &through,
+        Limits::default(),
+    )
+    .unwrap();
+    open.query("SELECT 1").unwrap();
+    let found = found(&scratch);
+    let (own, pid) = (std::process::id(), pooler.0.id());
+    let at_pooler = row(&found, own, pid);
+    assert_eq!(at_pooler["way"], "loopback");
+    assert_eq!(
+        at_pooler["onward"],
+        format!("postgres {} by loopback", server.it.pid)
+    );
+    // The pooler itself is PostgreSQL's client.
+    assert_eq!(row(&found, pid, server.it.pid)["program"], "pgbouncer");
+}
