@@ -70,7 +70,7 @@ impl Apart {
     }
 
     /// A client from here, over the socket, since there is no other way.
-    pub(crate) fn from_here(&self, client: &Client) -> Result<Loop> {
+    pub(crate) fn client_here(&self, client: &Client) -> Result<Loop> {
         let [program, arguments @ ..] = arguments(&client.name, &Address::Unix(self.socket()))?;
         let mut command = Command::new(program);
         command.args(arguments);
@@ -78,7 +78,7 @@ impl Apart {
     }
 
     /// A client over TCP, in the server's own network namespace.
-    pub(crate) fn from_there(&self, client: &Client) -> Result<Loop> {
+    pub(crate) fn client_there(&self, client: &Client) -> Result<Loop> {
         let address = Address::Tcp(([127, 0, 0, 1], PORT).into());
         let mut command = Command::new("nsenter");
         command

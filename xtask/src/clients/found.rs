@@ -58,8 +58,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for client in &clients {
         connected.extend(both_ways(client, &servers[&client.servers[0]])?);
         if client.servers.iter().any(|kind| kind == "redis") {
-            connected.push(seen("unix", apart.from_here(client)?, client, &apart));
-            connected.push(seen("loopback", apart.from_there(client)?, client, &apart));
+            connected.push(seen("unix", apart.client_here(client)?, client, &apart));
+            connected.push(seen(
+                "loopback",
+                apart.client_there(client)?,
+                client,
+                &apart,
+            ));
         }
     }
     let (found, seconds) = look(&looptax, &mut connected)?;
