@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_discover::survey;
+use looptax_discover::{Survey, survey};
 use looptax_record::{CostSource, Found};
-use looptax_report::terminal as report;
+use looptax_report::terminal::{self as report, First};
 use looptax_store::save_value;
 
 use super::compare;
@@ -14,6 +14,7 @@ use crate::args::FindArgs;
 use crate::failure::{Exit, Failure};
 use crate::find::{cost, listing::listing};
 use crate::signals::stop_flag;
+use crate::terminal::screen::Screen;
 use crate::terminal::{self, Terminal};
 
 /// Between the two looks that rates are made of.
@@ -22,35 +23,45 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 /// How often a pause looks whether it should end.
 const STEP: Duration = Duration::from_millis(50);
-/// Clears the screen and goes to its upper left corner.
-const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
 
 /// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let sources = sources(args, terminal)?;
     let stop = stop_flag()?;
-    let mut earlier = survey(None);
+    let first = survey(None);
     if args.once {
-        show(args, &listing(None, &earlier, &sources), terminal)?;
+        show(args, &listing(None, &first, &sources), terminal)?;
         return Ok(Exit::Done);
     }
+    if args.watch {
+        return watch(first, &sources, &stop, terminal);
+    }
+    if !has_paused(BETWEEN_LOOKS, &stop) {
+        return Ok(Exit::Interrupted);
+    }
+    let second = survey(Some(&first));
+    show(args, &listing(Some(&first), &second, &sources), terminal)?;
+    Ok(Exit::Done)
+}
+
+/// Look after look, until somebody ends it.
+fn watch(
+    first: Survey,
+    sources: &[CostSource],
+    stop: &AtomicBool,
+    terminal: Terminal,
+) -> Result<Exit, Failure> {
+    let mut screen = Screen::open()?;
+    let mut earlier = first;
     let mut pause = BETWEEN_LOOKS;
-    loop {
-        if !has_paused(pause, &stop) {
-            return Ok(if args.watch {
-                Exit::Done
-            } else {
-                Exit::Interrupted
-            });
-        }
+    while has_paused(pause, stop) {
         let later = survey(Some(&earlier));
-        show(args, &listing(Some(&earlier), &later, &sources), terminal)?;
-        if !args.watch {
-            return Ok(Exit::Done);
-        }
+        let found = listing(Some(&earlier), &later, sources);
+        screen.show(&report::found(&found, First::Clients, terminal.style()))?;
         earlier = later;
         pause = BETWEEN_SCREENS;
     }
+    Ok(Exit::Done)
 }
 
 /// What a request costs, from where the user said, or else from records that lie about.
@@ -83,11 +94,7 @@ fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failur
             terminal::data(&format!("{}\n", serde_json::to_string_pretty(found)?))?;
         }
         Some(path) => save_value(&serde_json::to_value(found)?, path)?,
-        None => {
-            let text = report::found(found, terminal.style());
-            let clear = if args.watch { CLEAR } else { "" };
-            terminal::data(&format!("{clear}{text}"))?;
-        }
+        None => terminal::data(&report::found(found, First::Servers, terminal.style()))?,
     }
     Ok(())
 }

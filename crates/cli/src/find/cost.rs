@@ -86,11 +86,23 @@ pub(crate) fn of(record: &Record, source: &str) -> Vec<CostSource> {
             (is_ours && is_valid).then(|| CostSource {
                 kind: kind.clone(),
                 cpu_us_per_request: tax.cpu_us.both.clone(),
-                source: format!("{source}, {}", record.started_at),
+                source: format!("{source}, {}", minute(&record.started_at)),
             })
         }));
     }
     found
+}
+
+/// A time of a record, to the minute and in this machine's zone.
+fn minute(at: &str) -> String {
+    let parsed = at.parse::<jiff::Timestamp>();
+    parsed.map_or_else(
+        |_| at.to_owned(),
+        |at| {
+            let here = at.to_zoned(jiff::tz::TimeZone::system());
+            here.strftime("%Y-%m-%d %H:%M").to_string()
+        },
+    )
 }
 
 /// The echo server stands for every server: it is the transport alone.

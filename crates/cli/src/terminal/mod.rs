@@ -1,6 +1,7 @@
 //! What reaches the user: data to stdout, words and progress to stderr. The only place that prints.
 
 pub(crate) mod progress;
+pub(crate) mod screen;
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -82,11 +83,16 @@ pub(crate) fn failure(failure: &Failure) {
 }
 
 fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    size_of(stream).map(|(columns, _)| columns)
+}
+
+/// Columns and rows; `None` where there is no terminal, or one that does not tell.
+fn size_of(stream: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     if !stream.is_terminal() {
         return None;
     }
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
-    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+    (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
 /// Asks a yes-or-no question on the terminal; no without one.

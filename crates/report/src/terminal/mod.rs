@@ -18,7 +18,7 @@ use looptax_record::{Client, Placement, Record, Tax};
 
 use crate::format::{Text, counted};
 use crate::heading;
-pub use found::found;
+pub use found::{First, found};
 use group::Group;
 use lines::Lines;
 pub use lines::fitted;

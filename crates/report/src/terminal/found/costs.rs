@@ -1,0 +1,75 @@
+//! Where rates and costs come from.
+
+use looptax_record::{CostSource, Found};
+
+use super::super::lines::Lines;
+use super::shown;
+
+pub(super) fn write(found: &Found, lines: &mut Lines) {
+    let Some(seconds) = found.rates_over_s else {
+        return;
+    };
+    let kinds: Vec<&str> = paying_kinds(found);
+    if kinds.is_empty() {
+        return;
+    }
+    lines.item(
+        0,
+        &format!("requests/s: TCP segments with data over {seconds:.1} s; several requests in one segment count as one"),
+    );
+    let text = lines.style.text();
+    let used = used(found, &kinds);
+    if used.is_empty() {
+        lines.item(
+            0,
+            "what that costs is not known: no record of `looptax compare` for these servers lies in this folder; --measure finds out in ten seconds, --record names one",
+        );
+        return;
+    }
+    lines.item(
+        0,
+        "CPU time lost, an estimate: requests/s times what a request costs more over TCP than over the socket here:",
+    );
+    for source in used {
+        let Some(cost) = source.cpu_us_per_request.known() else {
+            continue;
+        };
+        let line = format!(
+            "{}: {} ({})",
+            source
+                .kind
+                .as_deref()
+                .map_or_else(|| "every server".to_owned(), |kind| shown(kind, text)),
+            text.signed_micros_interval(cost),
+            shown(&source.source, text),
+        );
+        lines.item(2, &line);
+    }
+}
+
+/// The kinds of server that somebody reaches over TCP.
+fn paying_kinds(found: &Found) -> Vec<&str> {
+    let paying = found.clients.iter().filter(|it| it.way != "unix");
+    let mut kinds: Vec<&str> = paying
+        .filter_map(|client| {
+            let server = found.servers.iter().find(|it| it.pid == client.server_pid);
+            server.map(|it| &*it.kind)
+        })
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+/// Their sources; the one for all where a kind has none of its own.
+fn used<'a>(found: &'a Found, kinds: &[&str]) -> Vec<&'a CostSource> {
+    let has_own = |kind: &str| {
+        let mut sources = found.cost_sources.iter();
+        sources.any(|it| it.kind.as_deref() == Some(kind))
+    };
+    let is_used = |source: &&CostSource| match source.kind.as_deref() {
+        Some(kind) => kinds.contains(&kind),
+        None => kinds.iter().any(|kind| !has_own(kind)),
+    };
+    found.cost_sources.iter().filter(is_used).collect()
+}

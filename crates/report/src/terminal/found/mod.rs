@@ -1,0 +1,97 @@
+//! What `looptax find` saw, for a terminal: servers, who pays, who does not, what stands in the way.
+//!
+//! Every name comes from outside and is cleaned.
+
+mod clients;
+mod columns;
+mod costs;
+mod servers;
+
+use looptax_record::{Found, FoundClient};
+
+use super::lines::Lines;
+use super::{LEAST_WIDTH, Style};
+use crate::format::{Text, counted};
+
+/// Longest name that is shown; the rest is cut, since anybody may choose one of any length.
+const MOST_NAME: usize = 60;
+
+/// What stands at the top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    /// The servers, which the rest refers to.
+    Servers,
+    /// Who pays: what changes on a screen that is renewed.
+    Clients,
+}
+
+/// The text of `looptax find`. Ends with a line break.
+pub fn found(found: &Found, first: First, style: Style) -> String {
+    let style = Style {
+        width: style.width.max(LEAST_WIDTH),
+        ..style
+    };
+    let mut lines = Lines::new(style);
+    match first {
+        First::Servers => {
+            servers::write(found, &mut lines);
+            clients_of(found, &mut lines);
+        }
+        First::Clients => {
+            clients_of(found, &mut lines);
+            servers::write(found, &mut lines);
+        }
+    }
+    write_words(found, &mut lines);
+    lines.finish()
+}
+
+fn clients_of(found: &Found, lines: &mut Lines) {
+    let (paying, free): (Vec<&FoundClient>, Vec<&FoundClient>) =
+        found.clients.iter().partition(|it| it.way != "unix");
+    clients::write(
+        "over TCP: these pay the loopback tax",
+        &paying,
+        found,
+        lines,
+    );
+    clients::write("on the socket already", &free, found, lines);
+    if found.clients.is_empty() && !found.servers.is_empty() {
+        lines.wrapped(0, "no client on this machine is connected just now");
+        lines.blank();
+    }
+}
+
+/// Where the figures come from, and what stands in the way.
+fn write_words(found: &Found, lines: &mut Lines) {
+    costs::write(found, lines);
+    let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();
+    if n_remote > 0 {
+        let line = format!(
+            "{} from other machines (or through rewritten addresses) left out",
+            counted(n_remote, "connection")
+        );
+        lines.item(0, &line);
+    }
+    let text = lines.style.text();
+    for note in &found.notes {
+        let next = note.next.as_ref().map(|next| format!(": {next}"));
+        let line = format!("{}{}", note.what, next.unwrap_or_default());
+        lines.item(0, &text.clean(&line));
+    }
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// A foreign name, clean and no longer than a name is.
+fn shown(name: &str, text: Text) -> String {
+    let short: String = name.chars().take(MOST_NAME + 1).collect();
+    let clean = text.clean(&short);
+    if short.chars().count() <= MOST_NAME {
+        return clean;
+    }
+    let kept: String = short.chars().take(MOST_NAME - 3).collect();
+    format!("{}...", text.clean(&kept))
+}

@@ -1,0 +1,182 @@
+//! The text of `looptax find`, by made-up looks.
+
+use looptax_record::{
+    CostSource, Figure, Found, FoundClient, FoundEndpoint, FoundServer, Note, SCHEMA_VERSION,
+};
+use looptax_report::terminal::{First, Style, found};
+
+fn look() -> Found {
+    let endpoint = |transport: &str, address: &str, file: Option<&str>| FoundEndpoint {
+        transport: transport.to_owned(),
+        address: address.to_owned(),
+        file: file.map(str::to_owned),
+        n_waiting: 0,
+        backlog: 80,
+    };
+    let client = |pid, way: &str, rate: Option<f64>, cost: Option<Figure>| FoundClient {
+        pid: Some(pid),
+        program: Some("php-fpm8.2".to_owned()),
+        user: Some("www-data".to_owned()),
+        home: Some("docker 3f2a9c1b7d20".to_owned()),
+        server_pid: 812,
+        way: way.to_owned(),
+        via: None,
+        onward: None,
+        n_connections: 3,
+        requests_per_s: rate,
+        cpu_ms_per_s: cost,
+    };
+    Found {
+        schema_version: SCHEMA_VERSION,
+        looptax_version: "0.1.0".to_owned(),
+        at: "2026-11-21T12:00:00+00:00".to_owned(),
+        rates_over_s: Some(1.0),
+        cost_sources: vec![CostSource {
+            kind: Some("mariadb".to_owned()),
+            cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
+            source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
+        }],
+        servers: vec![FoundServer {
+            kind: "mariadb".to_owned(),
+            version: Some("10.11.19-MariaDB-0+deb12u1".to_owned()),
+            pid: 812,
+            program: "mariadbd".to_owned(),
+            user: "mysql".to_owned(),
+            home: Some("mariadb.service".to_owned()),
+            endpoints: vec![
+                endpoint("tcp", "127.0.0.1:3306", None),
+                endpoint("unix", "/run/mysqld/mysqld.sock", Some("mysql:mysql 0777")),
+            ],
+            n_remote: 0,
+        }],
+        clients: vec![
+            client(
+                7,
+                "loopback",
+                Some(12.0),
+                Some(Figure::new(0.04, 0.037, 0.044, 20)),
+            ),
+            client(
+                8,
+                "loopback",
+                Some(9000.0),
+                Some(Figure::new(30.6, 27.9, 33.3, 20)),
+            ),
+            client(9, "unix", None, None),
+        ],
+        notes: vec![Note {
+            what: "memcached 5 listens on TCP alone".to_owned(),
+            next: Some("start it with `-s PATH`".to_owned()),
+        }],
+    }
+}
+
+fn at(width: usize) -> Style {
+    Style {
+        width,
+        color: false,
+        unicode: true,
+    }
+}
+
+#[test]
+fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
+    insta::assert_snapshot!(found(&look(), First::Servers, at(120)), @r"
+    servers
+      server        version   user   where            listens on                                 queue
+      mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306                             0 of 80
+                                                      /run/mysqld/mysqld.sock  mysql:mysql 0777  0 of 80
+
+    over TCP: these pay the loopback tax
+      client        user      where                server        by        connections  requests/s  % of a core lost
+      php-fpm8.2 8  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            9.00K       3.1 [2.8, 3.3]
+      php-fpm8.2 7  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            12.0        0.0 [0.0, 0.0]
+
+    on the socket already
+      client        user      where                server        by    connections
+      php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
+
+    requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
+    CPU time lost, an estimate: requests/s times what a request costs more over TCP than over the socket here:
+      mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    memcached 5 listens on TCP alone: start it with `-s PATH`
+    ");
+}
+
+#[test]
+fn a_narrow_terminal_has_sentences() {
+    let text = found(&look(), First::Clients, at(80));
+    insta::assert_snapshot!(text, @r"
+    over TCP: these pay the loopback tax
+      php-fpm8.2 8: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812,
+        by loopback, connections 3, requests/s 9.00K, % of a core lost 3.1 [2.8,
+        3.3]
+      php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812,
+        by loopback, connections 3, requests/s 12.0, % of a core lost 0.0 [0.0, 0.0]
+
+    on the socket already
+      client        user      where                server        by    connections
+      php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
+
+    servers
+      mariadbd 812: version 10.11.19, user mysql, where mariadb.service, listens on
+        127.0.0.1:3306, queue 0 of 80
+        listens on /run/mysqld/mysqld.sock  mysql:mysql 0777, queue 0 of 80
+
+    requests/s: TCP segments with data over 1.0 s; several requests in one segment
+      count as one
+    CPU time lost, an estimate: requests/s times what a request costs more over TCP
+      than over the socket here:
+      mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    memcached 5 listens on TCP alone: start it with `-s PATH`
+    ");
+    assert!(text.lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn names_that_steer_or_flood_a_terminal_do_neither() {
+    let evil = format!("\u{1b}[2J{}", "x".repeat(10 << 20));
+    let mut look = look();
+    look.servers[0].program.clone_from(&evil);
+    look.servers[0].version = Some(evil.clone());
+    look.servers[0].home = Some(evil.clone());
+    look.servers[0].endpoints[1].address.clone_from(&evil);
+    look.clients[0].program = Some(evil.clone());
+    look.clients[0].home = Some(evil.clone());
+    look.clients[0].via = Some(evil.clone());
+    look.cost_sources[0].source = evil;
+    for first in [First::Servers, First::Clients] {
+        let text = found(&look, first, at(100));
+        assert!(!text.contains('\u{1b}'));
+        assert!(text.len() < 8 << 10, "{} bytes", text.len());
+    }
+}
+
+#[test]
+fn without_a_figure_the_way_to_one_is_told() {
+    let mut look = look();
+    look.cost_sources.clear();
+    for client in &mut look.clients {
+        client.cpu_ms_per_s = None;
+    }
+    let text = found(&look, First::Servers, at(120));
+    assert!(text.contains("--measure"), "{text}");
+    assert!(!text.contains("% of a core lost"), "{text}");
+}
+
+#[test]
+fn many_workers_of_one_program_are_shown_together() {
+    let mut look = look();
+    let worker = look.clients[1].clone();
+    for pid in 100..150 {
+        look.clients.push(FoundClient {
+            pid: Some(pid),
+            ..worker.clone()
+        });
+    }
+    let text = found(&look, First::Clients, at(120));
+    assert!(text.contains("php-fpm8.2 (52 processes)"), "{text}");
+    // 51 times 30.6 and 0.04 ms/s are 156 % of a core.
+    assert!(text.contains("156.1 [142.3, 169.8]"), "{text}");
+    assert_eq!(text.matches("php-fpm8.2").count(), 2, "{text}");
+}
