@@ -27,9 +27,10 @@ test: ## set up, then everything that CI checks
 	cargo --locked xtask check
 	cargo --locked xtask peers --short
 
-test-all: ## the tests, then the long ones: simulations, selfcheck series, peers
+test-all: ## the tests, then the long ones: drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test
 	@scripts/setup.sh peers
+	@clients/setup.sh
 	cargo --locked xtask check
 	cargo --locked xtask long
 

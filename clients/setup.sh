@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the drivers that the loops in this folder use, in the versions that traces.toml speaks of,
-# below target/clients; Debian's packages go where Debian puts them.
+# Installs the drivers that the loops in this folder and the programs in dialects/ use, in the versions
+# that the manifests here name, below target/clients; Debian's packages go where Debian puts
+# them, but for applications that would bring a web or mail server along.
 #
 # usage: clients/setup.sh
 # Needs what `scripts/setup.sh test` installs, and Python 3, Go, a JDK with Maven, and Node with npm.
@@ -13,12 +14,29 @@ mkdir -p "$out/bin" "$out/node" "$out/classes"
 say() { printf '%s\n' "$*" >&2; }
 
 debian() {
-  local packages=(strace php-cli php-mysql php-pgsql php-redis libmariadb-dev libpq-dev libhiredis-dev)
+  local packages=(
+    strace libmariadb-dev libpq-dev libhiredis-dev pkg-config python3-dev python3-venv
+    mariadb-client redis-tools
+    php-cli php-mysql php-pgsql php-redis php-memcached php-nrk-predis
+    php-doctrine-dbal php-symfony-cache php-symfony-dotenv
+    php-illuminate-database php-illuminate-redis php-vlucas-phpdotenv
+    ruby ruby-mysql2 ruby-pg ruby-redis ruby-activerecord
+  )
   local missing=() package
   for package in "${packages[@]}"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
   if [ ${#missing[@]} -gt 0 ]; then ../scripts/apt-install.sh "${missing[@]}"; fi
+}
+
+# Applications whose packages bring a web or mail server: their files are enough.
+applications() {
+  rm -rf "$out/debian"
+  mkdir -p "$out/debian/packages"
+  (cd "$out/debian/packages" && apt-get download -qq \
+    wordpress mediawiki mediawiki-classes postfix postfix-mysql)
+  local package
+  for package in "$out"/debian/packages/*.deb; do dpkg-deb -x "$package" "$out/debian"; done
 }
 
 c() {
@@ -33,10 +51,12 @@ c() {
 
 python() {
   python3 -m venv "$out/python"
-  "$out/python/bin/pip" install --quiet --disable-pip-version-check -r python/requirements.txt
+  "$out/python/bin/python" -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
 }
 
-go_() { (cd go && go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis); }
+go_() { (cd go && go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis ./dialects); }
+
+rust() { cargo build --quiet --locked --manifest-path dialects/rust/Cargo.toml --target-dir "$out/rust"; }
 
 java() {
   mvn -q -B -f java/pom.xml dependency:copy-dependencies -DoutputDirectory="$out/jars"
@@ -44,12 +64,12 @@ java() {
 }
 
 node() {
-  cp node/*.js node/package.json node/package-lock.json "$out/node/"
+  cp node/*.js dialects/drive.js node/package.json node/package-lock.json "$out/node/"
   npm ci --silent --prefix "$out/node"
 }
 
 debian
-for part in c python go_ java node; do
+for part in applications c python go_ rust java node; do
   say "clients: $part"
   "$part"
 done

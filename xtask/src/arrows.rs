@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-testkit", &[]),
     (
         "xtask",
-        // For `peers` and `clients` alone: servers, what looptax recorded, and intervals of ratios.
+        // For `peers`, `clients` and `dialects` alone: servers, what looptax recorded, and intervals of ratios.
         DEEP,
     ),
 ];

@@ -5,11 +5,17 @@
 
 use anyhow::Result;
 
+use crate::dialects;
 use crate::peers;
 use crate::steps::{self, Step};
 use crate::workspace::run_cargo;
 
 const STEPS: &[Step] = &[
+    Step {
+        name: "drivers connect with what dsn prints",
+        repeat: "cargo xtask dialects",
+        work: || dialects::run(&dialects::Options::default()),
+    },
     Step {
         name: "statistics, simulated",
         repeat: "cargo run --release --locked -p looptax-stats --example simulate",

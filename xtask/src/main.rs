@@ -1,7 +1,7 @@
 //! The project's own chores, run as `cargo xtask …`.
 //!
 //! `check` is what `make test` and CI run; each of its own steps is a command too, so that a failure
-//! can be repeated alone. Nothing here is shipped; `peers` and `clients` alone use rooms of looptax.
+//! can be repeated alone. Nothing here is shipped; `peers`, `clients` and `dialects` alone use rooms of looptax.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -12,6 +12,7 @@ mod arrows;
 mod check;
 mod clients;
 mod crowd;
+mod dialects;
 mod docs;
 mod licences;
 mod long;
@@ -59,11 +60,13 @@ enum Chore {
     /// How real clients wait for answers, and whether our models agree with them
     #[command(subcommand)]
     Clients(clients::Chore),
+    /// Real drivers connect with what `looptax dsn` prints, and the server says how
+    Dialects(dialects::Options),
     /// looptax and other load generators on the same servers: throughput, CPU time, memory
     Peers(peers::Options),
     /// How long `looptax find` looks, and what memory it takes, with thousands of connections
     Crowd(crowd::Options),
-    /// What takes too long for every commit: simulations, selfcheck series, peers
+    /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
     Long,
 }
 
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Chore::Docs { check } => docs::run(check),
         Chore::Schema { check } => schema::run(check),
         Chore::Clients(chore) => clients::run(&chore),
+        Chore::Dialects(options) => dialects::run(&options),
         Chore::Peers(options) => peers::run(&options),
         Chore::Crowd(options) => crowd::run(&options),
         Chore::Long => long::run(),

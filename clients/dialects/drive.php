@@ -1,0 +1,261 @@
+<?php
+// Connects as each PHP driver (and a few applications) does with the text that `looptax dsn` prints.
+//
+// usage: drive.php DIALECT, with jobs on stdin as README.md says
+declare(strict_types=1);
+error_reporting(E_ALL & ~E_DEPRECATED);
+
+const KEY = 'looptax';
+define('DEBIAN', (string) getenv('DIALECT_DEBIAN'));
+$query = (string) getenv('DIALECT_QUERY');
+
+function pasted(string $text): mixed
+{
+    return eval('return ' . rtrim($text, ';') . ';');
+}
+
+function in_a_file(string $name, string $text): string
+{
+    $folder = getenv('DIALECT_SCRATCH') . '/' . bin2hex(random_bytes(6));
+    mkdir($folder);
+    file_put_contents("$folder/$name", "$text\n");
+    return $folder;
+}
+
+/** What a `.env` file says to Symfony. */
+function dotenv(string $text): array
+{
+    require_once 'Symfony/Component/Dotenv/autoload.php';
+    return (new Symfony\Component\Dotenv\Dotenv())->parse($text);
+}
+
+/** And to Laravel. */
+function laravel_env(string $text): array
+{
+    require_once 'Dotenv/autoload.php';
+    return Dotenv\Dotenv::parse($text);
+}
+
+function mysqli(array $job): string
+{
+    return pasted($job['text'])->query($GLOBALS['query'])->fetch_row()[0];
+}
+
+function pdo(array $job): string
+{
+    return (string) pasted($job['text'])->query($GLOBALS['query'])->fetchColumn();
+}
+
+function phpredis(array $job): string
+{
+    $redis = new Redis();
+    eval($job['text']);
+    return $redis->rawCommand('CLIENT', 'INFO');
+}
+
+function predis(array $job): string
+{
+    require_once 'Predis/autoload.php';
+    $redis = pasted($job['text']);
+    return (string) $redis->executeRaw(['CLIENT', 'INFO']);
+}
+
+function memcached(array $job): string
+{
+    $memcached = new Memcached();
+    eval($job['text']);
+    $seen = $memcached->get(KEY);
+    if ($seen === false) {
+        throw new RuntimeException($memcached->getResultMessage());
+    }
+    return $seen;
+}
+
+/** A PHP of its own reads the line from an ini file; the server says who that session is. */
+function session(array $job): string
+{
+    $ini = in_a_file('session.ini', "session.save_handler = redis\n" . $job['text']);
+    $command = [PHP_BINARY, __FILE__, 'session'];
+    $scan = php_ini_scanned_folder() . ":$ini";
+    $child = proc_open($command, [1 => ['pipe', 'w'], 2 => ['pipe', 'w']], $pipes, null, ['PHP_INI_SCAN_DIR' => $scan] + getenv());
+    $seen = stream_get_contents($pipes[1]);
+    $error = stream_get_contents($pipes[2]);
+    if (proc_close($child) !== 0) {
+        throw new RuntimeException(trim($error . $seen));
+    }
+    return $seen;
+}
+
+function php_ini_scanned_folder(): string
+{
+    return dirname(explode(",\n", (string) php_ini_scanned_files())[0]);
+}
+
+/** The process that holds the session: asks the servers, as their administrator, for the other client. */
+function show_session(): void
+{
+    set_error_handler(fn ($_, $words) => throw new RuntimeException($words));
+    session_start();
+    foreach (explode("\n", trim((string) getenv('DIALECT_ADMINS'))) as $administrator) {
+        [$socket, $password] = explode(' ', $administrator);
+        $redis = new Redis();
+        $redis->connect($socket);
+        try {
+            $redis->auth($password);
+        } catch (RedisException) {
+            // The server without a password.
+        }
+        $own = $redis->rawCommand('CLIENT', 'ID');
+        foreach (explode("\n", trim($redis->rawCommand('CLIENT', 'LIST'))) as $line) {
+            if (!str_starts_with($line, "id=$own ")) {
+                echo $line;
+                return;
+            }
+        }
+    }
+    throw new RuntimeException('no session is connected');
+}
+
+function wordpress(array $job): string
+{
+    // What wpdb wants of the rest of WordPress.
+    define('ABSPATH', DEBIAN . '/usr/share/wordpress/');
+    define('WPINC', 'wp-includes');
+    define('WP_DEBUG', false);
+    define('WP_DEBUG_DISPLAY', false);
+    define('WP_CONTENT_DIR', '/nonexistent');
+    require ABSPATH . 'wp-includes/load.php';
+    require ABSPATH . 'wp-includes/plugin.php';
+    require ABSPATH . 'wp-includes/class-wpdb.php';
+    function absint($number) { return abs((int) $number); }
+    eval($job['text']);
+    $wpdb = new wpdb($job['user'], (string) $job['password'], (string) $job['database'], DB_HOST);
+    return (string) $wpdb->get_var($GLOBALS['query']);
+}
+
+function mediawiki(array $job): string
+{
+    eval($job['text']);
+    define('MEDIAWIKI', true);
+    $root = DEBIAN . '/usr/share/mediawiki';
+    require "$root/includes/AutoLoader.php";
+    require "$root/vendor/autoload.php";
+    $database = (new Wikimedia\Rdbms\DatabaseFactory())->create('mysql', [
+        'host' => $wgDBserver,
+        'user' => $job['user'],
+        'password' => (string) $job['password'],
+        'dbname' => $job['database'],
+    ]);
+    return (string) $database->query($GLOBALS['query'], __METHOD__)->fetchRow()[0];
+}
+
+/** Laravel's own connector, with the keys of its config/database.php. */
+function laravel_database(array $job): string
+{
+    require_once 'Illuminate/Database/autoload.php';
+    $env = laravel_env($job['text']);
+    $capsule = new Illuminate\Database\Capsule\Manager();
+    $capsule->addConnection(['driver' => $job['driver'],
+        'host' => $env['DB_HOST'] ?? '127.0.0.1',
+        'port' => $env['DB_PORT'] ?? '3306',
+        'unix_socket' => $env['DB_SOCKET'] ?? '',
+        'username' => $job['user'],
+        'password' => (string) $job['password'],
+        'database' => (string) $job['database'],
+        'charset' => $job['driver'] === 'mysql' ? 'utf8mb4' : 'utf8',
+    ]);
+    return (string) $capsule->getConnection()->getPdo()->query($GLOBALS['query'])->fetchColumn();
+}
+
+function laravel_redis(array $job): string
+{
+    require_once 'Illuminate/Redis/autoload.php';
+    $env = laravel_env($job['text']);
+    $manager = new Illuminate\Redis\RedisManager(null, 'phpredis', ['default' => [
+        'host' => $env['REDIS_HOST'],
+        'port' => $env['REDIS_PORT'],
+        'username' => $job['user'],
+        'password' => $job['password'],
+        'database' => (string) ($job['database'] ?? '0'),
+    ]]);
+    return $manager->connection()->client()->rawCommand('CLIENT', 'INFO');
+}
+
+function symfony_database(array $job): string
+{
+    require_once 'Doctrine/DBAL/autoload.php';
+    // A % is doubled where the bundle hands parameters on, not in `.env`.
+    $connection = Doctrine\DBAL\DriverManager::getConnection(['url' => dotenv($job['text'])['DATABASE_URL']]);
+    return (string) $connection->executeQuery($GLOBALS['query'])->fetchOne();
+}
+
+function symfony_redis(array $job): string
+{
+    require_once 'Symfony/Component/Cache/autoload.php';
+    $redis = Symfony\Component\Cache\Adapter\RedisAdapter::createConnection($job['text']);
+    return $redis->rawCommand('CLIENT', 'INFO');
+}
+
+function extension(string $name, ?string $called = null): string
+{
+    return ($called ?? $name) . ' ' . phpversion($name);
+}
+
+/** Of an installed Debian package, without epoch and revision. */
+function debian(string $package, string $name): string
+{
+    $version = (string) shell_exec('dpkg-query -W -f=\'${Version}\' ' . escapeshellarg($package));
+    return "$name " . preg_replace('/^\d+:|[-+].*$/', '', $version);
+}
+
+/** Of one that is unpacked, by the name of its file. */
+function unpacked(string $package, string $name): string
+{
+    $file = basename(glob(DEBIAN . "/packages/{$package}_*.deb")[0]);
+    return "$name " . preg_replace('/^\d+%3a|[-+].*$/', '', explode('_', $file)[1]);
+}
+
+$ways = [
+    'mysql.mysqli' => ['mysqli', fn () => extension('mysqli')],
+    'mysql.pdo' => ['pdo', fn () => extension('pdo_mysql')],
+    'mysql.wordpress' => ['wordpress', fn () => unpacked('wordpress', 'WordPress')],
+    'mysql.mediawiki' => ['mediawiki', fn () => unpacked('mediawiki', 'MediaWiki')],
+    'mysql.laravel' => ['laravel_database', fn () => debian('php-illuminate-database', 'Laravel')],
+    'mysql.symfony' => ['symfony_database', fn () => debian('php-doctrine-dbal', 'Doctrine DBAL')],
+    'postgres.pdo' => ['pdo', fn () => extension('pdo_pgsql')],
+    'postgres.laravel' => ['laravel_database', fn () => debian('php-illuminate-database', 'Laravel')],
+    'redis.phpredis' => ['phpredis', fn () => extension('redis', 'phpredis')],
+    'redis.predis' => ['predis', fn () => debian('php-nrk-predis', 'Predis')],
+    'redis.laravel' => ['laravel_redis', fn () => debian('php-illuminate-redis', 'Laravel')],
+    'redis.php-session' => ['session', fn () => extension('redis', 'phpredis')],
+    'redis.symfony' => ['symfony_redis', fn () => debian('php-symfony-cache', 'Symfony Cache')],
+    'memcached.php-memcached' => ['memcached', fn () => extension('memcached')],
+];
+
+function answer(callable $way, array $job): array
+{
+    try {
+        return ['seen' => $way($job)];
+    } catch (Throwable $error) {
+        return ['error' => substr(get_class($error) . ': ' . $error->getMessage(), 0, 500)];
+    }
+}
+
+if ($argv[1] === 'session') {
+    show_session();
+    exit;
+}
+[$way, $version] = $ways[$argv[1]];
+// Whatever an application prints beside its answer is no answer.
+ob_start();
+$print = function (array $line) {
+    ob_end_clean();
+    echo json_encode($line, JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE), "\n";
+    ob_start();
+};
+$print(['driver' => $version(), 'language' => 'PHP ' . PHP_VERSION]);
+while (($line = fgets(STDIN)) !== false) {
+    $job = json_decode($line, true);
+    $job['driver'] = str_starts_with($argv[1], 'mysql') ? 'mysql' : 'pgsql';
+    $print(answer($way, $job));
+}

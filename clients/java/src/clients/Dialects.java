@@ -1,0 +1,119 @@
+package clients;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.DriverManager;
+import javax.tools.ToolProvider;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.ValueOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+
+/**
+ * Connects as each Java driver does with the text that `looptax dsn` prints.
+ *
+ * usage: Dialects DIALECT, with jobs on stdin as clients/dialects/README.md says
+ */
+public class Dialects {
+    static final String QUERY = System.getenv("DIALECT_QUERY");
+
+    interface Way {
+        String seen(String text) throws Exception;
+    }
+
+    static String byJdbc(String text) throws Exception {
+        try (var connection = DriverManager.getConnection(text);
+                var statement = connection.createStatement();
+                var rows = statement.executeQuery(QUERY)) {
+            rows.next();
+            return rows.getString(1);
+        }
+    }
+
+    static String byLettuce(String text) throws Exception {
+        RedisClient client = RedisClient.create(pasted(text));
+        try (var connection = client.connect()) {
+            return connection.sync().dispatch(CommandType.CLIENT, new ValueOutput<>(StringCodec.UTF8),
+                    new CommandArgs<>(StringCodec.UTF8).add("INFO"));
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    /** The value of an expression, which is compiled into a class of its own. */
+    static RedisURI pasted(String text) throws Exception {
+        Path folder = Files.createTempDirectory(Path.of(System.getenv("DIALECT_SCRATCH")), "java");
+        Path file = folder.resolve("Pasted.java");
+        Files.writeString(file, "import io.lettuce.core.RedisURI;\n"
+                + "public class Pasted { public static RedisURI uri() { return " + text + "; } }\n");
+        var errors = new java.io.ByteArrayOutputStream();
+        int failed = ToolProvider.getSystemJavaCompiler().run(null, errors, errors, "-encoding", "UTF-8",
+                "-cp", System.getProperty("java.class.path"), "-d", folder.toString(), file.toString());
+        if (failed != 0) {
+            throw new IllegalArgumentException(errors.toString(StandardCharsets.UTF_8));
+        }
+        try (var loader = new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
+            return (RedisURI) loader.loadClass("Pasted").getMethod("uri").invoke(null);
+        }
+    }
+
+    /** By the names of the jars, which hold the versions. */
+    static String driver(String... names) {
+        StringBuilder found = new StringBuilder();
+        for (String name : names) {
+            for (String jar : System.getProperty("java.class.path").split(":")) {
+                String file = Path.of(jar).getFileName().toString();
+                if (file.matches(java.util.regex.Pattern.quote(name) + "-\\d.*")) {
+                    found.append(found.isEmpty() ? "" : ", ").append(name).append(' ')
+                            .append(file.substring(name.length() + 1).replaceFirst("(-linux.*)?\\.jar$", ""));
+                }
+            }
+        }
+        return found.toString();
+    }
+
+    static void print(String... pairs) {
+        JsonObject line = new JsonObject();
+        for (int idx = 0; idx < pairs.length; idx += 2) {
+            line.addProperty(pairs[idx], pairs[idx + 1]);
+        }
+        System.out.println(line);
+    }
+
+    public static void main(String[] args) throws Exception {
+        System.setOut(new java.io.PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), true,
+                StandardCharsets.UTF_8));
+        Way way = args[0].equals("redis.lettuce") ? Dialects::byLettuce : Dialects::byJdbc;
+        String driver = switch (args[0]) {
+            case "mysql.connector-j" -> driver("mysql-connector-j", "junixsocket-mysql");
+            case "mysql.mariadb-connector-j" -> driver("mariadb-java-client", "jna");
+            case "postgres.pgjdbc" -> driver("postgresql", "junixsocket-common");
+            default -> driver("lettuce-core", "netty-transport-native-epoll");
+        };
+        print("driver", driver, "language", "Java " + System.getProperty("java.version"));
+        var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String text = JsonParser.parseString(line).getAsJsonObject().get("text").getAsString();
+            try {
+                print("seen", way.seen(text));
+            } catch (Exception error) {
+                Throwable cause = error;
+                while (cause.getCause() != null) {
+                    cause = cause.getCause();
+                }
+                print("error", error + (cause == error ? "" : "; " + cause));
+            }
+        }
+        System.exit(0);
+    }
+}

@@ -1,0 +1,170 @@
+//! The drivers that are known, and one of them at work: texts in, what the server saw out.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::judge;
+use super::server::Server;
+use crate::workspace;
+
+const KNOWN: &str = "clients/dialects/drivers.toml";
+/// Long enough for a dozen connections that each run into a time limit of their own.
+const PATIENCE_S: &str = "150";
+
+/// What is written of a driver.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Driver {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    program: String,
+    /// Its text holds nothing but the socket.
+    #[serde(default)]
+    pub(crate) socket: bool,
+    #[serde(default)]
+    each: bool,
+    plain: String,
+}
+
+/// A text, and what an application would know beside it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Job {
+    pub(crate) text: String,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) database: Option<String>,
+}
+
+/// What a driver is, in its own words.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Versions {
+    pub(crate) driver: String,
+    pub(crate) language: String,
+}
+
+/// What came of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Answer {
+    /// What the server said of the connection.
+    Seen(String),
+    /// What the driver said instead.
+    Error(String),
+}
+
+/// All drivers; or those named, which then have to be known.
+pub(crate) fn drivers(names: &[String]) -> Result<Vec<Driver>> {
+    #[derive(Deserialize)]
+    struct Known {
+        driver: Vec<Driver>,
+    }
+    let path = workspace::root()?.join(KNOWN);
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {KNOWN}"))?;
+    let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is broken"))?;
+    let is_called = |driver: &Driver, name: &String| driver.name == *name || driver.kind == *name;
+    if let Some(name) = names
+        .iter()
+        .find(|name| !known.driver.iter().any(|it| is_called(it, name)))
+    {
+        bail!("no driver `{name}` in {KNOWN}");
+    }
+    let is_wanted = |it: &Driver| names.is_empty() || names.iter().any(|name| is_called(it, name));
+    Ok(known.driver.into_iter().filter(is_wanted).collect())
+}
+
+impl Driver {
+    /// An ordinary connection to a host; `None` leaves the host out.
+    pub(crate) fn plain(&self, host: Option<&str>, server: &Server) -> Result<String> {
+        let (head, rest) = self.plain.split_once("[[").unwrap_or((&self.plain, ""));
+        let text = match (rest.split_once("]]"), host) {
+            (Some((inside, tail)), Some(host)) => {
+                format!("{head}{}{tail}", inside.replace("localhost", host))
+            }
+            (Some((_, tail)), None) => format!("{head}{tail}"),
+            (None, Some(host)) => self.plain.replace("localhost", host),
+            (None, None) => bail!("it always names a host"),
+        };
+        let login = judge::plain_login(server);
+        Ok(text
+            .replace("{PORT}", &server.port().to_string())
+            .replace("{USER}", &login.user)
+            .replace("{PASSWORD}", &login.password)
+            .replace("{DATABASE}", &login.database))
+    }
+
+    /// Has it connect with each text, in one process or in several.
+    pub(crate) fn ask(&self, server: &Server, jobs: &[Job]) -> Result<(Versions, Vec<Answer>)> {
+        if !self.each {
+            return self.ask_at_once(server, jobs);
+        }
+        let mut found = None;
+        let mut answers = Vec::new();
+        for job in jobs {
+            let (versions, answer) = self.ask_at_once(server, std::slice::from_ref(job))?;
+            found = Some(versions);
+            answers.extend(answer);
+        }
+        Ok((found.context("it was asked nothing")?, answers))
+    }
+
+    fn ask_at_once(&self, server: &Server, jobs: &[Job]) -> Result<(Versions, Vec<Answer>)> {
+        let mut child = self.command(server)?.spawn().context("cannot start it")?;
+        let mut input = child
+            .stdin
+            .take()
+            .context("stdin was asked for as a pipe")?;
+        for job in jobs {
+            // One that has ended says why on stderr.
+            writeln!(input, "{}", serde_json::to_string(job)?).ok();
+        }
+        drop(input);
+        let output = child.wait_with_output()?;
+        let words = String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut lines = text.lines();
+        let head = lines.next().unwrap_or_default();
+        let versions = serde_json::from_str(head).with_context(|| {
+            format!("it does not start: `{head}` {words}; clients/setup.sh installs what it needs")
+        })?;
+        let mut answers: Vec<Answer> = lines
+            .map(|line| {
+                serde_json::from_str(line).unwrap_or_else(|_| Answer::Error(line.to_owned()))
+            })
+            .collect();
+        let ended = format!("it ended ({}): {words}", output.status);
+        answers.resize(jobs.len(), Answer::Error(ended));
+        Ok((versions, answers))
+    }
+
+    fn command(&self, server: &Server) -> Result<Command> {
+        let run = workspace::root()?.join("clients/dialects/run");
+        let mut command = Command::new("timeout");
+        command
+            .arg(PATIENCE_S)
+            .arg(run)
+            .args([&self.program, &format!("{}.{}", self.kind, self.name)])
+            .env("DIALECT_QUERY", judge::query(server.kind))
+            .env("DIALECT_SCRATCH", server.scratch())
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let socket = server.socket();
+        match self.kind.as_str() {
+            // What the C libraries and PHP take where they are told no socket.
+            "mysql" => {
+                command.env("MYSQL_UNIX_PORT", socket);
+                command.env("DIALECT_DEFAULT_SOCKET", socket);
+            }
+            "redis" => {
+                command.env("DIALECT_ADMINS", server.administrators());
+            }
+            _ => {}
+        }
+        Ok(command)
+    }
+}

@@ -1,0 +1,46 @@
+//! What `looptax dsn` prints for a case, one process for all the dialects of a kind.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+/// What is printed for one dialect.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) takes_now: String,
+    /// What cannot be written in it.
+    #[serde(default)]
+    pub(crate) cannot: Vec<String>,
+}
+
+/// Asks for all dialects of the URL's kind.
+pub(crate) fn entries(looptax: &Path, url: &str, socket: &Path) -> Result<Vec<Entry>> {
+    let mut command = Command::new(looptax);
+    command.args([
+        "dsn",
+        url,
+        "--for",
+        "all",
+        "--show-password",
+        "--json",
+        "--socket",
+    ]);
+    let output = command
+        .arg(socket)
+        .output()
+        .context("cannot start looptax")?;
+    if !output.status.success() {
+        bail!("looptax dsn: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    serde_json::from_slice(&output.stdout).context("looptax dsn prints no JSON")
+}
+
+/// The one of this name.
+pub(crate) fn named<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry> {
+    let found = entries.iter().find(|it| it.name == name);
+    found.with_context(|| format!("looptax dsn knows no {name}"))
+}

@@ -1,0 +1,176 @@
+//! What the server is asked about a connection, and whether its answer is the right one.
+
+use looptax_servers::Kind;
+
+use super::case::{Case, PLAIN};
+use super::driver::Answer;
+use super::server::Server;
+
+/// User and database in hexadecimal digits, since clients speak in various character sets; then where
+/// the server says that the client is.
+const MYSQL: &str = "SELECT CONCAT_WS(' ', HEX(CONVERT(CURRENT_USER() USING utf8mb4)), \
+    IFNULL(HEX(CONVERT(DATABASE() USING utf8mb4)), '-'), \
+    (SELECT HOST FROM information_schema.processlist WHERE ID = CONNECTION_ID()))";
+const POSTGRES: &str = "SELECT concat_ws(' ', \
+    upper(encode(convert_to(session_user::text, 'UTF8'), 'hex')), \
+    upper(encode(convert_to(current_database()::text, 'UTF8'), 'hex')), \
+    (SELECT coalesce(host(client_addr), 'socket') FROM pg_stat_activity \
+     WHERE pid = pg_backend_pid()))";
+
+/// The question, in SQL where there is SQL.
+pub(crate) fn query(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mariadb | Kind::Mysql => MYSQL,
+        Kind::Postgres => POSTGRES,
+        _ => "",
+    }
+}
+
+/// The ordinary account.
+pub(crate) struct Login {
+    pub(crate) user: String,
+    pub(crate) password: String,
+    pub(crate) database: String,
+}
+
+/// Whom [`super::driver::Driver::plain`] logs in.
+pub(crate) fn plain_login(server: &Server) -> Login {
+    let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
+    Login {
+        user: text(PLAIN.user(server.kind)),
+        password: text(PLAIN.password(server.kind)),
+        database: text(PLAIN.database(server.kind)),
+    }
+}
+
+/// What the server says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Connection {
+    user: String,
+    database: String,
+    is_socket: bool,
+}
+
+/// `None` where the answer cannot be read.
+fn read(kind: Kind, seen: &str) -> Option<Connection> {
+    match kind {
+        Kind::Mariadb | Kind::Mysql | Kind::Postgres => {
+            let mut words = seen.split(' ');
+            let (user, database, place) = (words.next()?, words.next()?, words.next()?);
+            Some(Connection {
+                user: user.to_owned(),
+                database: database.to_owned(),
+                // Over TCP MySQL adds the port.
+                is_socket: place
+                    == if kind == Kind::Postgres {
+                        "socket"
+                    } else {
+                        "localhost"
+                    },
+            })
+        }
+        Kind::Redis | Kind::Valkey => {
+            let field = |name: &str| {
+                let mut words = seen.split(' ');
+                words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+            };
+            Some(Connection {
+                user: field("user")?.to_owned(),
+                database: field("db")?.to_owned(),
+                is_socket: field("flags")?.contains('U'),
+            })
+        }
+        Kind::Memcached => Some(Connection {
+            user: String::new(),
+            database: String::new(),
+            is_socket: seen == "socket",
+        }),
+        Kind::Echo => None,
+    }
+}
+
+fn wanted(kind: Kind, case: &Case) -> Connection {
+    let (user, database) = match kind {
+        Kind::Mariadb | Kind::Mysql => (
+            hex(&format!("{}@%", case.user)),
+            case.database.map_or_else(|| "-".to_owned(), hex),
+        ),
+        // Without a database it is the one called like the user.
+        Kind::Postgres => (hex(case.user), hex(case.database.unwrap_or(case.user))),
+        Kind::Redis | Kind::Valkey => (
+            case.user(kind).unwrap_or("default").to_owned(),
+            case.database(kind).unwrap_or("0").to_owned(),
+        ),
+        Kind::Memcached | Kind::Echo => (String::new(), String::new()),
+    };
+    Connection {
+        user,
+        database,
+        is_socket: true,
+    }
+}
+
+fn hex(text: &str) -> String {
+    let digits: Vec<String> = text.bytes().map(|byte| format!("{byte:02X}")).collect();
+    digits.concat()
+}
+
+/// Nothing where the server saw what it should; else what is wrong.
+pub(crate) fn objection(kind: Kind, case: &Case, answer: &Answer) -> Option<String> {
+    let seen = match answer {
+        Answer::Seen(seen) => seen,
+        Answer::Error(words) => return Some(words.clone()),
+    };
+    let Some(found) = read(kind, seen.trim()) else {
+        return Some(format!("the answer `{seen}` cannot be read"));
+    };
+    let wanted = wanted(kind, case);
+    if !found.is_socket {
+        return Some("it came over TCP".to_owned());
+    }
+    (found != wanted).then(|| format!("the server sees {found:?}, not {wanted:?}"))
+}
+
+/// Which way a connection to a host went, in the words of `looptax dsn`; `None` when nobody can tell.
+pub(crate) fn way(kind: Kind, answer: &Answer) -> Option<&'static str> {
+    let is_socket = match answer {
+        Answer::Seen(seen) => read(kind, seen.trim())?.is_socket,
+        // It looked for a socket where there is none.
+        Answer::Error(words) if words.contains(".s.PGSQL.") || words.contains("through socket") => {
+            true
+        }
+        Answer::Error(_) => return None,
+    };
+    Some(if is_socket { "the socket" } else { "TCP" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialects::case::CASES;
+
+    #[test]
+    fn the_servers_answer_is_held_against_the_case() {
+        let case = CASES.iter().find(|it| it.user == "comma").unwrap();
+        let seen = |text: &str| Answer::Seen(text.to_owned());
+        let check = |kind, text: &str| objection(kind, case, &seen(text)).is_none();
+        assert!(check(Kind::Mariadb, "636F6D6D614025 73686F70 localhost"));
+        assert!(!check(
+            Kind::Mariadb,
+            "636F6D6D614025 73686F70 127.0.0.1:4711"
+        ));
+        assert!(!check(Kind::Mariadb, "636F6D6D614025 - localhost"));
+        assert!(check(Kind::Postgres, "636F6D6D61 73686F70 socket"));
+        assert!(!check(Kind::Postgres, "636F6D6D61 73686F70 127.0.0.1"));
+        assert!(check(
+            Kind::Redis,
+            "id=3 addr=/s.sock:0 flags=U db=3 user=default"
+        ));
+        assert!(!check(
+            Kind::Redis,
+            "id=3 addr=/s.sock:0 flags=N db=3 user=default"
+        ));
+        assert!(check(Kind::Memcached, "socket") && !check(Kind::Memcached, "tcp"));
+        assert!(objection(Kind::Redis, case, &Answer::Error("no".to_owned())).is_some());
+    }
+}

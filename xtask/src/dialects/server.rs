@@ -1,0 +1,240 @@
+//! A private server with an account for each case, and its socket under awkward names.
+//!
+//! The awkward paths are links to the server's own socket: a client connects through them as through
+//! any path.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use looptax_path::{Conversation, Endpoint, Limits, Protocol};
+use looptax_servers::{Config, Instance, Kind, PrivateServer, Reaper};
+
+use super::case::{CASES, Case, PLAIN};
+
+/// The key that memcached holds: its value says by which way it was asked.
+const KEY: &str = "looptax";
+/// Many clients in one after the other, some of which close late.
+const CONNECTIONS: u32 = 64;
+
+/// It runs until it is dropped.
+pub(crate) struct Server {
+    pub(crate) kind: Kind,
+    main: PrivateServer,
+    /// The same without a password, for a Redis that asks for none.
+    open: Option<PrivateServer>,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    pub(crate) fn start(looptax: &Path, kind: Kind, reaper: &Reaper) -> Result<Self> {
+        let config = Config {
+            kind,
+            self_exe: looptax.to_owned(),
+            scratch_root: std::env::temp_dir(),
+            max_connections: CONNECTIONS,
+            rows: 1,
+        };
+        let open = matches!(kind, Kind::Redis | Kind::Valkey)
+            .then(|| PrivateServer::start(&config, reaper))
+            .transpose()?;
+        let server = Self {
+            kind,
+            main: PrivateServer::start(&config, reaper)?,
+            open,
+            folder: tempfile::Builder::new()
+                .prefix("looptax-dialects-")
+                .tempdir()?,
+        };
+        server.fill().context("cannot make the accounts")?;
+        Ok(server)
+    }
+
+    /// Kind and version, `redis 7.0.15`.
+    pub(crate) fn name(&self) -> String {
+        let version = self.main.version.split('-').next().unwrap_or_default();
+        format!("{} {version}", self.main.kind.name())
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.main.tcp.port()
+    }
+
+    pub(crate) fn socket(&self) -> &Path {
+        &self.main.socket
+    }
+
+    pub(crate) fn scratch(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where an administrator is let in, and with which password; one a line.
+    pub(crate) fn administrators(&self) -> String {
+        let servers = self.open.iter().chain([&self.main]);
+        let line = |it: &PrivateServer| {
+            format!("{} {}\n", it.socket.display(), it.login.password.reveal())
+        };
+        servers.map(line).collect::<Vec<_>>().concat()
+    }
+
+    /// The socket's path in this case, made if it is not there.
+    pub(crate) fn path_for(&self, case: &Case) -> Result<PathBuf> {
+        let folder = self.folder.path().join(case.folder);
+        fs::create_dir_all(&folder)?;
+        let (server, name) = match (&self.open, self.kind) {
+            (Some(open), _) if case.password.is_none() => (open, "open.sock".to_owned()),
+            (_, Kind::Postgres) => {
+                let port = case.port.unwrap_or(5432);
+                (&self.main, format!(".s.PGSQL.{port}"))
+            }
+            _ => (&self.main, "db.sock".to_owned()),
+        };
+        let path = folder.join(name);
+        if !path.is_symlink() {
+            symlink(&server.socket, &path)
+                .with_context(|| format!("cannot link {}", path.display()))?;
+        }
+        Ok(path)
+    }
+
+    pub(crate) fn stop(self) -> Result<()> {
+        if let Some(open) = self.open {
+            open.stop()?;
+        }
+        Ok(self.main.stop()?)
+    }
+
+    fn fill(&self) -> Result<()> {
+        match self.kind {
+            Kind::Mariadb | Kind::Mysql => fill_mysql(&self.main),
+            Kind::Postgres => fill_postgres(&self.main),
+            Kind::Redis | Kind::Valkey => {
+                let open = self.open.as_ref().context("started with the other")?;
+                fill_redis(&self.main)?;
+                send(open, &[&["CONFIG", "SET", "requirepass", ""]])
+            }
+            Kind::Memcached => self.main.instances.iter().try_for_each(fill_memcached),
+            Kind::Echo => bail!("nothing but looptax speaks to the echo server"),
+        }
+    }
+}
+
+fn accounts() -> impl Iterator<Item = &'static Case> {
+    CASES.iter().chain(std::iter::once(&PLAIN))
+}
+
+fn conversation(server: &PrivateServer, protocol: Protocol) -> Result<Conversation> {
+    let socket = Endpoint::unix(&server.socket)?;
+    Ok(Conversation::open(
+        protocol,
+        &socket,
+        &server.login,
+        Limits::default(),
+    )?)
+}
+
+/// For memory, a list of names without those that come twice.
+fn databases() -> Vec<&'static str> {
+    let mut names: Vec<&str> = accounts().filter_map(|it| it.database).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn fill_mysql(server: &PrivateServer) -> Result<()> {
+    let mut root = conversation(server, Protocol::Mysql)?;
+    let text = |value: &str| format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"));
+    for name in databases() {
+        root.execute(&format!("CREATE DATABASE `{name}`"))?;
+    }
+    for case in accounts() {
+        let user = text(case.user);
+        let password = text(case.password.unwrap_or_default());
+        root.execute(&format!("CREATE USER {user}@'%' IDENTIFIED BY {password}"))?;
+        root.execute(&format!("GRANT ALL ON *.* TO {user}@'%'"))?;
+    }
+    Ok(())
+}
+
+/// Its local lines ask for a password as the others do; an account without one needs a line.
+fn fill_postgres(server: &PrivateServer) -> Result<()> {
+    let mut root = conversation(server, Protocol::Postgres)?;
+    let text = |value: &str| format!("'{}'", value.replace('\'', "''"));
+    for name in databases() {
+        root.execute(&format!("CREATE DATABASE \"{name}\""))?;
+    }
+    for case in accounts() {
+        let user = case.user;
+        let password = case.password.map(|it| format!("PASSWORD {}", text(it)));
+        let password = password.unwrap_or_default();
+        root.execute(&format!("CREATE ROLE \"{user}\" LOGIN {password}"))?;
+        if case.database.is_none() {
+            root.execute(&format!("CREATE DATABASE \"{user}\""))?;
+        }
+    }
+    let found = root.query("SHOW hba_file")?.into_iter().flatten().next();
+    let hba = found
+        .flatten()
+        .context("PostgreSQL does not say where pg_hba.conf is")?;
+    let lines = fs::read_to_string(&hba)?;
+    let open = accounts().filter(|it| it.password.is_none());
+    let open: Vec<String> = open
+        .map(|it| {
+            format!(
+                "local all {} trust
+",
+                it.user
+            )
+        })
+        .collect();
+    fs::write(&hba, open.concat() + &lines)?;
+    root.query("SELECT pg_reload_conf()")?;
+    Ok(())
+}
+
+/// The user without a name has all the passwords at once.
+fn fill_redis(server: &PrivateServer) -> Result<()> {
+    for case in accounts() {
+        let Some(password) = case.password.map(|it| format!(">{it}")) else {
+            continue;
+        };
+        send(server, &[&["ACL", "SETUSER", "default", &password]])?;
+        let rights = [
+            "ACL", "SETUSER", case.user, "on", &password, "~*", "&*", "+@all",
+        ];
+        send(server, &[&rights])?;
+    }
+    Ok(())
+}
+
+fn send(server: &PrivateServer, commands: &[&[&str]]) -> Result<()> {
+    let words = |command: &&[&str]| command.iter().map(|it| it.as_bytes().to_vec()).collect();
+    let commands: Vec<Vec<Vec<u8>>> = commands.iter().map(words).collect();
+    conversation(server, Protocol::Redis)?.pipeline(&commands)?;
+    Ok(())
+}
+
+/// Each of its processes listens one way only, and says which.
+fn fill_memcached(instance: &Instance) -> Result<()> {
+    if let Some(socket) = &instance.socket {
+        return set(UnixStream::connect(socket)?, "socket");
+    }
+    match instance.tcp {
+        Some(address) => set(TcpStream::connect(address)?, "tcp"),
+        None => Ok(()),
+    }
+}
+
+fn set(mut stream: impl Write + std::io::Read, value: &str) -> Result<()> {
+    write!(stream, "set {KEY} 0 0 {}\r\n{value}\r\n", value.len())?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    match answer.trim_end() {
+        "STORED" => Ok(()),
+        other => bail!("memcached answers `{other}`"),
+    }
+}
