@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::cannot::Cannot;
+use crate::proof::{self, Proof};
 use crate::template::{Fields, filled};
 use crate::{Address, Product};
 
@@ -51,8 +53,6 @@ pub struct Dialect {
     /// Where the text goes.
     pub place: String,
     text: String,
-    #[serde(default)]
-    absent: String,
     /// What `localhost` means to it.
     pub localhost: Takes,
     nowhere: Option<Takes>,
@@ -62,6 +62,9 @@ pub struct Dialect {
     /// What goes wrong with it.
     #[serde(default)]
     pub traps: Vec<String>,
+    /// What its text has no way to hold.
+    #[serde(default)]
+    cannot: Vec<Cannot>,
 }
 
 #[derive(Deserialize)]
@@ -84,10 +87,22 @@ impl Dialect {
     /// # Panics
     /// When the table has a mistake, which a test finds.
     pub fn text(&self, fields: &Fields) -> String {
-        let text = filled(&self.text, fields, &self.absent);
+        let text = filled(&self.text, fields);
         text.expect("a test fills in every template")
             .trim_matches('\n')
             .to_owned()
+    }
+
+    /// Why the text would be wrong with these fields; nothing where it is right. The password has to be
+    /// the real one.
+    pub fn cannot(&self, fields: &Fields) -> Vec<&str> {
+        let apply = self.cannot.iter().filter(|it| it.applies(fields));
+        apply.map(Cannot::why).collect()
+    }
+
+    /// The driver that has connected with its texts; `None` where none was tried.
+    pub fn proof(&self) -> Option<&'static Proof> {
+        Proof::of(self.kind, &self.name, &self.text(&proof::sample()))
     }
 
     /// Whether `word` means it: its name, or its language.
@@ -119,22 +134,11 @@ fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn fields() -> Fields {
-        Fields {
-            user: Some("u'\"\\ü".to_owned()),
-            password: Some("p@/:%?#;$'\"\\".to_owned()),
-            database: Some("7".to_owned()),
-            socket: "/run/a b/.s.PGSQL.5432".to_owned(),
-            folder: "/run/a b".to_owned(),
-            port: 5432,
-        }
-    }
-
     #[test]
     fn every_template_can_be_filled_with_everything_and_with_nothing() {
         let nothing = Fields::default();
         for dialect in dialects() {
-            for fields in [&fields(), &nothing] {
+            for fields in [&proof::sample(), &nothing] {
                 let text = dialect.text(fields);
                 assert!(
                     !text.contains(['«', '»', '‹', '›']),

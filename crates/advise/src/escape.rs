@@ -28,14 +28,18 @@ pub(crate) enum Escape {
     Single,
     /// In single quotes: Python.
     Python,
+    /// A whole literal: Python, for a driver that takes text for Latin-1.
+    PythonBytes,
+    /// A whole literal: Python, the text whose Latin-1 is the right bytes, for one that takes no bytes.
+    PythonLatin,
     /// In single quotes: libpq's keywords.
     Conninfo,
     /// In single quotes: a shell.
     Shell,
     /// In double quotes: an option file of MySQL.
     OptionFile,
-    /// In double quotes: `.env`, where `$` begins a variable.
-    Dotenv,
+    /// In double quotes where `$` begins a variable: PHP, `.env`.
+    Dollar,
     /// A semicolon ends a value of PDO's; two are one.
     Pdo,
     /// A value of an ADO.NET connection string: quoted where it has to be.
@@ -52,10 +56,12 @@ impl Escape {
             "json" => Self::Json,
             "php" | "rb" => Self::Single,
             "py" => Self::Python,
+            "pybytes" => Self::PythonBytes,
+            "pylatin" => Self::PythonLatin,
             "conninfo" => Self::Conninfo,
             "sh" => Self::Shell,
             "cnf" => Self::OptionFile,
-            "dotenv" => Self::Dotenv,
+            "phpd" | "dotenv" => Self::Dollar,
             "pdo" => Self::Pdo,
             "adonet" => Self::AdoNet,
             _ => return None,
@@ -70,10 +76,13 @@ impl Escape {
             Self::Path => utf8_percent_encode(value, PATH).to_string(),
             Self::Json => escaped(value, &['"', '\\'], |c| format!("\\u{:04x}", c as u32)),
             Self::Python => escaped(value, &['\'', '\\'], |c| format!("\\x{:02x}", c as u32)),
+            Self::PythonBytes => python(value, ".encode()"),
+            Self::PythonLatin => python(value, ".encode().decode('latin-1')"),
             Self::Single | Self::Conninfo => escaped(value, &['\'', '\\'], String::from),
             Self::Shell => value.replace('\'', "'\\''"),
             Self::OptionFile => escaped(value, &['"', '\\'], String::from),
-            Self::Dotenv => escaped(value, &['"', '\\', '$', '`'], String::from),
+            // A backslash before a backtick is an error to Laravel's parser.
+            Self::Dollar => escaped(value, &['"', '\\', '$'], String::from),
             Self::Pdo => value.replace(';', ";;"),
             Self::AdoNet => ado_net(value),
         }
@@ -94,6 +103,13 @@ fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> S
         }
     }
     text
+}
+
+/// A whole literal; beyond ASCII something is done to it.
+fn python(value: &str, beyond_ascii: &str) -> String {
+    let quoted = Escape::Python.apply(value);
+    let end = if value.is_ascii() { "" } else { beyond_ascii };
+    format!("'{quoted}'{end}")
 }
 
 fn ado_net(value: &str) -> String {
@@ -124,12 +140,22 @@ mod tests {
         check("json", "a'b\\\"c\\\\d$e;f @/:%?#ü");
         check("php", "a\\'b\"c\\\\d$e;f @/:%?#ü");
         check("py", "a\\'b\"c\\\\d$e;f @/:%?#ü");
+        check("pybytes", "'a\\'b\"c\\\\d$e;f @/:%?#ü'.encode()");
+        check(
+            "pylatin",
+            "'a\\'b\"c\\\\d$e;f @/:%?#ü'.encode().decode('latin-1')",
+        );
+        check("phpd", "a'b\\\"c\\\\d\\$e;f @/:%?#ü");
         check("conninfo", "a\\'b\"c\\\\d$e;f @/:%?#ü");
         check("sh", "a'\\''b\"c\\d$e;f @/:%?#ü");
         check("cnf", "a'b\\\"c\\\\d$e;f @/:%?#ü");
         check("dotenv", "a'b\\\"c\\\\d\\$e;f @/:%?#ü");
         check("pdo", "a'b\"c\\d$e;;f @/:%?#ü");
         check("adonet", "\"a'b\"\"c\\d$e;f @/:%?#ü\"");
+        let bytes = Escape::named("pybytes").unwrap();
+        assert_eq!(bytes.apply("secret"), "'secret'");
+        let dotenv = Escape::named("dotenv").unwrap();
+        assert_eq!(dotenv.apply("a`b"), "a`b");
         assert_eq!(Escape::named("nonsense"), None);
     }
 }

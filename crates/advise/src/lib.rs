@@ -1,15 +1,19 @@
 //! Moving to the socket: how each driver, framework and application spells it.
 //!
 //! Text in, text out: nothing here connects, reads a file or looks at the machine. The table of
-//! dialects is data (`data/dialects.toml`); `template` fills it in, `address` reads what people have.
+//! dialects is data (`data/dialects.toml`), and so is which of them real drivers have connected with
+//! (`data/proved.toml`); `template` fills it in, `address` reads what people have.
 //! Called by the command line.
 
 mod address;
+mod cannot;
 pub mod check;
 mod dialect;
 mod escape;
+mod proof;
 mod template;
 
 pub use address::{Address, AddressError, Product};
 pub use dialect::{Dialect, Takes, dialects};
+pub use proof::Proof;
 pub use template::Fields;

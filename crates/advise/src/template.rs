@@ -1,7 +1,8 @@
 //! A dialect's text, filled in.
 //!
 //! `«field|escape|escape»` is a field, escaped once after the other; `‹…›` is left out when a field
-//! that stands directly in it is not known. Sections may be nested.
+//! that stands directly in it is not known; of `‹…¦…›` the second half stands then. Sections may be
+//! nested.
 
 use crate::escape::Escape;
 
@@ -51,42 +52,58 @@ pub(crate) enum TemplateError {
     Bracket,
 }
 
-/// Fills a template in; `absent` stands for what is left out.
-pub(crate) fn filled(
-    template: &str,
-    fields: &Fields,
-    absent: &str,
-) -> Result<String, TemplateError> {
-    // The text of each open section, and whether all of its fields are known.
-    let mut open: Vec<(String, bool)> = vec![(String::new(), true)];
+/// A section whose end is not reached yet.
+#[derive(Default)]
+struct Section {
+    text: String,
+    /// A field of it is not known.
+    is_lacking: bool,
+    /// Its first half, where the second has begun.
+    first: Option<Box<Self>>,
+}
+
+impl Section {
+    /// What stands in its place.
+    fn chosen(self) -> String {
+        match self.first {
+            Some(first) if !first.is_lacking => first.text,
+            _ if self.is_lacking => String::new(),
+            _ => self.text,
+        }
+    }
+}
+
+/// Fills a template in.
+pub(crate) fn filled(template: &str, fields: &Fields) -> Result<String, TemplateError> {
+    let mut open = vec![Section::default()];
     let mut rest = template;
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
+        let innermost = open.last_mut().ok_or(TemplateError::Bracket)?;
         match c {
-            '‹' => open.push((String::new(), true)),
+            '‹' => open.push(Section::default()),
+            '¦' => {
+                let first = std::mem::take(innermost);
+                innermost.first = Some(Box::new(first));
+            }
             '›' => {
-                let (text, is_known) = open.pop().ok_or(TemplateError::Bracket)?;
-                let (outer, _) = open.last_mut().ok_or(TemplateError::Bracket)?;
-                outer.push_str(if is_known { &text } else { absent });
+                let section = open.pop().ok_or(TemplateError::Bracket)?;
+                let outer = open.last_mut().ok_or(TemplateError::Bracket)?;
+                outer.text.push_str(&section.chosen());
             }
             '«' => {
                 let (inside, after) = rest.split_once('»').ok_or(TemplateError::Bracket)?;
                 rest = after;
-                let value = field(inside, fields)?;
-                let (text, is_known) = open.last_mut().ok_or(TemplateError::Bracket)?;
-                match value {
-                    Some(value) => text.push_str(&value),
-                    None => *is_known = false,
+                match field(inside, fields)? {
+                    Some(value) => innermost.text.push_str(&value),
+                    None => innermost.is_lacking = true,
                 }
             }
-            _ => {
-                let (text, _) = open.last_mut().ok_or(TemplateError::Bracket)?;
-                text.push(c);
-            }
+            _ => innermost.text.push(c),
         }
     }
     match open.pop() {
-        Some((text, _)) if open.is_empty() => Ok(text),
+        Some(whole) if open.is_empty() && whole.first.is_none() => Ok(whole.text),
         _ => Err(TemplateError::Bracket),
     }
 }
@@ -119,7 +136,7 @@ mod tests {
 
     #[track_caller]
     fn check(template: &str, expected: &str) {
-        assert_eq!(filled(template, &fields(), "").unwrap(), expected);
+        assert_eq!(filled(template, &fields()).unwrap(), expected);
     }
 
     #[test]
@@ -129,16 +146,15 @@ mod tests {
         check("‹‹«user|url»›:«password|url»@›h", ":it%27s@h");
         check("‹«user|url»‹:«password|url»›@›h", "h");
         check("«db|raw»", "0");
-        assert_eq!(
-            filled("f(‹'«user|php»'›)", &fields(), "null").unwrap(),
-            "f(null)"
-        );
+        check("f(‹'«user|php»'¦null›)", "f(null)");
+        check("f(‹'«password|php»'¦null›)", "f('it\\'s')");
+        check("‹«user|raw»¦‹«database|raw»¦‹«password|raw»›››", "it's");
     }
 
     #[test]
     fn a_broken_template_is_refused() {
-        for template in ["‹", "›", "«user", "«nobody|raw»", "«socket|nonsense»"] {
-            assert!(filled(template, &fields(), "").is_err(), "{template}");
+        for template in ["‹", "›", "¦", "«user", "«nobody|raw»", "«socket|nonsense»"] {
+            assert!(filled(template, &fields()).is_err(), "{template}");
         }
     }
 }

@@ -24,10 +24,10 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
     })?;
     let wanted = wanted(args, &address)?;
     let socket = socket_of::find(&address, args.socket.as_deref())?;
-    let fields = fields(&address, &socket, args.show_password);
+    let fields = fields(&address, &socket);
     let answers: Vec<Answer> = wanted
         .iter()
-        .map(|dialect| Answer::new(dialect, &address, &fields))
+        .map(|dialect| Answer::new(dialect, &address, &fields, args.show_password))
         .collect();
     let text = if args.json {
         format!("{}\n", serde_json::to_string_pretty(&answers)?)
@@ -69,14 +69,8 @@ fn wanted(args: &DsnArgs, address: &Address) -> Result<Vec<&'static Dialect>, Fa
     Ok(fitting.into_iter().filter(is_wanted).collect())
 }
 
-fn fields(address: &Address, socket: &SocketOf, shows_password: bool) -> Fields {
-    let password = address.password.as_ref().map(|password| {
-        if shows_password {
-            password.reveal().to_owned()
-        } else {
-            HIDDEN.to_owned()
-        }
-    });
+fn fields(address: &Address, socket: &SocketOf) -> Fields {
+    let password = address.password.as_ref().map(|it| it.reveal().to_owned());
     Fields {
         user: address.user.clone(),
         password,
@@ -84,6 +78,14 @@ fn fields(address: &Address, socket: &SocketOf, shows_password: bool) -> Fields 
         socket: socket.file.clone(),
         folder: socket.folder.clone(),
         port: address.port,
+    }
+}
+
+/// The same with the password hidden.
+fn hidden(fields: &Fields) -> Fields {
+    Fields {
+        password: fields.password.as_ref().map(|_| HIDDEN.to_owned()),
+        ..fields.clone()
     }
 }
 
@@ -98,19 +100,41 @@ struct Answer<'a> {
     localhost: &'static str,
     why: &'a str,
     traps: &'a [String],
+    /// Why the text is wrong for this connection.
+    cannot: Vec<&'a str>,
+    proved: Option<Proved<'a>>,
+}
+
+/// The driver that has connected with such texts, and when.
+#[derive(Debug, Serialize)]
+struct Proved<'a> {
+    driver: &'a str,
+    language: &'a str,
+    date: &'a str,
 }
 
 impl<'a> Answer<'a> {
-    fn new(dialect: &'a Dialect, address: &Address, fields: &Fields) -> Self {
+    fn new(dialect: &'a Dialect, address: &Address, fields: &Fields, shows_password: bool) -> Self {
+        let shown = if shows_password {
+            fields.clone()
+        } else {
+            hidden(fields)
+        };
         Self {
             name: &dialect.name,
             language: &dialect.language,
             place: &dialect.place,
-            text: dialect.text(fields),
+            text: dialect.text(&shown),
             takes_now: dialect.takes(address).words(),
             localhost: dialect.localhost.words(),
             why: &dialect.why,
             traps: &dialect.traps,
+            cannot: dialect.cannot(fields),
+            proved: dialect.proof().map(|it| Proved {
+                driver: &it.driver,
+                language: &it.language,
+                date: &it.date,
+            }),
         }
     }
 }
@@ -127,6 +151,9 @@ fn spelled(answers: &[Answer<'_>], socket: &SocketOf) -> String {
         for line in answer.text.lines() {
             let _ = writeln!(text, "    {line}");
         }
+        for why in &answer.cannot {
+            let _ = writeln!(text, "  does not work here: {why}");
+        }
         let _ = writeln!(
             text,
             "  localhost means {}: {}",
@@ -135,6 +162,10 @@ fn spelled(answers: &[Answer<'_>], socket: &SocketOf) -> String {
         for trap in answer.traps {
             let _ = writeln!(text, "  beware: {trap}");
         }
+        let _ = match &answer.proved {
+            Some(proved) => writeln!(text, "  proved with {} on {}", proved.driver, proved.date),
+            None => writeln!(text, "  not proved: no driver was tried with it"),
+        };
     }
     text
 }

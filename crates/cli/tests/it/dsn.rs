@@ -52,6 +52,41 @@ fn a_language_means_all_of_its_drivers_and_all_means_every_one() {
 }
 
 #[test]
+fn what_a_text_has_no_way_to_hold_is_told_and_the_hidden_password_counts_too() {
+    let socket = ["--socket", "/run/s.sock"];
+    let colon = ["mysql://a%3Ab@127.0.0.1/shop", "--for", "go-sql-driver"];
+    let told = said(&[&colon[..], &socket[..]].concat());
+    assert!(told.contains("does not work here: a user with :"), "{told}");
+    let plain = ["mysql://ab@127.0.0.1/shop", "--for", "go-sql-driver"];
+    let told = said(&[&plain[..], &socket[..]].concat());
+    assert!(!told.contains("does not work"), "{told}");
+    let letters = ["mysql://a:%C3%BC@127.0.0.1/shop", "--for", "sqlalchemy"];
+    let told = said(&[&letters[..], &socket[..]].concat());
+    assert!(
+        told.contains("takes a password in the URL for Latin-1"),
+        "{told}"
+    );
+    assert!(!told.contains(['ü']) && !told.contains("%C3"), "{told}");
+}
+
+#[test]
+fn each_entry_says_whether_a_driver_has_proved_it() {
+    let of = |name| {
+        let url = "mysql://ab@127.0.0.1/shop";
+        said(&[url, "--for", name, "--socket", "/run/s.sock"])
+    };
+    assert!(of("pymysql").contains("  proved with PyMySQL "));
+    assert!(of("nextcloud").contains("  not proved: "));
+    let json = said(&["redis://h", "--for", "redis-py", "--socket", "/s", "--json"]);
+    let entries: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        entries[0]["proved"]["driver"].as_str().map(|it| &it[..6]),
+        Some("redis ")
+    );
+    assert_eq!(entries[0]["cannot"], serde_json::json!([]));
+}
+
+#[test]
 fn explain_says_which_transport_localhost_is_for_whom() {
     let text = said(&["mysql://u@localhost/db", "--explain", "--socket", "/s"]);
     let line = |name: &str| {

@@ -1,0 +1,92 @@
+//! What a dialect has no way to write: a grammar without an escape, or a driver that reads it wrongly.
+
+use serde::Deserialize;
+
+use crate::template::Fields;
+
+/// One such thing, as the table says it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cannot {
+    part: Part,
+    /// Any of these characters; any value at all where nothing is said.
+    with: Option<String>,
+    /// Any character beyond these.
+    beyond: Option<Beyond>,
+    why: String,
+}
+
+/// A part of the connection.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    User,
+    Password,
+    Database,
+    Socket,
+}
+
+/// A set of characters.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Beyond {
+    Ascii,
+    /// What UTF-16 has one unit for: no emoji.
+    Bmp,
+}
+
+impl Cannot {
+    /// Whether these fields have it.
+    pub(crate) fn applies(&self, fields: &Fields) -> bool {
+        let value = match self.part {
+            Part::User => fields.user.as_deref(),
+            Part::Password => fields.password.as_deref(),
+            Part::Database => fields.database.as_deref(),
+            Part::Socket => Some(fields.socket.as_str()),
+        };
+        let Some(value) = value else {
+            return false;
+        };
+        let holds = |set: &String| value.contains(|c| set.contains(c));
+        let exceeds = |set: Beyond| match set {
+            Beyond::Ascii => !value.is_ascii(),
+            Beyond::Bmp => value.chars().any(|c| c > '\u{ffff}'),
+        };
+        match (&self.with, self.beyond) {
+            (None, None) => true,
+            (with, beyond) => with.as_ref().is_some_and(holds) || beyond.is_some_and(exceeds),
+        }
+    }
+
+    /// For a person.
+    pub(crate) fn why(&self) -> &str {
+        &self.why
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(cannot: &str, user: &str, expected: bool) {
+        let cannot: Cannot = toml::from_str(&format!("why = \"\"\n{cannot}")).unwrap();
+        let fields = Fields {
+            user: (!user.is_empty()).then(|| user.to_owned()),
+            ..Fields::default()
+        };
+        assert_eq!(cannot.applies(&fields), expected, "{user}");
+    }
+
+    #[test]
+    fn it_applies_where_the_part_holds_what_cannot_be_written() {
+        check("part = 'user'", "u", true);
+        check("part = 'user'", "", false);
+        check("part = 'user'\nwith = ':@'", "a@b", true);
+        check("part = 'user'\nwith = ':@'", "ab", false);
+        check("part = 'password'\nwith = ':@'", "a@b", false);
+        check("part = 'user'\nbeyond = 'ascii'", "ü", true);
+        check("part = 'user'\nbeyond = 'bmp'", "ü", false);
+        check("part = 'user'\nbeyond = 'bmp'", "🔑", true);
+    }
+}

@@ -1,0 +1,85 @@
+//! Which dialects real drivers have connected with: data that `cargo xtask dialects --write` keeps.
+//!
+//! Each proof holds a text of its dialect; a test finds by it what has changed since.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::{Fields, Product};
+
+const TABLE: &str = include_str!("../data/proved.toml");
+
+/// A driver that has connected with the texts of a dialect, as the server confirmed.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// The driver with its version: `PyMySQL 1.2.4`.
+    pub driver: String,
+    /// Its language with the version.
+    pub language: String,
+    /// The servers with their versions.
+    pub servers: Vec<String>,
+    /// The day: `2026-11-21`.
+    pub date: String,
+    /// How many awkward URLs were tried.
+    pub urls: u32,
+    /// How many of them connected.
+    pub connected: u32,
+    /// How many of them cannot be written, as the dialect itself says.
+    pub refused: u32,
+    sample: String,
+}
+
+/// By kind of server, then by name.
+type Proofs = BTreeMap<String, BTreeMap<String, Proof>>;
+
+fn proofs() -> &'static Proofs {
+    static PROOFS: LazyLock<Proofs> =
+        LazyLock::new(|| toml::from_str(TABLE).expect("a test reads the same table"));
+    &PROOFS
+}
+
+impl Proof {
+    /// That of a dialect, whose text for [`sample`] is `text`; one of an older text proves nothing.
+    pub(crate) fn of(kind: Product, name: &str, text: &str) -> Option<&'static Self> {
+        let proof = proofs().get(kind.name())?.get(name)?;
+        (proof.sample == text).then_some(proof)
+    }
+}
+
+/// What the samples were made of: the same as in `cargo xtask dialects`.
+pub(crate) fn sample() -> Fields {
+    Fields {
+        user: Some("u'\"\\ü".to_owned()),
+        password: Some("p@/:%?#;$'\"\\ü".to_owned()),
+        database: Some("7".to_owned()),
+        socket: "/run/a b/.s.PGSQL.5432".to_owned(),
+        folder: "/run/a b".to_owned(),
+        port: 5432,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialects;
+
+    #[test]
+    fn each_proof_is_of_a_dialect_that_has_not_changed_since() {
+        for (kind, proofs) in proofs() {
+            for (name, proof) in proofs {
+                let is_it = |it: &&crate::Dialect| it.kind.name() == kind && it.name == *name;
+                let dialect = dialects().iter().find(is_it);
+                let dialect = dialect.unwrap_or_else(|| panic!("no dialect {kind} {name}"));
+                assert_eq!(
+                    dialect.text(&sample()),
+                    proof.sample,
+                    "{kind} {name} has changed: cargo xtask dialects {name} --write"
+                );
+                assert!(proof.connected > 0 && proof.connected + proof.refused == proof.urls);
+            }
+        }
+    }
+}
