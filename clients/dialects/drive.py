@@ -56,6 +56,21 @@ def dbapi(name):
     return seen
 
 
+def psycopg_both(job):
+    """Both versions take the same words; they have to be seen alike."""
+    import psycopg
+    import psycopg2
+
+    seen = []
+    for version in (psycopg, psycopg2):
+        with pasted(job["text"], {"psycopg": version}) as connection:
+            seen.append(by_cursor(connection))
+        connection.close()
+    if seen[0] != seen[1]:
+        raise RuntimeError(f"psycopg and psycopg2 differ: {seen}")
+    return seen[0]
+
+
 async def awaited(job, name):
     connection = await pasted(job["text"], module(name)())
     if name == "asyncpg":
@@ -226,7 +241,7 @@ WAYS = {
     "mysql.dj-database-url": (dj_database_url, package("dj-database-url", "Django", "mysqlclient")),
     "mysql.postfix": (postfix_mysql, postconf),
     "postgres.libpq": (psql, program("psql")),
-    "postgres.psycopg": (dbapi("psycopg"), package("psycopg")),
+    "postgres.psycopg": (psycopg_both, package("psycopg", "psycopg2-binary")),
     "postgres.asyncpg": (coroutine("asyncpg"), package("asyncpg")),
     "postgres.sqlalchemy": (sqlalchemy, package("SQLAlchemy", "psycopg2-binary")),
     "postgres.django": (lambda job: django_database(pasted(job["text"], {})), package("Django", "psycopg")),

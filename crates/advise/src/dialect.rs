@@ -26,6 +26,9 @@ pub enum Takes {
     /// It connects over TCP, asks for the socket and changes over.
     #[serde(rename = "tcp then unix")]
     TcpThenUnix,
+    /// It refuses to connect.
+    #[serde(rename = "nothing")]
+    Nothing,
 }
 
 impl Takes {
@@ -36,6 +39,7 @@ impl Takes {
             Self::Tcp => "TCP",
             Self::Probe => "a socket if it finds one, else TCP",
             Self::TcpThenUnix => "TCP first, then the socket",
+            Self::Nothing => "nothing: it wants a host",
         }
     }
 }
@@ -185,6 +189,7 @@ mod tests {
         check("postgres:///d", "psycopg", Takes::Unix);
         check("postgres:///d", "pgx", Takes::Probe);
         check("postgres:///d", "pg", Takes::Tcp);
+        check("postgres:///d", "tokio-postgres", Takes::Nothing);
         check("postgres:///d?host=/run/postgresql", "pg", Takes::Unix);
     }
 }

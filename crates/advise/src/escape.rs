@@ -80,7 +80,7 @@ impl Escape {
             Self::PythonLatin => python(value, ".encode().decode('latin-1')"),
             Self::Single | Self::Conninfo => escaped(value, &['\'', '\\'], String::from),
             Self::Shell => value.replace('\'', "'\\''"),
-            Self::OptionFile => escaped(value, &['"', '\\'], String::from),
+            Self::OptionFile => escaped(value, &['"', '\\'], option_file_control),
             // A backslash before a backtick is an error to Laravel's parser.
             Self::Dollar => escaped(value, &['"', '\\', '$'], String::from),
             Self::Pdo => value.replace(';', ";;"),
@@ -110,6 +110,16 @@ fn python(value: &str, beyond_ascii: &str) -> String {
     let quoted = Escape::Python.apply(value);
     let end = if value.is_ascii() { "" } else { beyond_ascii };
     format!("'{quoted}'{end}")
+}
+
+/// A line ends the value; what has no word stands as it is.
+fn option_file_control(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 fn ado_net(value: &str) -> String {
@@ -156,6 +166,8 @@ mod tests {
         assert_eq!(bytes.apply("secret"), "'secret'");
         let dotenv = Escape::named("dotenv").unwrap();
         assert_eq!(dotenv.apply("a`b"), "a`b");
+        let option_file = Escape::named("cnf").unwrap();
+        assert_eq!(option_file.apply("a\nb"), "a\\nb");
         assert_eq!(Escape::named("nonsense"), None);
     }
 }

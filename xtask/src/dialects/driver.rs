@@ -28,6 +28,7 @@ pub(crate) struct Driver {
     #[serde(default)]
     each: bool,
     plain: String,
+    nowhere: Option<String>,
 }
 
 /// A text, and what an application would know beside it.
@@ -84,7 +85,10 @@ impl Driver {
             (Some((inside, tail)), Some(host)) => {
                 format!("{head}{}{tail}", inside.replace("localhost", host))
             }
-            (Some((_, tail)), None) => format!("{head}{tail}"),
+            (Some((_, tail)), None) => match &self.nowhere {
+                Some(text) => text.clone(),
+                None => format!("{head}{tail}"),
+            },
             (None, Some(host)) => self.plain.replace("localhost", host),
             (None, None) => bail!("it always names a host"),
         };
