@@ -45,7 +45,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l think -d 'Pause between
 complete -c looptax -n "__fish_looptax_needs_command" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
-complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
@@ -105,7 +105,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l think -d 'Pa
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r

@@ -188,8 +188,8 @@ pub(crate) struct CompareArgs {
     /// Socket of the running server. Default: the server is asked.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Rows (keys) of a private server.
-    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Rows (keys) of a private server: 100000, 500k, 10M.
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = rows)]
     pub(crate) rows: u32,
     /// One look after a fixed time (10s) or number of epochs (20), without early stopping.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
@@ -329,4 +329,36 @@ pub(crate) enum InternalCommand {
     Schema,
     /// Goes the way to a socket as somebody else.
     Reach(ReachArgs),
+}
+
+/// `100000`, `500k` or `10M`.
+fn rows(typed: &str) -> Result<u32, String> {
+    let (digits, factor) = match typed.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => typed
+            .strip_suffix('M')
+            .map_or((typed, 1), |digits| (digits, 1_000_000)),
+    };
+    let rows = digits
+        .parse::<u32>()
+        .ok()
+        .and_then(|n| n.checked_mul(factor));
+    rows.filter(|rows| *rows > 0)
+        .ok_or_else(|| "a number of rows as 100000, 500k or 10M".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_numbers_with_or_without_a_unit() {
+        let check = |typed, expected| assert_eq!(rows(typed).ok(), expected, "{typed}");
+        check("100000", Some(100_000));
+        check("500k", Some(500_000));
+        check("10M", Some(10_000_000));
+        for typed in ["0", "", "M", "5000M", "-1", "1.5M"] {
+            check(typed, None);
+        }
+    }
 }

@@ -1,20 +1,44 @@
-//! Ctrl-C: the first asks for an orderly end, the second ends at once.
+//! Ctrl-C: the first asks for an orderly end, a later one ends at once.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
 
 use crate::failure::Exit;
 
-/// A flag that the first SIGINT, SIGTERM or SIGHUP sets; what was measured until then is kept. A
-/// second one ends the process at once: the reaper then stops servers and removes folders.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// A second signal that comes sooner is the same wish: `timeout` signals the process and its group,
+/// terminals signal everybody in it.
+const SAME_WISH: Duration = Duration::from_secs(1);
+
+/// A flag that the first SIGINT, SIGTERM or SIGHUP sets; what was measured until then is kept. One that
+/// comes a second later, or after that, ends the process at once: the reaper then stops servers and
+/// removes folders.
 pub(crate) fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_shutdown(signal, Exit::Interrupted.code(), Arc::clone(&stop))?;
+    let is_urgent = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
+        flag::register_conditional_shutdown(
+            signal,
+            Exit::Interrupted.code(),
+            Arc::clone(&is_urgent),
+        )?;
         flag::register(signal, Arc::clone(&stop))?;
     }
+    let mut signals = Signals::new(SIGNALS)?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            // It sleeps until the first one comes, and is needed once.
+            if signals.forever().next().is_some() {
+                thread::sleep(SAME_WISH);
+                is_urgent.store(true, Ordering::Relaxed);
+            }
+        })?;
     Ok(stop)
 }

@@ -77,7 +77,7 @@ fn rate(typed: &str) -> Result<Rate, Failure> {
     let wrong = || {
         Failure::usage(
             format!("`--rate {typed}` is not a rate"),
-            "requests per second as in --rate 50k, or a share of the slower arm's capacity as in --rate 40%,80%",
+            "requests per second as in --rate 50k, or a share of the slower arm's capacity, 100% at most, as in --rate 40%,80%",
         )
     };
     let number = |text: &str| -> Option<f64> { text.parse().ok().filter(|it| *it > 0.0) };

@@ -276,7 +276,9 @@ fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
         }
         _ => Err(Failure::usage(
             format!("`--sweep {typed}` is no range of connections"),
-            format!("for example --sweep 1..1024; {MOST_CONNECTIONS} at most"),
+            format!(
+                "for example --sweep 1..1024: the smaller number first, {MOST_CONNECTIONS} at most"
+            ),
         )),
     }
 }

@@ -370,18 +370,24 @@ fn more_time(comparison: &Comparison, n_epochs: u64) -> String {
         _ => slices * (schedule.slice_ms + schedule.guard_ms),
     };
     let seconds = n_epochs as f64 * epoch_ms / 1e3;
-    let time = match seconds {
-        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
-        seconds => format!("{:.0} minutes", seconds / 60.0),
-    };
     let epochs = counted(n_epochs, "epoch");
     let same = match comparison.placement.asked {
         Placement::Same => "",
         _ if !comparison.target.private || comparison.commands.is_some() => "",
         _ => ", and so would --placement same",
     };
+    if seconds > HOPELESS_S {
+        return format!("a quieter machine would help{same}; time alone would not");
+    }
+    let time = match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds => format!("{:.0} minutes", seconds / 60.0),
+    };
     format!("about {epochs} ({time}) would help (--fixed){same}")
 }
+
+/// Nobody waits longer than an hour for one verdict; what the noise of few epochs asks for is often years.
+const HOPELESS_S: f64 = 3600.0;
 
 fn why_invalid(tax: &Tax, text: Text) -> String {
     match &tax.reason {

@@ -153,11 +153,14 @@ pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
         .filter(|entry| entry.protocols.contains(&protocol))
         .map(|entry| entry.word)
         .collect();
+    let servers = match protocol {
+        Protocol::Mysql => "MySQL and MariaDB",
+        other => other.name(),
+    };
     Failure::usage(
-        format!("`{word}` is no workload for {}", protocol.name()),
+        format!("`{word}` is no workload for {servers}"),
         format!(
-            "{} knows {}; looptax compare --list explains them",
-            protocol.name(),
+            "known: {}; looptax compare --list explains them",
             known.join(", ")
         ),
     )
