@@ -224,23 +224,23 @@ fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
     if is_same {
         return None;
     }
-    let is_temporary = ["/tmp", "/var/tmp"].iter().any(|it| path.starts_with(it));
+    Some(what_hides(client, server, path))
+}
+
+/// Containers first, since their folders are other mounts and other roots as well; then what the process
+/// itself was given.
+fn what_hides(client: &Process, server: &Process, path: &Path) -> Hiding {
     let is_contained = |home: &Home| matches!(home, Home::Container { .. });
-    Some(if client.mounts == server.mounts {
-        if client.is_in_chroot {
-            Hiding::Chroot
-        } else {
-            Hiding::Missing
-        }
-    } else if client.home != server.home
-        && (is_contained(&client.home) || is_contained(&server.home))
-    {
+    let is_temporary = ["/tmp", "/var/tmp"].iter().any(|it| path.starts_with(it));
+    if client.home != server.home && (is_contained(&client.home) || is_contained(&server.home)) {
         Hiding::Container
-    } else if is_temporary {
-        Hiding::PrivateTmp
     } else if client.is_in_chroot {
         Hiding::Chroot
+    } else if client.mounts == server.mounts {
+        Hiding::Missing
+    } else if is_temporary {
+        Hiding::PrivateTmp
     } else {
         Hiding::Mounts
-    })
+    }
 }

@@ -282,3 +282,60 @@ fn a_socket_that_nobody_listens_on_is_told() {
         "{notes}"
     );
 }
+
+/// A shell in a mount namespace of its own, made by `script`, that holds a connection over TCP.
+#[track_caller]
+fn check_hidden(script: &str, words: &str) {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !rustix::process::geteuid().is_root() || !is_there("unshare") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let socket = server.socket();
+    let over = std::path::Path::new(&socket)
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap();
+    let script = script
+        .replace("OVER", over.to_str().unwrap())
+        .replace("TREE", scratch.file("tree").to_str().unwrap())
+        .replace(
+            "HOLD",
+            &format!(
+                "exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _",
+                server.it.tcp.port()
+            ),
+        );
+    let mut client = Alive::spawn(
+        Command::new("unshare")
+            .args(["--mount", "bash", "-ec", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped()),
+    );
+    let mut up = [0; 3];
+    std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let notes = found(&scratch)["notes"].to_string();
+    let named = format!("{} does not see the socket {socket}", client.0.id());
+    assert!(notes.contains(&named) && notes.contains(words), "{notes}");
+}
+
+#[test]
+fn a_client_with_a_tmp_of_its_own_is_told_not_to_see_the_socket() {
+    check_hidden(
+        "mount -t tmpfs none OVER; HOLD",
+        "a /tmp of its own (PrivateTmp)",
+    );
+}
+
+#[test]
+fn a_client_in_a_chroot_is_told_not_to_see_the_socket() {
+    check_hidden(
+        "mkdir TREE; for folder in usr bin lib lib64 dev; do [ -e /$folder ] || continue; \
+         mkdir TREE/$folder; mount --rbind /$folder TREE/$folder; done; \
+         exec chroot TREE /bin/bash -c 'HOLD'",
+        "a folder tree of its own (chroot)",
+    );
+}
