@@ -97,7 +97,7 @@ fn hidden(
             format!("move the socket out of {folder}, to /run"),
         ),
         Hiding::Container => (
-            "the two are in different containers",
+            "one of the two is in a container that the other is not in",
             format!("share the folder {folder}, not the socket's file, between them"),
         ),
         Hiding::Mounts => (
