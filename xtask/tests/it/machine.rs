@@ -16,7 +16,7 @@ const TOOLS: [&str; 17] = [
     "bash", "cat", "chmod", "dirname", "env", "grep", "head", "ls", "mkdir", "mktemp", "printf",
     "rm", "rmdir", "sed", "sh", "sort", "tr",
 ];
-const WANTED: [&str; 9] = [
+const WANTED: [&str; 11] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",
@@ -24,6 +24,8 @@ const WANTED: [&str; 9] = [
     "redis-server",
     "redis-benchmark",
     "memcached",
+    "haproxy",
+    "pgbouncer",
     "sysbench",
     "cc",
 ];
