@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// A client that would use the socket.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     /// Its process, where it is one that runs.
     pub(super) pid: Option<u32>,
     /// Whom to become; `None`: we are the client.
@@ -25,7 +25,7 @@ pub(super) struct Client {
 
 impl Client {
     /// Finds it by process or user.
-    pub(super) fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
         let passwd = read("/etc/passwd");
         if let Some(pid) = pid {
             let Some(found) = process(pid) else {

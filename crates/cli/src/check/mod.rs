@@ -13,35 +13,49 @@ use std::path::Path;
 
 use looptax_advise::check::{self, Burst, End, Outcome, Point};
 use looptax_advise::{Address, Product};
-use looptax_discover::{Place, Server, survey};
+use looptax_discover::{Place, Server};
 
-use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::socket_of::{self, SocketOf, listens_for};
-use client::Client;
+pub(crate) use client::Client;
 use logins::Sides;
 
+/// What is asked: would this client reach that server over its socket?
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question<'a> {
+    /// The connection as it is now.
+    pub(crate) address: &'a Address,
+    /// The client.
+    pub(crate) client: &'a Client,
+    /// What runs here.
+    pub(crate) servers: &'a [Server],
+    /// The socket that was given.
+    pub(crate) socket: Option<&'a Path>,
+    /// Connections that come at once.
+    pub(crate) n_connections: u32,
+}
+
 /// All points of a check, in the order in which a switch would meet them.
-pub(crate) fn points(args: &CheckArgs) -> Result<Vec<Point>, Failure> {
-    let address = Address::parse(&args.url)
-        .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
-    let client = Client::find(args.pid, args.user.as_deref())?;
-    let servers = survey(None).servers;
-    let server = servers.iter().find(|it| listens_for(it, &address));
-    let mut points = vec![listening(server, &address)];
+pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
+    let Question {
+        address, client, ..
+    } = question;
+    let mut servers = question.servers.iter();
+    let server = servers.find(|it| listens_for(it, address));
+    let mut points = vec![listening(server, address)];
     let socket = match (
-        &args.socket,
+        question.socket,
         &address.socket,
         server.map(Server::has_socket),
     ) {
         (None, None, Some(false)) => None,
-        _ => Some(socket_of::find(&address, args.socket.as_deref())?),
+        _ => Some(socket_of::find(address, question.socket)?),
     };
     let Some(socket) = socket else {
         points.push(no_socket(server));
         return Ok(points);
     };
-    let found = reach::reach(Path::new(&socket.file), &client);
+    let found = reach::reach(Path::new(&socket.file), client);
     points.push(check::reach(
         &found,
         &socket.file,
@@ -50,14 +64,14 @@ pub(crate) fn points(args: &CheckArgs) -> Result<Vec<Point>, Failure> {
     ));
     points.push(check::confinement(&client.confinement, &client.shown));
     points.extend(logins::points(&Sides {
-        address: &address,
-        tcp: tcp(&address),
+        address,
+        tcp: tcp(address),
         socket: &socket,
         server,
-        client: &client,
+        client,
         is_reachable: found.end == End::Connected,
     }));
-    points.extend(backlog(server, &socket, args.connections));
+    points.extend(backlog(server, &socket, question.n_connections));
     points.push(check::losses());
     Ok(points)
 }

@@ -2,18 +2,29 @@
 
 use std::fmt::Write;
 
+use looptax_advise::Address;
 use looptax_advise::check::{Outcome, Point};
+use looptax_discover::survey;
 use looptax_report::terminal::{cleaned, fitted};
 
 use crate::args::CheckArgs;
-use crate::check::points;
+use crate::check::{Client, Question, points};
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, Terminal};
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     terminal.words("logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n");
-    let points = points(args)?;
+    let address = Address::parse(&args.url)
+        .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
+    let client = Client::find(args.pid, args.user.as_deref())?;
+    let points = points(Question {
+        address: &address,
+        client: &client,
+        servers: &survey(None).servers,
+        socket: args.socket.as_deref(),
+        n_connections: args.connections,
+    })?;
     if args.json {
         terminal::data(&format!("{}\n", serde_json::to_string_pretty(&points)?))?;
     } else {
