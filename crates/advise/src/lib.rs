@@ -6,6 +6,7 @@
 //! Called by the command line.
 
 mod address;
+pub mod app;
 mod cannot;
 pub mod check;
 mod dialect;

@@ -1,0 +1,217 @@
+//! From settings to connections: each application of the table looks for its own.
+
+use std::collections::BTreeMap;
+
+use super::lists;
+use super::look::{Look, look, text_of};
+use super::pattern::{captured, fits};
+use super::read::{Found, MOST_BYTES, Source};
+use super::setting::Setting;
+use super::table::{App, Decision, Role};
+use super::url;
+use crate::Takes;
+
+/// Most connections of one kind that are followed in a file. Each costs a login.
+pub(super) const MOST_CONNECTIONS: usize = 32;
+
+/// An application with the settings that are its connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Bound {
+    pub(crate) app: &'static App,
+    pub(crate) roles: BTreeMap<Role, Setting>,
+    pub(crate) is_environment: bool,
+    /// What carries the environment that it was found in.
+    pub(crate) carrier: Option<&'static App>,
+    anchor: usize,
+    label: String,
+}
+
+/// What one application finds among the settings.
+pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
+    let mut all: Vec<Setting> = settings.to_vec();
+    let lists = app.lists.iter();
+    let is_list = |it: &&Setting| lists.clone().any(|list| captured(list, &it.path).is_some());
+    all.extend(settings.iter().filter(is_list).flat_map(lists::parts));
+    groups_of(app, &all)
+        .into_iter()
+        .filter(|(_, roles)| is_connection(app, roles))
+        .take(MOST_CONNECTIONS)
+        .filter(|(captures, _)| applies(app, captures, &all, source))
+        .filter_map(|(captures, roles)| {
+            let by_rank = [Role::Url, Role::Host, Role::Socket, Role::Database];
+            let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
+            Some(Bound {
+                app,
+                roles: roles
+                    .iter()
+                    .map(|(role, idx)| (*role, all[*idx].clone()))
+                    .collect(),
+                is_environment: source.path.is_none(),
+                carrier: None,
+                anchor: all[anchor].line * MOST_BYTES + anchor.min(MOST_BYTES - 1),
+                label: captures
+                    .into_iter()
+                    .filter(|it| !it.is_empty())
+                    .collect::<Vec<_>>()
+                    .join("."),
+            })
+        })
+        .collect()
+}
+
+/// The settings of each connection, by what its wildcards stand for.
+fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role, usize>> {
+    let mut groups: BTreeMap<Vec<String>, BTreeMap<Role, usize>> = BTreeMap::new();
+    for role in Role::ALL {
+        // Earlier patterns win, and of settings with one name the last.
+        for pattern in app.patterns(role).iter().rev() {
+            for (idx, setting) in all.iter().enumerate() {
+                if let Some(captures) = captured(pattern, &setting.path) {
+                    groups.entry(captures).or_default().insert(role, idx);
+                }
+            }
+        }
+    }
+    // What has no wildcard counts for every connection.
+    if let Some(shared) = groups.get(&Vec::new()).cloned() {
+        for roles in groups.values_mut() {
+            for (role, idx) in &shared {
+                roles.entry(*role).or_insert(*idx);
+            }
+        }
+    }
+    groups
+}
+
+fn is_connection(app: &App, roles: &BTreeMap<Role, usize>) -> bool {
+    let is_there = |role: &Role| roles.contains_key(role);
+    [Role::Url, Role::Host, Role::Socket].iter().any(is_there)
+        || (app.nowhere == Some(Takes::Unix) && is_there(&Role::Database))
+}
+
+/// By the first key that is there and decides; `*` in it is what the connection's was.
+fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>) -> bool {
+    let value_of = |decision: &Decision| {
+        all.iter().rev().find_map(|setting| {
+            let own = captured(&decision.key, &setting.path)?;
+            let is_same = own.is_empty() || own == captures;
+            is_same.then(|| text_of(&setting.value, source).ok())?
+        })
+    };
+    for decision in &app.decide {
+        if let Some(value) = value_of(decision).filter(|it| !it.is_empty()) {
+            return decision.is.iter().any(|it| fits(it, &value));
+        }
+    }
+    app.otherwise
+}
+
+/// Connections; applications that read the same setting become one with several readers.
+pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>) -> Vec<Found> {
+    let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
+    let names: Vec<String> = names_in(source);
+    for it in bound {
+        let Some(kind) = kind_of(&it, source) else {
+            continue;
+        };
+        groups.entry((it.anchor, kind)).or_default().push(it);
+    }
+    let mut found: Vec<Found> = Vec::new();
+    for ((_, kind), mut readers) in groups {
+        if readers.iter().any(|it| has_sign(it.app, &names)) {
+            readers.retain(|it| has_sign(it.app, &names));
+        }
+        found.push(found_of(kind, readers, source));
+    }
+    // Rails' template for the others.
+    if found.len() > 1 {
+        let lines: Vec<Option<usize>> = found
+            .iter()
+            .filter(|it| it.label != "default")
+            .map(|it| it.line)
+            .collect();
+        found.retain(|it| it.label != "default" || !lines.contains(&it.line));
+    }
+    found
+}
+
+/// The kind that a URL says, which has to be the application's.
+fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
+    let own = bound.app.kind;
+    let Some(setting) = bound.roles.get(&Role::Url) else {
+        return Some(own.name());
+    };
+    match text_of(&setting.value, source) {
+        Ok(text) if !text.is_empty() => {
+            let schemes = &bound.app.schemes;
+            let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(&text)));
+            let parsed = url::parse(&text).filter(|_| is_own)?;
+            (parsed.kind == own).then(|| own.name())
+        }
+        _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),
+        Ok(_) => None,
+        Err(_) => Some(own.name()),
+    }
+}
+
+/// `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
+fn scheme(text: &str) -> &str {
+    if text.contains("tcp(") || text.contains("unix(") {
+        return "go";
+    }
+    text.trim()
+        .split_once("://")
+        .map_or("", |(scheme, _)| scheme)
+}
+
+/// `key:NAME` of each setting, `beside:FILE` of each file, `program:NAME`.
+pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
+    let text = String::from_utf8_lossy(source.bytes);
+    let keys = text.lines().filter_map(|line| {
+        let name = line.trim_start_matches("export ").split_once('=')?.0;
+        Some(format!("key:{}", name.trim()))
+    });
+    let beside = source.beside.iter().map(|it| format!("beside:{it}"));
+    let program = source.program.map(|it| format!("program:{it}"));
+    keys.chain(beside).chain(program).collect()
+}
+
+pub(super) fn has_sign(app: &App, names: &[String]) -> bool {
+    let is_there = |sign: &String| names.iter().any(|name| fits(sign, name));
+    app.signs.iter().any(is_there)
+}
+
+fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Found {
+    let looks: Vec<Look> = readers.iter().map(|it| look(it, source)).collect();
+    // Where they differ, the one that pays decides what is asked.
+    let first = looks
+        .iter()
+        .position(|it| it.takes == Some(Takes::Tcp))
+        .unwrap_or(0);
+    let differs = looks.iter().any(|it| it.takes != looks[first].takes);
+    let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();
+    titles.dedup();
+    let look = looks.into_iter().nth(first).unwrap_or_default();
+    let anchor = readers.first().and_then(|it| {
+        let roles = [Role::Url, Role::Host, Role::Socket, Role::Database];
+        roles.iter().find_map(|role| it.roles.get(role))
+    });
+    Found {
+        label: readers
+            .first()
+            .map(|it| it.label.clone())
+            .unwrap_or_default(),
+        line: anchor.filter(|_| source.path.is_some()).map(|it| it.line),
+        titles,
+        kind,
+        address: look.address,
+        takes: look.takes,
+        why: if differs {
+            format!("{}; others that may read it take another way", look.why)
+        } else {
+            look.why
+        },
+        credentials: look.credentials,
+        bound: readers,
+    }
+}

@@ -1,0 +1,213 @@
+//! What has to be written: each setting before and after, without its password.
+
+use super::bind::Bound;
+use super::setting::{Joins, Quotes, Setting, Value};
+use super::table::{Evidence, Role, Step};
+use super::url;
+use crate::Fields;
+use crate::template::filled;
+
+/// What has to change for one application.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Change {
+    /// The application.
+    pub title: String,
+    /// Setting by setting.
+    pub edits: Vec<Edit>,
+    /// What else, or instead.
+    pub advice: String,
+    /// What has to be restarted or cleared.
+    pub restart: String,
+    /// What goes wrong with it.
+    pub traps: Vec<String>,
+    /// Whether this is more than generally known.
+    pub is_read: bool,
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Edit {
+    /// Its line; `None` in an environment.
+    pub line: Option<usize>,
+    /// As it is; `None` for one that is added below that line.
+    pub before: Option<String>,
+    /// As it has to be; `None` for one that goes away.
+    pub after: Option<String>,
+}
+
+/// The change for one application.
+pub(super) fn of(bound: &Bound, fields: &Fields) -> Change {
+    let app = bound.app;
+    let mut edits = Vec::new();
+    if let Some(setting) = bound.roles.get(&Role::Url) {
+        edits.extend(url_edit(bound, setting, fields));
+    } else {
+        edits.extend(
+            app.change
+                .iter()
+                .filter_map(|step| edit(bound, step, fields)),
+        );
+    }
+    let carrier = bound.carrier;
+    let mut advice: Vec<&str> = Vec::new();
+    if is_from_environment(bound) && !edits.is_empty() {
+        advice.push("the value comes from the environment: change it where that is set (.env, unit, container)");
+    }
+    advice.extend(carrier.map(|it| &*it.advice));
+    advice.push(&app.advice);
+    advice.retain(|it| !it.is_empty());
+    let restart = carrier.map_or(&app.restart, |it| &it.restart);
+    let traps = app
+        .traps
+        .iter()
+        .chain(carrier.into_iter().flat_map(|it| &it.traps));
+    Change {
+        title: app.title.clone(),
+        advice: advice.join("; "),
+        restart: restart.clone(),
+        traps: traps.cloned().collect(),
+        is_read: app.evidence != Evidence::Known,
+        edits,
+    }
+}
+
+/// Whether what has to change is a variable of the environment, and not the file.
+fn is_from_environment(bound: &Bound) -> bool {
+    let roles = [Role::Url, Role::Host, Role::Port, Role::Socket];
+    let is_variable = |role: &Role| {
+        let value = bound.roles.get(role).map(|it| &it.value);
+        matches!(value, Some(Value::Variable { .. }))
+    };
+    roles.iter().any(is_variable)
+}
+
+fn value_of(template: &str, fields: &Fields) -> String {
+    filled(template, fields).expect("a test fills in every template")
+}
+
+/// A URL keeps what else is in its query.
+fn url_edit(bound: &Bound, setting: &Setting, fields: &Fields) -> Option<Edit> {
+    let step = bound
+        .app
+        .change
+        .iter()
+        .find(|it| it.set == Some(Role::Url))?;
+    // What stands in a password's place is not to look like one.
+    let mut value = value_of(&step.to, fields).replace("%2A%2A%2A%2A", "****");
+    let parsed = match &setting.value {
+        Value::Text(text)
+        | Value::Variable {
+            fallback: Some(text),
+            ..
+        } => url::parse(text),
+        _ => None,
+    };
+    for part in parsed.map(|it| it.rest).unwrap_or_default() {
+        let name = part.split('=').next().unwrap_or_default();
+        let is_there = value
+            .split(['?', '&'])
+            .any(|it| it.split('=').next() == Some(name));
+        if !is_there {
+            value.push(if value.contains('?') { '&' } else { '?' });
+            value.push_str(&part);
+        }
+    }
+    if let Value::Variable { name, .. } = &setting.value {
+        return Some(in_environment(name, &value));
+    }
+    Some(Edit {
+        line: line(bound, setting),
+        before: Some(shown(setting)),
+        after: Some(setting.with(None, &value)),
+    })
+}
+
+/// A file that asks the environment stays as it is.
+fn in_environment(name: &str, value: &str) -> Edit {
+    Edit {
+        line: None,
+        before: None,
+        after: Some(format!("{name}={}", Quotes::AsNeeded.around(value))),
+    }
+}
+
+fn line(bound: &Bound, setting: &Setting) -> Option<usize> {
+    (!bound.is_environment).then_some(setting.line)
+}
+
+/// As it stands, its password hidden; what only the program can evaluate is not shown at all.
+fn shown(setting: &Setting) -> String {
+    match &setting.value {
+        Value::Text(text) => {
+            let hidden = url::masked(text);
+            if hidden == *text {
+                setting.item.clone()
+            } else {
+                setting.with(None, &hidden)
+            }
+        }
+        Value::Variable { name, .. } => setting.with(None, &format!("(the variable {name})")),
+        Value::Hidden => setting.with(None, "(an expression)"),
+    }
+}
+
+fn is_missing(bound: &Bound, role: Option<Role>) -> bool {
+    role.is_some_and(|role| !bound.roles.contains_key(&role))
+}
+
+fn edit(bound: &Bound, step: &Step, fields: &Fields) -> Option<Edit> {
+    if let Some(role) = step.drop {
+        // Another setting has its place already.
+        let takes_it = |it: &Step| it.instead_of == Some(role) && is_missing(bound, it.set);
+        if bound.app.change.iter().any(takes_it) {
+            return None;
+        }
+        let setting = bound.roles.get(&role)?;
+        return Some(Edit {
+            line: line(bound, setting),
+            before: Some(shown(setting)),
+            after: None,
+        });
+    }
+    let role = step.set?;
+    let value = value_of(&step.to, fields);
+    if let Some(setting) = bound.roles.get(&role) {
+        if let Value::Variable { name, .. } = &setting.value {
+            return Some(in_environment(name, &value));
+        }
+        if setting.value == Value::Text(value.clone()) {
+            return None;
+        }
+        return Some(Edit {
+            line: line(bound, setting),
+            before: Some(shown(setting)),
+            after: Some(setting.with(None, &value)),
+        });
+    }
+    added(bound, step, role, &value)
+}
+
+/// A setting that is not there yet: in the place of another one, or beside it.
+fn added(bound: &Bound, step: &Step, role: Role, value: &str) -> Option<Edit> {
+    let key = bound.app.patterns(role).first()?.rsplit('/').next();
+    let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
+    let by_rank = [Role::Host, Role::Port, Role::Socket, Role::Database];
+    if role == Role::Url && replaced.is_none() {
+        return None;
+    }
+    let anchor = replaced.or_else(|| by_rank.iter().find_map(|it| bound.roles.get(it)))?;
+    let text = anchor.with(key, value);
+    let (before, after) = match (replaced, anchor.joins) {
+        (Some(replaced), _) => (Some(shown(replaced)), text),
+        (None, Joins::Line) => (None, text),
+        (None, Joins::With(between)) => {
+            let before = shown(anchor);
+            (Some(before.clone()), format!("{before}{between}{text}"))
+        }
+    };
+    Some(Edit {
+        line: line(bound, anchor),
+        before,
+        after: Some(after),
+    })
+}

@@ -1,0 +1,72 @@
+//! What stands where a literal could stand: a string, a number, the environment, or more than we know.
+
+use super::lexer::{Kind, Token};
+use crate::app::setting::Value;
+
+/// The value of an expression; `None` for nothing: `null`, `None`, `nil`.
+pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
+    let word = |token: &Token| text[token.at.clone()].to_owned();
+    match tokens {
+        [] => None,
+        [
+            Token {
+                kind: Kind::Text(found),
+                ..
+            },
+        ] => Some(found.clone().map_or(Value::Hidden, Value::Text)),
+        [token] if token.kind == Kind::Word => match &*word(token) {
+            "null" | "NULL" | "Null" | "None" | "nil" | "undefined" => None,
+            "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => {
+                Some(Value::Text(word(token).to_lowercase()))
+            }
+            number if number.starts_with(|c: char| c.is_ascii_digit()) => {
+                Some(Value::Text(number.to_owned()))
+            }
+            _ => Some(Value::Hidden),
+        },
+        _ => Some(variable(text, tokens).unwrap_or(Value::Hidden)),
+    }
+}
+
+/// `getenv('X') ?: 'd'`, `env('X', 'd')`, `os.environ.get("X", "d")`, `ENV.fetch("X") { "d" }`,
+/// `process.env.X || 'd'`.
+fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
+    let word = |token: &Token| &text[token.at.clone()];
+    let is_reader = |token: &Token| {
+        token.kind == Kind::Word
+            && matches!(
+                word(token),
+                "getenv"
+                    | "getenv_docker"
+                    | "env"
+                    | "environ"
+                    | "ENV"
+                    | "$_ENV"
+                    | "$_SERVER"
+                    | "config"
+                    | "dj_database_url"
+            )
+    };
+    let at = tokens.iter().position(is_reader)?;
+    let rest = &tokens[at + 1..];
+    let mut texts = rest.iter().filter_map(|token| match &token.kind {
+        Kind::Text(Some(text)) => Some(text.clone()),
+        _ => None,
+    });
+    let is_node = word(&tokens[at]) == "env" && at >= 2 && word(&tokens[at - 2]) == "process";
+    let is_url = word(&tokens[at]) == "dj_database_url"
+        || rest.first().is_some_and(|it| word(it) == ".")
+            && rest
+                .get(1)
+                .is_some_and(|it| matches!(word(it), "db" | "db_url" | "cache"));
+    let name = if is_node && rest.first().is_some_and(|it| word(it) == ".") {
+        word(rest.get(1)?).to_owned()
+    } else if is_url {
+        "DATABASE_URL".to_owned()
+    } else {
+        texts.next()?
+    };
+    // Two texts at most: anything beyond is put together by code.
+    let fallback = texts.next();
+    Some(Value::Variable { name, fallback })
+}

@@ -1,0 +1,262 @@
+//! Strings, words and signs of a text.
+
+use std::ops::Range;
+
+use super::Language;
+
+/// What a token is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A string; `None` where a variable stands in it.
+    Text(Option<String>),
+    /// A name or a number, with PHP's `$`.
+    Word,
+    /// `=>`, `->`, `::`, or one character.
+    Sign,
+}
+
+/// A token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) at: Range<usize>,
+}
+
+/// The tokens of a text; a string without an end ends the text.
+pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        language,
+    };
+    if language == Language::Php {
+        lexer.at = lexer.after("<?php").or(lexer.after("<?")).unwrap_or(0);
+    }
+    let mut found = Vec::new();
+    while let Some(token) = lexer.next() {
+        found.push(token);
+    }
+    found
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    language: Language,
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    /// Where the text goes on after the next `mark`.
+    fn after(&self, mark: &str) -> Option<usize> {
+        Some(self.at + self.rest().find(mark)? + mark.len())
+    }
+
+    fn next(&mut self) -> Option<Token> {
+        loop {
+            self.skip_blank();
+            let c = self.rest().chars().next()?;
+            let start = self.at;
+            if self.language == Language::Php && self.rest().starts_with("?>") {
+                self.at = self.after("<?").unwrap_or(self.text.len());
+                let mark = ["php", "="].iter().find(|it| self.rest().starts_with(**it));
+                self.at += mark.map_or(0, |it| it.len());
+                continue;
+            }
+            let kind = if self.starts_string(c) {
+                self.string()
+            } else if is_word(c) {
+                let bytes = self.rest().find(|c| !is_word(c));
+                self.at += bytes.unwrap_or(self.rest().len());
+                if self.is_string_prefix(start) {
+                    self.prefixed_string(start)
+                } else {
+                    Kind::Word
+                }
+            } else {
+                let is_pair = ["=>", "->", "::", "=="]
+                    .iter()
+                    .any(|it| self.rest().starts_with(it));
+                self.at += if is_pair { 2 } else { c.len_utf8() };
+                Kind::Sign
+            };
+            return Some(Token {
+                kind,
+                at: start..self.at,
+            });
+        }
+    }
+
+    /// White space and comments.
+    fn skip_blank(&mut self) {
+        loop {
+            let rest = self.rest();
+            let blank = rest.len() - rest.trim_start().len();
+            let rest = &rest[blank..];
+            let comments = self.language.line_comments();
+            let skipped = if comments.iter().any(|it| rest.starts_with(it)) {
+                // PHP leaves its mode even from within a comment.
+                let line = rest.find('\n').unwrap_or(rest.len());
+                let end = rest[..line].find("?>");
+                end.filter(|_| self.language == Language::Php)
+                    .unwrap_or(line)
+            } else if self.language.has_block_comments() && rest.starts_with("/*") {
+                rest[2..].find("*/").map_or(rest.len(), |at| at + 4)
+            } else {
+                0
+            };
+            self.at += blank + skipped;
+            if skipped == 0 {
+                return;
+            }
+        }
+    }
+
+    fn starts_string(&self, c: char) -> bool {
+        match c {
+            '\'' | '"' => true,
+            '`' => self.language == Language::Script,
+            _ => false,
+        }
+    }
+
+    /// Python's `r'…'`, `f"…"`.
+    fn is_string_prefix(&self, start: usize) -> bool {
+        self.language == Language::Python
+            && self.at - start <= 2
+            && self.rest().starts_with(['\'', '"'])
+            && self.text[start..self.at]
+                .chars()
+                .all(|c| "rRbBfFuU".contains(c))
+    }
+
+    fn prefixed_string(&mut self, start: usize) -> Kind {
+        let is_formatted = self.text[start..self.at].contains(['f', 'F']);
+        match self.string() {
+            Kind::Text(Some(text)) if is_formatted && text.contains('{') => Kind::Text(None),
+            kind => kind,
+        }
+    }
+
+    /// The string that begins here.
+    fn string(&mut self) -> Kind {
+        let rest = self.rest();
+        let quote = rest.chars().next().unwrap_or('"');
+        let tripled: String = [quote; 3].iter().collect();
+        let is_tripled = self.language == Language::Python && rest.starts_with(&tripled);
+        let mark = if is_tripled {
+            tripled
+        } else {
+            quote.to_string()
+        };
+        self.at += mark.len();
+        let mut text = Some(String::new());
+        loop {
+            let rest = self.rest();
+            if rest.starts_with(&mark) {
+                self.at += mark.len();
+                return Kind::Text(text);
+            }
+            let Some(c) = rest.chars().next() else {
+                return Kind::Text(None);
+            };
+            if self.is_variable(quote, rest) {
+                text = None;
+            }
+            self.at += c.len_utf8();
+            let c = if c == '\\' {
+                self.escaped(quote)
+            } else {
+                Some(c)
+            };
+            match (c, &mut text) {
+                (Some(c), Some(text)) => text.push(c),
+                (None, text) => *text = None,
+                (Some(_), None) => {}
+            }
+        }
+    }
+
+    /// Whether a variable or expression stands here within a string.
+    fn is_variable(&self, quote: char, rest: &str) -> bool {
+        match self.language {
+            Language::Php => {
+                let follows = |c: char| c.is_alphabetic() || c == '_' || c == '{';
+                quote == '"' && rest.starts_with('$') && rest[1..].starts_with(follows)
+            }
+            Language::Ruby => quote == '"' && rest.starts_with("#{"),
+            Language::Script => quote == '`' && rest.starts_with("${"),
+            Language::Python => false,
+        }
+    }
+
+    /// What a backslash makes of the next character; `None` for what only the language itself knows.
+    fn escaped(&mut self, quote: char) -> Option<char> {
+        let c = self.rest().chars().next()?;
+        let knows_few = quote == '\'' && matches!(self.language, Language::Php | Language::Ruby);
+        if knows_few && c != quote && c != '\\' {
+            return Some('\\');
+        }
+        self.at += c.len_utf8();
+        match c {
+            'n' => Some('\n'),
+            't' => Some('\t'),
+            'r' => Some('\r'),
+            'u' | 'x' | '0'..='9' => None,
+            _ => Some(c),
+        }
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, language: Language, expected: &[&str]) {
+        let found: Vec<String> = tokens(text, language)
+            .into_iter()
+            .map(|token| match token.kind {
+                Kind::Text(Some(text)) => format!("«{text}»"),
+                Kind::Text(None) => "«?»".to_owned(),
+                Kind::Word | Kind::Sign => text[token.at].to_owned(),
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn comments_are_no_settings_and_quotes_may_stand_in_strings() {
+        check(
+            "text <?php // define('A'\n/* 'B' */ # 'C'\n$x = 'it\\'s';",
+            Language::Php,
+            &["$x", "=", "«it's»", ";"],
+        );
+        check(
+            "H = \"a#b\" # 'c'\nI=r'd' J='''e'f'''",
+            Language::Python,
+            &["H", "=", "«a#b»", "I", "=", "«d»", "J", "=", "«e'f»"],
+        );
+        check(
+            "{a: `b`, c: \"\\\"\"} // d",
+            Language::Script,
+            &["{", "a", ":", "«b»", ",", "c", ":", "«\"»", "}"],
+        );
+    }
+
+    #[test]
+    fn a_string_that_holds_a_variable_is_not_known() {
+        check("<?php \"a$b\" 'a$b'", Language::Php, &["«?»", "«a$b»"]);
+        check("f'{x}' f'y'", Language::Python, &["«?»", "«y»"]);
+        check("\"#{x}\" '#{x}'", Language::Ruby, &["«?»", "«#{x}»"]);
+        check("`${x}`", Language::Script, &["«?»"]);
+        check("'no end", Language::Python, &["«?»"]);
+    }
+}

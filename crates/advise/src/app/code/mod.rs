@@ -1,0 +1,45 @@
+//! Configuration that is written in a programming language: PHP, Python, Ruby, JavaScript, JSON.
+//!
+//! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and
+//! escapes; `walk` follows assignments, `define` and nested lists to their literals; `expression`
+//! says what stands in a literal's place. No lexer of these languages keeps to their literals alone,
+//! and none of them tells all four.
+
+mod expression;
+mod lexer;
+mod walk;
+
+pub(crate) use walk::read;
+
+/// The language of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// PHP, between `<?php` and `?>`.
+    Php,
+    /// Python.
+    Python,
+    /// Ruby.
+    Ruby,
+    /// JavaScript, TypeScript and JSON.
+    Script,
+}
+
+impl Language {
+    /// What begins a comment that ends with its line.
+    const fn line_comments(self) -> &'static [&'static str] {
+        match self {
+            Self::Php => &["//", "#"],
+            Self::Python | Self::Ruby => &["#"],
+            Self::Script => &["//"],
+        }
+    }
+
+    const fn has_block_comments(self) -> bool {
+        matches!(self, Self::Php | Self::Script)
+    }
+
+    /// Whether a statement may end with its line.
+    const fn ends_with_line(self) -> bool {
+        !matches!(self, Self::Php)
+    }
+}

@@ -1,0 +1,301 @@
+//! Files with a setting per line: `.env`, INI, `key = value`, arguments, systemd's units.
+
+use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Quotes, Read, Setting, Value, named};
+
+/// The kind of such a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// `NAME=value`, perhaps after `export`.
+    Dotenv,
+    /// `[section]` and `key = value`.
+    Ini,
+    /// `key = value` without sections; `:` and blanks may stand for `=`, lines go on where they are
+    /// indented.
+    Pairs,
+    /// An argument per line: `-l 127.0.0.1`.
+    Arguments,
+    /// A unit of systemd: `Environment=NAME=value "OTHER=value"`.
+    Unit,
+}
+
+/// The settings of a file's lines.
+pub(crate) fn read(text: &str, kind: Lines) -> Read {
+    let mut settings = Vec::new();
+    let mut section: Vec<String> = Vec::new();
+    for (idx, line) in text.lines().enumerate() {
+        if settings.len() >= MOST_SETTINGS {
+            break;
+        }
+        let trimmed = line.trim();
+        let is_too_long = trimmed.len() > MOST_VALUE_BYTES;
+        if trimmed.is_empty() || is_too_long || is_comment(trimmed, kind) {
+            continue;
+        }
+        if let Some(name) = section_of(trimmed, kind) {
+            section = vec![named(name)];
+            continue;
+        }
+        // Dovecot's and Zabbix' PHP blocks: `mysql localhost {` is a section too.
+        if kind == Lines::Pairs && trimmed == "}" {
+            section.pop();
+            continue;
+        }
+        if let Some(opened) = trimmed.strip_suffix('{').filter(|_| kind == Lines::Pairs) {
+            if section.len() < 16 {
+                section.push(named(opened.split([' ', '=']).next().unwrap_or_default()));
+            }
+            continue;
+        }
+        settings.extend(setting(line, idx + 1, &section, kind));
+    }
+    if kind == Lines::Unit {
+        settings = settings.iter().flat_map(assignments).collect();
+    }
+    (settings, Vec::new())
+}
+
+fn is_comment(line: &str, kind: Lines) -> bool {
+    match kind {
+        Lines::Dotenv | Lines::Arguments | Lines::Pairs => line.starts_with('#'),
+        Lines::Ini | Lines::Unit => line.starts_with(['#', ';']),
+    }
+}
+
+fn section_of(line: &str, kind: Lines) -> Option<&str> {
+    let is_sectioned = matches!(kind, Lines::Ini | Lines::Unit);
+    let inside = line.strip_prefix('[').filter(|_| is_sectioned)?;
+    inside.split_once(']').map(|(name, _)| name.trim())
+}
+
+fn setting(line: &str, number: usize, section: &[String], kind: Lines) -> Option<Setting> {
+    let start = line.len() - line.trim_start().len();
+    let body = &line[start..];
+    let (key_at, body_at) = match body.strip_prefix("export ") {
+        Some(rest) => (body.len() - rest.trim_start().len(), 0),
+        None => (0, 0),
+    };
+    let separator = separator(&body[key_at..], kind)? + key_at;
+    let key = body[key_at..separator].trim_end();
+    let after = &body[separator..];
+    let is_sign = after.starts_with(['=', ':']);
+    let rest = &after[usize::from(is_sign)..];
+    let value_at = body.len() - rest.trim_start().len();
+    let (value, literal_bytes, quotes) = literal(&body[value_at..], kind);
+    let key = key.trim_matches(['\'', '"']);
+    if key.is_empty() {
+        return None;
+    }
+    let mut path = section.to_vec();
+    path.push(named(key));
+    Some(Setting {
+        path,
+        value: expanded(value, kind),
+        line: number,
+        item: body[body_at..value_at + literal_bytes].to_owned(),
+        key: key_at..key_at + key.len(),
+        literal: value_at..value_at + literal_bytes,
+        quotes,
+        joins: Joins::Line,
+    })
+}
+
+fn separator(body: &str, kind: Lines) -> Option<usize> {
+    match kind {
+        Lines::Arguments => body.find([' ', '=', '\t']),
+        Lines::Pairs => body.find(['=', ':']).or_else(|| body.find(' ')),
+        Lines::Dotenv | Lines::Ini | Lines::Unit => body.find('='),
+    }
+}
+
+/// The value, the bytes it takes with its quotes, and how another one is written.
+fn literal(text: &str, kind: Lines) -> (String, usize, Quotes) {
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let quote = quote.filter(|_| kind != Lines::Unit);
+    if let Some(quote) = quote
+        && let Some((value, bytes)) = quoted(text, quote)
+    {
+        return (value, bytes, Quotes::Around(quote));
+    }
+    let end = match kind {
+        // A comment needs a blank before it.
+        Lines::Dotenv => text.find(" #").unwrap_or(text.len()),
+        Lines::Ini => text
+            .find(" ;")
+            .or_else(|| text.find(" #"))
+            .unwrap_or(text.len()),
+        Lines::Pairs | Lines::Arguments | Lines::Unit => text.len(),
+    };
+    let value = text[..end].trim_end();
+    let quotes = if kind == Lines::Dotenv {
+        Quotes::AsNeeded
+    } else {
+        Quotes::None
+    };
+    (value.to_owned(), value.len(), quotes)
+}
+
+fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
+    let mut value = String::new();
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            _ if c == quote => return Some((value, at + 1)),
+            '\\' if quote == '"' => value.push(chars.next()?.1),
+            _ => value.push(c),
+        }
+    }
+    None
+}
+
+/// `${NAME}`, `$NAME`, `${NAME:-default}`, `%env(NAME)%` and ERB's `<%= ENV['NAME'] %>`.
+pub(super) fn expanded(text: String, kind: Lines) -> Value {
+    let takes_dollars = matches!(kind, Lines::Dotenv | Lines::Ini | Lines::Pairs);
+    if let Some(inside) = text
+        .strip_prefix("%env(")
+        .and_then(|it| it.strip_suffix(")%"))
+    {
+        let name = inside.rsplit(':').next().unwrap_or(inside).to_owned();
+        return Value::Variable {
+            name,
+            fallback: None,
+        };
+    }
+    if text.contains("<%") {
+        return embedded(&text);
+    }
+    let Some(inside) = text.strip_prefix("${").filter(|_| takes_dollars) else {
+        return if text.contains("${") && takes_dollars {
+            Value::Hidden
+        } else {
+            Value::Text(text)
+        };
+    };
+    let Some(inside) = inside.strip_suffix('}').filter(|it| !it.contains('}')) else {
+        return Value::Hidden;
+    };
+    let (name, fallback) = match inside.split_once(':') {
+        Some((name, fallback)) => (
+            name,
+            Some(str::to_owned(fallback.trim_start_matches(['-', '=']))),
+        ),
+        None => (inside, None),
+    };
+    Value::Variable {
+        name: name.to_owned(),
+        fallback,
+    }
+}
+
+/// ERB: one variable of the environment is understood, nothing else.
+fn embedded(text: &str) -> Value {
+    let inside = text
+        .strip_prefix("<%=")
+        .and_then(|it| it.strip_suffix("%>"))
+        .filter(|it| it.trim_start().starts_with("ENV") && !it.contains("<%"));
+    let mut quoted = inside
+        .into_iter()
+        .flat_map(|it| it.split(['\'', '"']).skip(1).step_by(2).map(str::to_owned));
+    match quoted.next() {
+        Some(name) => Value::Variable {
+            name,
+            fallback: quoted.next(),
+        },
+        None => Value::Hidden,
+    }
+}
+
+/// The assignments of a unit's `Environment=`, which may stand in quotes.
+fn assignments(setting: &Setting) -> Vec<Setting> {
+    let is_environment = setting.path.last().is_some_and(|it| it == "Environment");
+    let Value::Text(value) = &setting.value else {
+        return Vec::new();
+    };
+    if !is_environment {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let base = setting.literal.start;
+    let mut at = 0;
+    while at < value.len() {
+        let rest = &value[at..];
+        let blank = rest.len() - rest.trim_start().len();
+        let word = &rest[blank..];
+        let quote = word.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let opened = usize::from(quote.is_some());
+        let body = &word[opened..];
+        let end = match quote {
+            Some(quote) => body.find(quote),
+            None => body.find(' '),
+        };
+        let end = end.unwrap_or(body.len());
+        let from = base + at + blank + opened;
+        if let Some((name, text)) = body[..end].split_once('=') {
+            let mut part = setting.part(name, text, from..from + end, name.len(), Joins::With(" "));
+            part.path = vec![name.to_owned()];
+            found.push(part);
+        }
+        at += blank + opened + end + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, kind: Lines, expected: &[&str]) {
+        let (settings, _) = read(text, kind);
+        let found: Vec<String> = settings
+            .iter()
+            .map(|it| format!("{} {}={:?}", it.line, it.path.join("/"), it.value))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn each_kind_has_its_comments_quotes_and_sections() {
+        check(
+            "# A=1\nexport B=\"x # y\" # z\nC=${D:-e}\nF='g\\'",
+            Lines::Dotenv,
+            &[
+                "2 B=Text(\"x # y\")",
+                "3 C=Variable { name: \"D\", fallback: Some(\"e\") }",
+                "4 F=Text(\"g\\\\\")",
+            ],
+        );
+        check(
+            "; <?php exit; ?>\n[database]\nhost = \"127.0.0.1\" ; x\n",
+            Lines::Ini,
+            &["3 database/host=Text(\"127.0.0.1\")"],
+        );
+        check(
+            "-l 127.0.0.1\n-vv\n",
+            Lines::Arguments,
+            &["1 -l=Text(\"127.0.0.1\")"],
+        );
+        check(
+            "hosts = unix:/s\nmysql x {\n  host = h\n}\nDBHost=a\n",
+            Lines::Pairs,
+            &[
+                "1 hosts=Text(\"unix:/s\")",
+                "3 mysql/host=Text(\"h\")",
+                "5 DBHost=Text(\"a\")",
+            ],
+        );
+        check(
+            "[Service]\nEnvironment=A=b \"C=d e\"\nUser=x\n",
+            Lines::Unit,
+            &["2 A=Text(\"b\")", "2 C=Text(\"d e\")"],
+        );
+    }
+
+    #[test]
+    fn a_part_of_a_line_is_changed_alone() {
+        let (settings, _) = read("  export A=b # c", Lines::Dotenv);
+        assert_eq!(settings[0].item, "export A=b");
+        assert_eq!(settings[0].with(Some("D"), "e f"), "export D=\"e f\"");
+        let (settings, _) = read("[S]\nEnvironment=\"A=b\" C=d", Lines::Unit);
+        assert_eq!(settings[0].with(None, "x"), "A=x");
+    }
+}

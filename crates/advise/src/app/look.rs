@@ -1,0 +1,201 @@
+//! What an application makes of its settings: where it goes, over which transport, as whom.
+
+use std::collections::BTreeMap;
+
+use looptax_wire::Secret;
+
+use super::bind::Bound;
+use super::place::{Place, Written, by_localhost, place};
+use super::read::{Credentials, Source};
+use super::setting::Value;
+use super::table::{App, Role, SocketRule};
+use super::url;
+use crate::{Address, Product, Takes};
+
+/// What one application makes of its settings.
+pub(super) struct Look {
+    pub(super) address: Option<Address>,
+    pub(super) takes: Option<Takes>,
+    pub(super) why: String,
+    pub(super) credentials: Credentials,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self::unknown(String::new())
+    }
+}
+
+impl Look {
+    fn unknown(why: String) -> Self {
+        Self {
+            address: None,
+            takes: None,
+            credentials: Credentials::Unknown(why.clone()),
+            why,
+        }
+    }
+}
+
+pub(super) fn look(bound: &Bound, source: &Source<'_>) -> Look {
+    let text = |role: Role| {
+        let found = bound.roles.get(&role)?;
+        Some(text_of(&found.value, source).map(without_nothing))
+    };
+    match text(Role::Url) {
+        Some(Ok(it)) if !it.is_empty() => {
+            let beside = (text(Role::User), text(Role::Password));
+            return look_at_url(bound.app, &it, beside);
+        }
+        Some(Err(why)) => return Look::unknown(format!("where it goes is {why}")),
+        _ => {}
+    }
+    let mut values: BTreeMap<Role, String> = BTreeMap::new();
+    for role in [Role::Host, Role::Port, Role::Socket, Role::Scheme] {
+        match text(role) {
+            Some(Ok(text)) => {
+                values.insert(role, text);
+            }
+            Some(Err(why)) => return Look::unknown(format!("where it goes is {why}")),
+            None => {}
+        }
+    }
+    let of = |role: Role| values.get(&role).map(|it| &**it);
+    let written = Written {
+        host: of(Role::Host),
+        port: of(Role::Port),
+        socket: of(Role::Socket),
+        scheme: of(Role::Scheme),
+    };
+    let Some(place) = place(bound.app, &written) else {
+        return Look::unknown("no host is given, and what that means is not known".to_owned());
+    };
+    let or_none = |role: Role| text(role).and_then(Result::ok).filter(|it| !it.is_empty());
+    let credentials = credentials(bound.app, text(Role::User), text(Role::Password));
+    let address = address(bound.app, place.clone(), or_none, text(Role::Password));
+    Look {
+        address,
+        takes: Some(place.takes),
+        why: place.why,
+        credentials,
+    }
+}
+
+type Asked = Option<Result<String, String>>;
+
+/// A URL; user and password may stand beside it.
+fn look_at_url(app: &App, text: &str, (user, password): (Asked, Asked)) -> Look {
+    let Some(parsed) = url::parse(text) else {
+        return Look::unknown("its URL is none that looptax reads".to_owned());
+    };
+    let mut address = parsed.address;
+    let (takes, why) = taken_by_url(app, &mut address);
+    let user = address.user.clone().map(Ok).or(user);
+    let password = match &address.password {
+        Some(password) => Some(Ok(password.reveal().to_owned())),
+        None => password,
+    };
+    let credentials = credentials(app, user.clone(), password.clone());
+    address.user = user.and_then(Result::ok);
+    address.password = password.and_then(Result::ok).map(Secret::new);
+    Look {
+        takes: Some(takes),
+        why,
+        credentials,
+        address: app.kind.product().map(|_| address),
+    }
+}
+
+/// Which transport a URL means; a socket in it that is ignored goes away.
+fn taken_by_url(app: &App, address: &mut Address) -> (Takes, String) {
+    let is_local = matches!(address.host.as_deref(), None | Some("localhost" | "none"));
+    if app.socket_rule == SocketRule::Localhost && !is_local && address.socket.take().is_some() {
+        let host = address.host.clone().unwrap_or_default();
+        let why = format!("the socket in the URL is ignored: its host is {host}, not localhost");
+        return (Takes::Tcp, why);
+    }
+    match (&address.socket, address.host.as_deref()) {
+        (Some(path), _) => (Takes::Unix, format!("{} is the socket", path.display())),
+        (None, None) => (
+            app.nowhere.unwrap_or(Takes::Tcp),
+            "the URL has no host".to_owned(),
+        ),
+        (None, Some("localhost")) => by_localhost(app),
+        (None, Some(host)) => (Takes::Tcp, format!("the URL's host is {host}")),
+    }
+}
+
+fn address(
+    app: &App,
+    place: Place,
+    or_none: impl Fn(Role) -> Option<String>,
+    password: Option<Result<String, String>>,
+) -> Option<Address> {
+    Some(Address {
+        product: app.kind.product()?,
+        host: place.host,
+        port: place.port,
+        user: or_none(Role::User),
+        // An empty one of SQL stands in the file: it is known. To the others it means none.
+        password: password
+            .and_then(Result::ok)
+            .filter(|it| !it.is_empty() || has_accounts(app))
+            .map(Secret::new),
+        database: or_none(Role::Database),
+        socket: place.socket,
+        tls: None,
+    })
+}
+
+/// Whether one has to say who one is.
+fn has_accounts(app: &App) -> bool {
+    matches!(app.kind.product(), Some(Product::Mysql | Product::Postgres))
+}
+
+/// Nobody logs in with what was guessed.
+fn credentials(
+    app: &App,
+    user: Option<Result<String, String>>,
+    password: Option<Result<String, String>>,
+) -> Credentials {
+    let needs = has_accounts(app);
+    let unknown = |what: &str, why: &str| Credentials::Unknown(format!("its {what} is {why}"));
+    match (user, password) {
+        (Some(Err(why)), _) => unknown("user", &why),
+        (_, Some(Err(why))) => unknown("password", &why),
+        (None, _) if needs => unknown("user", "not in it"),
+        (Some(Ok(user)), _) if needs && user.is_empty() => unknown("user", "not in it"),
+        (_, None) if needs => unknown("password", "not in it"),
+        _ => Credentials::Known,
+    }
+}
+
+/// A value as text, or what it depends on.
+pub(super) fn text_of(value: &Value, source: &Source<'_>) -> Result<String, String> {
+    match value {
+        Value::Text(text) => Ok(text.clone()),
+        Value::Hidden => Err("an expression that only the program can evaluate".to_owned()),
+        Value::Variable { name, fallback } => {
+            let known = source.environment.and_then(|it| it.get(name));
+            let found = known.or(fallback
+                .as_ref()
+                .filter(|_| source.environment.is_some() || !is_secret_name(name)));
+            found
+                .cloned()
+                .ok_or_else(|| format!("the variable {name} of its environment"))
+        }
+    }
+}
+
+/// Laravel's words for nothing in `.env`.
+fn without_nothing(text: String) -> String {
+    match &*text {
+        "null" | "(null)" | "empty" | "(empty)" => String::new(),
+        _ => text,
+    }
+}
+
+/// A default password in a file is rarely the one that counts.
+fn is_secret_name(name: &str) -> bool {
+    name.to_lowercase().contains("pass")
+}

@@ -1,0 +1,25 @@
+//! Configuration files of applications: which servers they name, and what to write instead.
+//!
+//! Text in, connections out; nothing is opened or run here, and every text is untrusted: it is read up
+//! to bounds. `code`, `lines` and `yaml` turn a file into settings with their places, the table
+//! (`data/apps.toml`) says which settings are a connection (`bind`), `look` and `place` which transport it
+//! takes, `change` what would have to be written. Called by the command line.
+
+mod bind;
+mod change;
+mod code;
+mod containers;
+mod lines;
+mod lists;
+mod look;
+mod pattern;
+mod place;
+mod read;
+mod setting;
+mod table;
+mod url;
+mod yaml;
+
+pub use change::{Change, Edit};
+pub use read::{Credentials, Found, Reading, Source, read, usual_files};
+pub use setting::Problem;

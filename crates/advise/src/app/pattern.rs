@@ -1,0 +1,106 @@
+//! Patterns of the table: names of files, names of settings, values.
+
+/// Whether a path fits: `*` stands for anything but a slash, `**/` for folders or none.
+pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
+    match pattern.strip_prefix("**/") {
+        Some(rest) => {
+            let starts = path.match_indices('/').map(|(at, _)| at + 1);
+            std::iter::once(0)
+                .chain(starts)
+                .any(|at| fits_parts(rest, &path[at..]))
+        }
+        None => fits_parts(pattern, path),
+    }
+}
+
+fn fits_parts(pattern: &str, path: &str) -> bool {
+    pattern.split('/').count() == path.split('/').count()
+        && pattern
+            .split('/')
+            .zip(path.split('/'))
+            .all(|(pattern, part)| fits(pattern, part))
+}
+
+/// Whether a text fits, whatever its case: `*` stands for anything.
+pub(crate) fn fits(pattern: &str, text: &str) -> bool {
+    let text = text.to_lowercase();
+    let pattern = pattern.to_lowercase();
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let pieces: Vec<&str> = pieces.collect();
+    let Some((last, middle)) = pieces.split_last() else {
+        return rest.is_empty();
+    };
+    for piece in middle {
+        let Some(at) = rest.find(piece) else {
+            return false;
+        };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// What the wildcards of a setting's name stand for; `None` where it does not fit. Parts are divided by
+/// `/`, `*` is one of them, a leading `**` any number.
+pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
+    let (pattern, free) = match pattern.strip_prefix("**/") {
+        Some(rest) => {
+            let n_fixed = rest.split('/').count();
+            (rest, Some(path.len().checked_sub(n_fixed)?))
+        }
+        None => (pattern, None),
+    };
+    let n_free = free.unwrap_or(0);
+    let fixed = &path[n_free..];
+    if pattern.split('/').count() != fixed.len() {
+        return None;
+    }
+    let mut found: Vec<String> = free.map(|n| path[..n].join("/")).into_iter().collect();
+    for (pattern, part) in pattern.split('/').zip(fixed) {
+        if !fits(pattern, part) {
+            return None;
+        }
+        if pattern == "*" {
+            found.push(part.clone());
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_fit_by_folder_and_name() {
+        assert!(fits_path("**/wp-config.php", "/var/www/wp-config.php"));
+        assert!(fits_path("**/wp-config.php", "wp-config.php"));
+        assert!(fits_path("**/app/etc/env.php", "/srv/m/app/etc/env.php"));
+        assert!(!fits_path("**/app/etc/env.php", "/srv/env.php"));
+        assert!(fits_path(
+            "/etc/php/*/fpm/php.ini",
+            "/etc/php/8.2/fpm/php.ini"
+        ));
+        assert!(!fits_path("/etc/*.cf", "/etc/postfix/a.cf"));
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, path: &str, expected: Option<&[&str]>) {
+        let path: Vec<String> = path.split('/').map(str::to_owned).collect();
+        let expected = expected.map(|it| it.iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(captured(pattern, &path), expected, "{pattern}");
+    }
+
+    #[test]
+    fn names_of_settings_fit_part_by_part() {
+        check("DB_HOST", "db_host", Some(&[]));
+        check("db/*/host", "db/default/host", Some(&["default"]));
+        check("db/*/host", "db/host", None);
+        check("**/host", "a/b/host", Some(&["a/b"]));
+        check("**/host", "host", Some(&[""]));
+        check("env/*_url", "env/cache_url", Some(&[]));
+    }
+}

@@ -1,0 +1,195 @@
+//! One setting of a file: its name, its value, and where both stand.
+
+use std::ops::Range;
+
+/// A value, as far as the file tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// It stands there.
+    Text(String),
+    /// A variable of the environment, and what counts without it.
+    Variable {
+        /// Its name.
+        name: String,
+        /// The file's own default.
+        fallback: Option<String>,
+    },
+    /// An expression that only the program itself can evaluate.
+    Hidden,
+}
+
+/// A setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// Its name, part by part: `databases`, `default`, `default`, `host`.
+    pub(crate) path: Vec<String>,
+    /// Its value.
+    pub(crate) value: Value,
+    /// The line it begins in, counted from one.
+    pub(crate) line: usize,
+    /// Name and value as they stand in the file, with nothing else of the line.
+    pub(crate) item: String,
+    /// The last part of the name in `item`, without quotes.
+    pub(crate) key: Range<usize>,
+    /// The value in `item`, with its quotes.
+    pub(crate) literal: Range<usize>,
+    /// How a new value is quoted there.
+    pub(crate) quotes: Quotes,
+    /// How another setting is put beside it.
+    pub(crate) joins: Joins,
+}
+
+/// How another setting is put beside one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// In a line of its own below.
+    Line,
+    /// Behind it, with this between them.
+    With(&'static str),
+}
+
+/// How a value stands in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quotes {
+    /// Between these, with a backslash before them.
+    Around(char),
+    /// As it is.
+    None,
+    /// `.env` and YAML: in double quotes where it would be cut off otherwise.
+    AsNeeded,
+}
+
+/// Something that was not understood, for a person.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Problem {
+    /// The line, counted from one; `None`: the file as a whole.
+    pub line: Option<usize>,
+    /// What it is.
+    pub what: String,
+}
+
+/// Settings that were read, and what could not be.
+pub(crate) type Read = (Vec<Setting>, Vec<Problem>);
+
+/// Most settings of a file; merged parts of a YAML file count each time.
+pub(crate) const MOST_SETTINGS: usize = 5_000;
+/// Longest part of a name; a longer one is nobody's, and each setting below it holds a copy.
+const MOST_NAME_BYTES: usize = 128;
+/// Longest value that is kept; merged parts of a YAML file hold copies.
+pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
+
+/// A part of a name, within bounds.
+pub(crate) fn named(name: &str) -> String {
+    if name.len() > MOST_NAME_BYTES {
+        return "…".to_owned();
+    }
+    name.to_owned()
+}
+
+impl Quotes {
+    /// `value` as a literal.
+    pub(crate) fn around(self, value: &str) -> String {
+        let double = |value: &str| {
+            let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("\"{escaped}\"")
+        };
+        match self {
+            Self::None => value.to_owned(),
+            Self::Around('"') => double(value),
+            Self::Around(quote) => {
+                let escaped = value.replace('\\', "\\\\");
+                format!(
+                    "{quote}{}{quote}",
+                    escaped.replace(quote, &format!("\\{quote}"))
+                )
+            }
+            Self::AsNeeded => {
+                let is_plain = !value.is_empty()
+                    && value
+                        .chars()
+                        .all(|c| c.is_alphanumeric() || "/._-:@+?=%&~*".contains(c))
+                    && !value.starts_with(['*', '&', '%', '@', '-', '?', ':'])
+                    && !value.ends_with(':');
+                if is_plain {
+                    value.to_owned()
+                } else {
+                    double(value)
+                }
+            }
+        }
+    }
+}
+
+impl Setting {
+    /// The same with a part of its value as a setting of its own: `host=…` within a longer text.
+    pub(crate) fn part(
+        &self,
+        name: &str,
+        value: &str,
+        at: Range<usize>,
+        key_bytes: usize,
+        joins: Joins,
+    ) -> Self {
+        let item = self.item[at].to_owned();
+        let value_at = item.len() - value.len();
+        let mut path = self.path.clone();
+        path.push(name.to_owned());
+        Self {
+            path,
+            value: Value::Text(value.to_owned()),
+            line: self.line,
+            key: 0..key_bytes,
+            literal: value_at..item.len(),
+            item,
+            quotes: Quotes::None,
+            joins,
+        }
+    }
+
+    /// With another value, and perhaps another name.
+    pub(crate) fn with(&self, key: Option<&str>, value: &str) -> String {
+        let mut text = self.item.clone();
+        text.replace_range(self.literal.clone(), &self.quotes.around(value));
+        if let Some(key) = key {
+            text.replace_range(self.key.clone(), key);
+        }
+        text
+    }
+}
+
+/// Lines of a text by the byte they begin at.
+pub(crate) struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    pub(crate) fn of(text: &str) -> Self {
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self(std::iter::once(0).chain(ends).collect())
+    }
+
+    /// The line that holds byte `at`, counted from one.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.0.partition_point(|start| *start <= at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_quoted_as_its_place_wants_it() {
+        assert_eq!(Quotes::Around('\'').around("it's\\"), "'it\\'s\\\\'");
+        assert_eq!(Quotes::Around('"').around("a\"b"), "\"a\\\"b\"");
+        assert_eq!(Quotes::AsNeeded.around("/run/a.sock"), "/run/a.sock");
+        assert_eq!(Quotes::AsNeeded.around("/run/a b"), "\"/run/a b\"");
+        assert_eq!(Quotes::AsNeeded.around(""), "\"\"");
+        assert_eq!(Quotes::None.around("a b"), "a b");
+    }
+
+    #[test]
+    fn a_byte_is_in_the_line_that_began_before_it() {
+        let starts = LineStarts::of("a\nbc\n\nd");
+        let lines: Vec<usize> = [0, 1, 2, 4, 5, 6].map(|at| starts.line(at)).into();
+        assert_eq!(lines, [1, 1, 2, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,300 @@
+//! The table of applications (`data/apps.toml`).
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::code::Language;
+use super::lines::Lines;
+use crate::{Product, Takes};
+
+const TABLE: &str = include_str!("../../data/apps.toml");
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    Php,
+    Python,
+    Ruby,
+    Script,
+    Yaml,
+    Dotenv,
+    Ini,
+    Pairs,
+    Arguments,
+    /// A unit of systemd: what it hands to its program as environment.
+    Unit,
+    /// Compose files and Kubernetes' manifests: the environment of their containers.
+    Containers,
+}
+
+impl Format {
+    /// Whether it holds variables of an environment, under whatever names the program wants.
+    pub(crate) const fn is_environment(self) -> bool {
+        matches!(self, Self::Dotenv | Self::Unit | Self::Containers)
+    }
+
+    pub(crate) const fn language(self) -> Option<Language> {
+        Some(match self {
+            Self::Php => Language::Php,
+            Self::Python => Language::Python,
+            Self::Ruby => Language::Ruby,
+            Self::Script => Language::Script,
+            _ => return None,
+        })
+    }
+
+    pub(crate) const fn lines(self) -> Option<Lines> {
+        Some(match self {
+            Self::Dotenv => Lines::Dotenv,
+            Self::Ini => Lines::Ini,
+            Self::Pairs => Lines::Pairs,
+            Self::Arguments => Lines::Arguments,
+            Self::Unit => Lines::Unit,
+            _ => return None,
+        })
+    }
+}
+
+/// What is at the other end; more kinds than looptax can talk to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    Mysql,
+    Postgres,
+    Redis,
+    Memcached,
+    Mongodb,
+}
+
+impl Kind {
+    pub(crate) const fn product(self) -> Option<Product> {
+        Some(match self {
+            Self::Mysql => Product::Mysql,
+            Self::Postgres => Product::Postgres,
+            Self::Redis => Product::Redis,
+            Self::Memcached => Product::Memcached,
+            Self::Mongodb => return None,
+        })
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self.product() {
+            Some(product) => product.name(),
+            None => "mongodb",
+        }
+    }
+
+    pub(crate) const fn port(self) -> u16 {
+        match self.product() {
+            Some(product) => product.port(),
+            None => 27_017,
+        }
+    }
+}
+
+/// What a host may hold beside a name or an IP address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HostForm {
+    /// `/run/mysqld/mysqld.sock`, or PostgreSQL's folder.
+    Path,
+    /// `127.0.0.1:3306`.
+    Port,
+    /// `localhost:/run/mysqld/mysqld.sock`; with another host it is TCP.
+    Colon,
+    /// `unix:/run/mysqld/mysqld.sock`.
+    Unix,
+    /// `!/run/redis/redis.sock`.
+    Bang,
+}
+
+/// When a socket beside a host counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SocketRule {
+    /// Always.
+    #[default]
+    Wins,
+    /// Where the host is empty or `localhost`.
+    Localhost,
+}
+
+/// The port that must stand beside a path for the path to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PathPort {
+    /// Any.
+    #[default]
+    Any,
+    /// 0, which has to be written.
+    Zero,
+    /// 0 or none.
+    ZeroOrNone,
+}
+
+/// The first of these whose key is there decides whether the application applies.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Decision {
+    pub(crate) key: String,
+    /// Values, with `*` for anything.
+    pub(crate) is: Vec<String>,
+}
+
+/// A step of the change.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    /// The role that gets a value.
+    pub(crate) set: Option<Role>,
+    /// Its new value, as a template.
+    #[serde(default)]
+    pub(crate) to: String,
+    /// The role whose place it takes, where it has none of its own yet.
+    pub(crate) instead_of: Option<Role>,
+    /// The role that goes away.
+    pub(crate) drop: Option<Role>,
+}
+
+/// What a setting says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    Url,
+    Host,
+    Port,
+    Socket,
+    Scheme,
+    User,
+    Password,
+    Database,
+}
+
+impl Role {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Url,
+        Self::Host,
+        Self::Port,
+        Self::Socket,
+        Self::Scheme,
+        Self::User,
+        Self::Password,
+        Self::Database,
+    ];
+}
+
+/// How well it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Evidence {
+    /// Read in the program's source or manual.
+    Read,
+    /// Seen in a distribution's package.
+    Package,
+    /// From a public report.
+    Report,
+    /// Generally known, not read again.
+    Known,
+}
+
+/// One application and one format of its configuration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct App {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) kind: Kind,
+    pub(crate) files: Vec<String>,
+    pub(crate) format: Format,
+    #[serde(default)]
+    pub(crate) url: Vec<String>,
+    #[serde(default)]
+    pub(crate) schemes: Vec<String>,
+    #[serde(default)]
+    pub(crate) host: Vec<String>,
+    #[serde(default)]
+    pub(crate) port: Vec<String>,
+    #[serde(default)]
+    pub(crate) socket: Vec<String>,
+    #[serde(default)]
+    pub(crate) scheme: Vec<String>,
+    #[serde(default)]
+    pub(crate) user: Vec<String>,
+    #[serde(default)]
+    pub(crate) password: Vec<String>,
+    #[serde(default)]
+    pub(crate) database: Vec<String>,
+    /// Settings whose value is a list of settings: `host=… dbname=…`, `Server=…;Database=…`.
+    #[serde(default)]
+    pub(crate) lists: Vec<String>,
+    #[serde(default)]
+    pub(crate) decide: Vec<Decision>,
+    /// Whether it applies where nothing decides.
+    #[serde(default = "yes")]
+    pub(crate) otherwise: bool,
+    /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`.
+    #[serde(default)]
+    pub(crate) signs: Vec<String>,
+    #[serde(default)]
+    pub(crate) host_is: Vec<HostForm>,
+    pub(crate) localhost: Option<Takes>,
+    pub(crate) nowhere: Option<Takes>,
+    #[serde(default)]
+    pub(crate) socket_rule: SocketRule,
+    /// The port that a path as host needs beside it.
+    #[serde(default)]
+    pub(crate) path_port: PathPort,
+    #[serde(default)]
+    pub(crate) change: Vec<Step>,
+    /// What there is to do besides, or instead.
+    #[serde(default)]
+    pub(crate) advice: String,
+    #[serde(default)]
+    pub(crate) restart: String,
+    #[serde(default)]
+    pub(crate) traps: Vec<String>,
+    /// How well it is known.
+    pub(crate) evidence: Evidence,
+    #[expect(dead_code, reason = "for those who mend the table")]
+    source: String,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl App {
+    /// Whether it is no application, but what hands others their environment.
+    pub(crate) fn is_carrier(&self) -> bool {
+        self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
+    }
+
+    pub(crate) fn patterns(&self, role: Role) -> &[String] {
+        match role {
+            Role::Url => &self.url,
+            Role::Host => &self.host,
+            Role::Port => &self.port,
+            Role::Socket => &self.socket,
+            Role::Scheme => &self.scheme,
+            Role::User => &self.user,
+            Role::Password => &self.password,
+            Role::Database => &self.database,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Table {
+    app: Vec<App>,
+}
+
+/// All of them.
+pub(crate) fn apps() -> &'static [App] {
+    static APPS: LazyLock<Vec<App>> = LazyLock::new(|| {
+        let table: Table = toml::from_str(TABLE).expect("a test reads the same table");
+        table.app
+    });
+    &APPS
+}

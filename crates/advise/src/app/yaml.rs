@@ -1,0 +1,309 @@
+//! YAML, by the events of its parser: nothing is built, aliases are copied once and up to a bound.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+
+use super::lines::{Lines, expanded};
+use super::setting::{
+    Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Quotes, Read, Setting, Value, named,
+};
+
+/// Deepest nesting that is followed.
+const MOST_DEPTH: usize = 64;
+
+/// Most aliases that are followed.
+const MOST_COPIES: usize = 1_000;
+
+/// The settings of a YAML text. Lines of ERB alone are left out; a broken text keeps what came before.
+pub(crate) fn read(text: &str) -> Read {
+    let text = without_control_lines(text);
+    let mut walk = Walk {
+        text: &text,
+        bytes: text
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([text.len()])
+            .collect(),
+        frames: Vec::new(),
+        anchors: HashMap::new(),
+        n_copied: 0,
+        settings: Vec::new(),
+    };
+    let mut problems = Vec::new();
+    for event in Parser::new_from_str(&text) {
+        match event {
+            Ok((event, span)) => {
+                if walk.frames.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS {
+                    problems.push(Problem {
+                        line: Some(span.start.line()),
+                        what: "nested too deep or too long: the rest is not read".to_owned(),
+                    });
+                    break;
+                }
+                walk.event(event, span);
+            }
+            Err(error) => {
+                problems.push(Problem {
+                    line: Some(error.marker().line()),
+                    what: "it is no YAML from here on".to_owned(),
+                });
+                break;
+            }
+        }
+    }
+    (walk.settings, problems)
+}
+
+/// Lines that hold nothing but ERB's control statements are blanked, so that the others keep theirs.
+fn without_control_lines(text: &str) -> String {
+    let is_control = |line: &str| {
+        let line = line.trim();
+        line.starts_with("<%") && !line.starts_with("<%=")
+    };
+    let lines = text.split_inclusive('\n').map(|line| {
+        if is_control(line) {
+            "\n".to_owned()
+        } else {
+            line.to_owned()
+        }
+    });
+    lines.collect()
+}
+
+/// A quoted scalar without what the parser counts to it behind its end.
+fn quoted(raw: &str, quote: char) -> &str {
+    let mut chars = raw.char_indices().skip(1).peekable();
+    while let Some((at, c)) = chars.next() {
+        let is_doubled = chars.peek().is_some_and(|(_, next)| *next == quote) && quote == '\'';
+        if c == '\\' && quote == '"' || c == quote && is_doubled {
+            chars.next();
+        } else if c == quote {
+            return &raw[..=at];
+        }
+    }
+    raw
+}
+
+/// An open mapping or sequence.
+struct Frame {
+    is_mapping: bool,
+    /// The key that waits for its value, and where it stands.
+    key: Option<(String, Range<usize>)>,
+    n_items: usize,
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    /// The byte of each character.
+    bytes: Vec<usize>,
+    frames: Vec<Frame>,
+    anchors: HashMap<usize, Vec<String>>,
+    n_copied: usize,
+    settings: Vec<Setting>,
+}
+
+impl Walk<'_> {
+    fn event(&mut self, event: Event<'_>, span: Span) {
+        match event {
+            Event::MappingStart(anchor, _) => self.open(true, anchor),
+            Event::SequenceStart(anchor, _) => self.open(false, anchor),
+            Event::MappingEnd | Event::SequenceEnd => {
+                self.frames.pop();
+                self.done();
+            }
+            Event::Scalar(text, style, _, _) => self.scalar(&text, style, &span),
+            Event::Alias(anchor) => {
+                self.copy(anchor);
+                self.done();
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, is_mapping: bool, anchor: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, self.path());
+        }
+        self.frames.push(Frame {
+            is_mapping,
+            key: None,
+            n_items: 0,
+        });
+    }
+
+    /// The name of what comes next.
+    fn path(&self) -> Vec<String> {
+        let parts = self.frames.iter().map(|frame| match &frame.key {
+            Some((key, _)) => key.clone(),
+            None => frame.n_items.to_string(),
+        });
+        parts.collect()
+    }
+
+    /// The value of a key, or an item, is complete.
+    fn done(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.key = None;
+            frame.n_items += 1;
+        }
+    }
+
+    fn range(&self, span: &Span) -> Range<usize> {
+        let byte = |at: usize| self.bytes.get(at).copied().unwrap_or(self.text.len());
+        byte(span.start.index())..byte(span.end.index())
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, span: &Span) {
+        let at = self.range(span);
+        if let Some(frame) = self.frames.last_mut()
+            && frame.is_mapping
+            && frame.key.is_none()
+        {
+            frame.key = Some((named(text), at));
+            return;
+        }
+        let path = self.path();
+        let key = self.frames.last().and_then(|frame| frame.key.as_ref());
+        let key_at = key.map_or(at.start..at.start, |(_, at)| at.clone());
+        let raw = self.text.get(at.clone()).unwrap_or_default();
+        let raw = match style {
+            ScalarStyle::SingleQuoted => quoted(raw, '\''),
+            ScalarStyle::DoubleQuoted => quoted(raw, '"'),
+            _ => raw.trim_end(),
+        };
+        let start = key_at.start.min(at.start);
+        let end = at.start + raw.len();
+        let quotes = match style {
+            ScalarStyle::SingleQuoted => Quotes::Around('\''),
+            ScalarStyle::DoubleQuoted => Quotes::Around('"'),
+            _ => Quotes::AsNeeded,
+        };
+        let bare = self.text.get(key_at.clone()).unwrap_or_default();
+        let is_quoted = bare.starts_with(['"', '\'']) && bare.len() > 1;
+        let pad = usize::from(is_quoted);
+        let value = match text {
+            "~" | "null" if style == ScalarStyle::Plain => Value::Text(String::new()),
+            _ => expanded(text.to_owned(), Lines::Dotenv),
+        };
+        let item = self.text.get(start..end);
+        if let Some(item) = item.filter(|it| it.len() <= MOST_VALUE_BYTES) {
+            self.settings.push(Setting {
+                path,
+                value,
+                line: span.start.line(),
+                item: item.to_owned(),
+                key: key_at.start - start + pad..(key_at.end - start).saturating_sub(pad),
+                literal: at.start - start..end - start,
+                quotes,
+                joins: self.joins(start),
+            });
+        }
+        self.done();
+    }
+
+    /// In a block settings have lines of their own, between braces commas.
+    fn joins(&self, start: usize) -> Joins {
+        let before = self.text[..start].rsplit('\n').next().unwrap_or_default();
+        if before.trim().is_empty() {
+            Joins::Line
+        } else {
+            Joins::With(", ")
+        }
+    }
+
+    /// `<<: *name` and `key: *name`: what was named counts here too.
+    fn copy(&mut self, anchor: usize) {
+        self.n_copied += 1;
+        let Some(from) = self.anchors.get(&anchor).cloned() else {
+            return;
+        };
+        if self.n_copied > MOST_COPIES {
+            return;
+        }
+        let mut to = self.path();
+        if to.last().is_some_and(|it| it == "<<") {
+            to.pop();
+        }
+        let room = MOST_SETTINGS.saturating_sub(self.settings.len());
+        let is_inside = |it: &&Setting| it.path.len() > from.len() && it.path.starts_with(&from);
+        let copies: Vec<Setting> = self
+            .settings
+            .iter()
+            .filter(is_inside)
+            .take(room)
+            .map(|it| {
+                let mut copy = it.clone();
+                copy.path = to.iter().chain(&it.path[from.len()..]).cloned().collect();
+                copy
+            })
+            .collect();
+        self.settings.extend(copies);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let (settings, _) = read(text);
+        let found: Vec<String> = settings
+            .iter()
+            .map(|it| match &it.value {
+                Value::Text(text) => format!("{} {}={text}", it.line, it.path.join("/")),
+                other => format!("{} {}={other:?}", it.line, it.path.join("/")),
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn merged_parts_count_where_they_are_merged() {
+        check(
+            "default: &d\n  host: 127.0.0.1\n  pool: <%= ENV['N'] %>\ndev:\n  <<: *d\n  database: x\n",
+            &[
+                "2 default/host=127.0.0.1",
+                "3 default/pool=Variable { name: \"N\", fallback: None }",
+                "2 dev/host=127.0.0.1",
+                "3 dev/pool=Variable { name: \"N\", fallback: None }",
+                "6 dev/database=x",
+            ],
+        );
+        check(
+            "<% if x %>\na: [b, {c: 'd'}]\n<% end %>\n",
+            &["2 a/0=b", "2 a/1/c=d"],
+        );
+    }
+
+    #[test]
+    fn a_value_is_changed_where_it_stands() {
+        let (settings, _) = read("ä: 'ü'\n\"host\": '127.0.0.1' # x\n");
+        assert_eq!(settings[1].item, "\"host\": '127.0.0.1'");
+        assert_eq!(settings[1].with(Some("socket"), "/s"), "\"socket\": '/s'");
+    }
+
+    #[test]
+    fn bombs_and_depths_end_with_a_problem() {
+        let mut bomb = String::from("a0: &a0 [x, y, z, x, y, z, x, y, z]\n");
+        for n in 1..12 {
+            let before = n - 1;
+            let aliases = vec![format!("*a{before}"); 6].join(", ");
+            writeln!(bomb, "a{n}: &a{n} [{aliases}]").unwrap();
+        }
+        let (settings, problems) = read(&bomb);
+        assert!(settings.len() <= MOST_SETTINGS && !problems.is_empty());
+        for text in [
+            "[".repeat(10_000),
+            "{a: ".repeat(10_000),
+            "- ".repeat(10_000),
+        ] {
+            let (_, problems) = read(&text);
+            assert!(!problems.is_empty());
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Every application of the table: recognised, its transport told, and its change really moves it.
+
+use looptax_advise::app::{Change, Found, Reading, Source, read};
+use looptax_advise::{Fields, Takes};
+use serde::Deserialize;
+
+const CASES: &str = include_str!("../data/apps.toml");
+
+#[derive(Deserialize)]
+struct Cases {
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Case {
+    pub(crate) app: String,
+    pub(crate) path: String,
+    #[serde(default = "tcp")]
+    before: String,
+    #[serde(default = "unix")]
+    after: String,
+    #[serde(default = "yes")]
+    changes: bool,
+    pub(crate) tcp: String,
+    uds: String,
+}
+
+/// All of them.
+pub(crate) fn cases() -> Vec<Case> {
+    let cases: Cases = toml::from_str(CASES).unwrap();
+    cases.case
+}
+
+fn tcp() -> String {
+    "tcp".to_owned()
+}
+
+fn unix() -> String {
+    "unix".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+pub(crate) fn reading(path: &str, text: &[u8]) -> Reading {
+    read(&Source {
+        path: Some(path),
+        bytes: text,
+        beside: &[],
+        program: None,
+        environment: None,
+    })
+}
+
+fn of<'a>(reading: &'a Reading, app: &str) -> Option<&'a Found> {
+    reading
+        .found
+        .iter()
+        .find(|it| it.titles.iter().any(|it| it == app))
+}
+
+fn word(found: Option<&Found>) -> &'static str {
+    match found.map(|it| it.takes) {
+        None => "none",
+        Some(None) => "unknown",
+        Some(Some(Takes::Unix)) => "unix",
+        Some(Some(Takes::Tcp)) => "tcp",
+        Some(Some(Takes::Nothing)) => "nothing",
+        Some(Some(Takes::Probe | Takes::TcpThenUnix)) => "probe",
+    }
+}
+
+pub(crate) fn fields(kind: &str) -> Fields {
+    let (socket, folder, port) = match kind {
+        "postgres" => ("/run/postgresql/.s.PGSQL.5432", "/run/postgresql", 5432),
+        "redis" => ("/run/redis/redis-server.sock", "/run/redis", 6379),
+        "memcached" => ("/run/memcached/memcached.sock", "/run/memcached", 11_211),
+        _ => ("/run/mysqld/mysqld.sock", "/run/mysqld", 3306),
+    };
+    Fields {
+        socket: socket.to_owned(),
+        folder: folder.to_owned(),
+        port,
+        user: Some("u".to_owned()),
+        password: Some("p".to_owned()),
+        database: Some("0".to_owned()),
+    }
+}
+
+/// The text with a change made as a person would make it.
+fn changed(text: &str, change: &Change) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // From below, so that lines that are added move nothing.
+    let mut edits = change.edits.clone();
+    edits.sort_by_key(|it| std::cmp::Reverse((it.line, it.before.is_none())));
+    for edit in &edits {
+        let Some(line) = edit.line else {
+            continue;
+        };
+        let after = edit.after.clone().unwrap_or_default();
+        match &edit.before {
+            None => lines.insert(line, after),
+            // The password is hidden: the whole line is written anew.
+            Some(before) if before.contains("****") => lines[line - 1] = after,
+            Some(before) => {
+                let own = &lines[line - 1];
+                assert!(
+                    own.contains(before.as_str()),
+                    "{before} in {own} of {edits:?}"
+                );
+                lines[line - 1] = lines[line - 1].replacen(before.as_str(), &after, 1);
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
+    let mut wrong = Vec::new();
+    for case in &cases() {
+        let Case { app, path, .. } = case;
+        let before = reading(path, case.tcp.as_bytes());
+        let found = of(&before, app);
+        if word(found) != case.before {
+            wrong.push(format!(
+                "{app} {path}: {} before, not {}\n{:?}",
+                word(found),
+                case.before,
+                before.found
+            ));
+            continue;
+        }
+        let after = reading(path, case.uds.as_bytes());
+        if word(of(&after, app)) != case.after {
+            wrong.push(format!(
+                "{app} {path}: {} after\n{:?}",
+                word(of(&after, app)),
+                after.found
+            ));
+        }
+        let Some(found) = found.filter(|_| case.changes) else {
+            continue;
+        };
+        let changes = found.changes(&fields(found.kind));
+        let change = changes.iter().find(|it| it.title == *app).unwrap();
+        let text = changed(&case.tcp, change);
+        let again = reading(path, text.as_bytes());
+        if change.edits.is_empty() || word(of(&again, app)) != "unix" {
+            wrong.push(format!(
+                "{app} {path}: the change leads to {}\n{text}\n{change:?}",
+                word(of(&again, app))
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n\n")
+    );
+}
+
+#[derive(Deserialize)]
+struct Table {
+    app: Vec<App>,
+}
+
+#[derive(Deserialize)]
+struct App {
+    title: String,
+    #[serde(default)]
+    host: Vec<String>,
+    #[serde(default)]
+    url: Vec<String>,
+}
+
+#[test]
+fn every_application_of_the_table_has_a_case() {
+    let table: Table = toml::from_str(include_str!("../../data/apps.toml")).unwrap();
+    let cases = cases();
+    for app in table
+        .app
+        .iter()
+        .filter(|it| !it.host.is_empty() || !it.url.is_empty())
+    {
+        // What reads the same variable is found with the others.
+        let is_there = cases
+            .iter()
+            .any(|case| of(&reading(&case.path, case.tcp.as_bytes()), &app.title).is_some());
+        assert!(is_there, "no case for {}", app.title);
+    }
+}
+
+/// The transport of a configuration, whatever else reads it.
+#[track_caller]
+fn check(path: &str, text: &str, app: &str, expected: &str, why: &str) {
+    let found = reading(path, text.as_bytes());
+    let found = of(&found, app);
+    assert_eq!(word(found), expected, "{found:?}");
+    let why_found = &found.unwrap().why;
+    assert!(why_found.contains(why), "{why_found}");
+}
+
+#[test]
+fn what_wordpress_makes_of_a_host_is_told() {
+    let wp = |host: &str| format!("<?php define('DB_HOST', {host});");
+    check(
+        "wp-config.php",
+        &wp("'localhost'"),
+        "WordPress",
+        "unix",
+        "localhost means the usual socket",
+    );
+    check(
+        "wp-config.php",
+        &wp("'127.0.0.1:/s.sock'"),
+        "WordPress",
+        "tcp",
+        "stays on TCP",
+    );
+    check(
+        "wp-config.php",
+        &wp("'localhost:/run/my sql.sock'"),
+        "WordPress",
+        "unix",
+        "/run/my sql.sock",
+    );
+    check(
+        "wp-config.php",
+        &wp("'p:localhost'"),
+        "WordPress",
+        "unix",
+        "",
+    );
+    check(
+        "wp-config.php",
+        &wp("'[::1]:3306'"),
+        "WordPress",
+        "tcp",
+        "[::1]",
+    );
+    check(
+        "wp-config.php",
+        &wp("getenv('DB_HOST')"),
+        "WordPress",
+        "unknown",
+        "the variable DB_HOST",
+    );
+    check(
+        "wp-config.php",
+        &wp("$host . 'x'"),
+        "WordPress",
+        "unknown",
+        "an expression",
+    );
+}
+
+#[test]
+fn sockets_that_are_ignored_are_told() {
+    let laravel = "APP_KEY=x\nDB_CONNECTION=mysql\nDB_SOCKET=/s\nDB_URL=mysql://127.0.0.1/d";
+    check("/srv/.env", laravel, "Laravel", "tcp", "the URL's host");
+    let symfony = "APP_SECRET=x\nDATABASE_URL=mysql://u@127.0.0.1/d?unix_socket=/s";
+    check(
+        "/srv/.env",
+        symfony,
+        "Symfony (Doctrine)",
+        "tcp",
+        "the socket in the URL is ignored",
+    );
+    let rails = "production:\n  adapter: mysql2\n  host: 127.0.0.1\n  socket: /s";
+    check(
+        "/srv/config/database.yml",
+        rails,
+        "Rails (mysql2)",
+        "tcp",
+        "the socket beside it is ignored",
+    );
+    let redis = "APP_KEY=x\nREDIS_HOST=/s\nREDIS_PORT=6379";
+    check(
+        "/srv/.env",
+        redis,
+        "Laravel (phpredis)",
+        "tcp",
+        "port 0 alone",
+    );
+    check(
+        "/srv/config/database.yml",
+        "production:\n  adapter: postgresql\n  host: <%= ENV['H'] %>",
+        "Rails",
+        "unknown",
+        "the variable H",
+    );
+}
+
+#[test]
+fn a_file_with_several_connections_gives_them_all() {
+    let text = "<?php return ['db' => ['connection' => [\n'default' => ['host' => '127.0.0.1'],\n'indexer' => ['host' => '/s'],\n]]];";
+    let found = reading("/srv/app/etc/env.php", text.as_bytes());
+    let all: Vec<(&str, &str)> = found
+        .found
+        .iter()
+        .map(|it| (&*it.label, word(Some(it))))
+        .collect();
+    assert_eq!(all, [("default", "tcp"), ("indexer", "unix")]);
+    assert_eq!(found.found[0].line, Some(2));
+}
+
+#[test]
+fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
+    let environment = [("DB_HOST".to_owned(), "127.0.0.1".to_owned())].into();
+    let found = read(&Source {
+        path: Some("wp-config.php"),
+        bytes: b"<?php define('DB_HOST', getenv('DB_HOST'));",
+        beside: &[],
+        program: None,
+        environment: Some(&environment),
+    });
+    assert_eq!(word(found.found.first()), "tcp");
+    let own = read(&Source {
+        path: None,
+        bytes: b"DATABASE_URL=\"postgres://u@127.0.0.1/d\"\nPATH=/bin\n",
+        beside: &[],
+        program: Some("ruby3.1"),
+        environment: None,
+    });
+    assert_eq!(own.found[0].titles, ["Rails"]);
+}

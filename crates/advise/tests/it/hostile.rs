@@ -1,0 +1,104 @@
+//! Files that mean harm: nothing of them ends in a panic, without end, or with a password in view.
+
+use looptax_advise::Fields;
+
+use crate::apps::{cases, fields, reading};
+
+/// Bytes without meaning, the same ones each time.
+fn noise(n_bytes: usize, mut state: u64) -> Vec<u8> {
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    (0..n_bytes).map(|_| next()).collect()
+}
+
+#[test]
+fn a_file_of_ten_megabytes_is_refused_in_words() {
+    let text = "DB_HOST=127.0.0.1\n".repeat(600_000);
+    let found = reading("/srv/.env", text.as_bytes());
+    assert!(found.found.is_empty());
+    assert!(
+        found.problems[0].what.contains("1048576"),
+        "{:?}",
+        found.problems
+    );
+}
+
+#[test]
+fn cut_bent_and_binary_files_end_without_a_panic() {
+    for case in cases() {
+        reading(&case.path, &noise(20_000, case.tcp.len() as u64));
+        let bytes = case.tcp.as_bytes();
+        for cut in (0..bytes.len()).step_by(3) {
+            reading(&case.path, &bytes[..cut]);
+        }
+        for at in (0..bytes.len()).step_by(11) {
+            for with in [0, b'\'', b'{', 0xff] {
+                let mut bent = bytes.to_vec();
+                bent[at] = with;
+                let found = reading(&case.path, &bent);
+                for it in &found.found {
+                    it.changes(&Fields::default());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_is_nested_or_repeated_without_end_comes_to_one() {
+    let opens = [
+        "[", "{", "(", "array(", "- ", "a: ", "?>", "#\n", "const ", "new ", "a.", "a[b]", "'",
+        "*a", "<% ",
+    ];
+    for path in [
+        "wp-config.php",
+        "settings.py",
+        "config/database.yml",
+        "ormconfig.json",
+        "/etc/gitlab/gitlab.rb",
+        "/srv/.env",
+    ] {
+        for open in opens {
+            let text = format!("<?php x = a: &a {}", open.repeat(60_000));
+            reading(path, text.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn many_connections_are_followed_up_to_a_bound() {
+    let lines: Vec<String> = (0..3_000)
+        .map(|idx| format!("d{idx} = host=127.0.0.1 port=5432"))
+        .collect();
+    let text = format!("[databases]\n{}", lines.join("\n"));
+    let found = reading("/etc/pgbouncer/pgbouncer.ini", text.as_bytes());
+    assert!(found.found.len() <= 32, "{}", found.found.len());
+    assert!(!found.problems.is_empty());
+}
+
+#[test]
+fn no_password_of_any_application_is_in_what_is_to_be_shown() {
+    for case in cases() {
+        let text = case
+            .tcp
+            .replace("hush#1", "s3kr1t")
+            .replace("u:p@", "u:s3kr1t@");
+        let text = text
+            .replace("password=p", "password=s3kr1t")
+            .replace("Password=p", "Password=s3kr1t");
+        let text = text
+            .replace("'p'", "'s3kr1t'")
+            .replace("\"p\"", "\"s3kr1t\"");
+        let found = reading(&case.path, text.as_bytes());
+        for it in &found.found {
+            let mut shown = fields(it.kind);
+            shown.password = Some("****".to_owned());
+            let text = format!("{:?} {} {:?}", it.changes(&shown), it.why, it.credentials);
+            assert!(!text.contains("s3kr1t"), "{}: {text}", case.app);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The applications' configuration files, from outside.
+
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod apps;
+mod hostile;
