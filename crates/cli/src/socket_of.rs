@@ -6,10 +6,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use looptax_advise::{Address, Product};
+use looptax_advise::{Address, Fields, Product};
 use looptax_discover::{Place, Server, ServerKind, survey};
 
 use crate::failure::Failure;
+
+/// What stands where a password would.
+pub(crate) const HIDDEN: &str = "****";
 
 /// A server's socket.
 #[derive(Debug)]
@@ -20,6 +23,20 @@ pub(crate) struct SocketOf {
     pub(crate) folder: String,
     /// How it was found, for a person.
     pub(crate) words: String,
+}
+
+impl SocketOf {
+    /// What a dialect is filled in with; `password` is what is shown in the password's place.
+    pub(crate) fn fields(&self, address: &Address, password: Option<String>) -> Fields {
+        Fields {
+            user: address.user.clone(),
+            password,
+            database: address.database.clone(),
+            socket: self.file.clone(),
+            folder: self.folder.clone(),
+            port: address.port,
+        }
+    }
 }
 
 /// Finds it.

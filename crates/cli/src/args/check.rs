@@ -9,9 +9,15 @@ use clap::Args;
 pub(crate) struct CheckArgs {
     /// The connection as it is now, over TCP: `mysql://user@127.0.0.1/db`, `postgres://…`,
     /// `redis://…`, `memcached://…`; its password in `LOOPTAX_PASSWORD`.
-    #[arg(value_name = "DSN")]
-    pub(crate) url: String,
-    /// The client's process: its user and groups, its view of the folders, its confinement.
+    #[arg(value_name = "DSN", required_unless_present_any = ["app", "pid"], conflicts_with = "app")]
+    pub(crate) url: Option<String>,
+    /// An application's configuration file instead: wp-config.php, .env, settings.py, database.yml and
+    /// those of some sixty others. Each connection in it is checked, with the lines to change.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Option<PathBuf>,
+    /// The client's process: its user and groups, its view of the folders, its confinement. Without a DSN
+    /// or FILE its connections are looked for: in its environment, in the configuration files of its
+    /// working folder, and among the servers that it is connected to over TCP.
     #[arg(long, value_name = "PID", conflicts_with = "user")]
     pub(crate) pid: Option<u32>,
     /// The client's user: www-data. Default: whoever runs this.

@@ -80,6 +80,11 @@ fn read(path: &str) -> String {
         .unwrap_or_default()
 }
 
+/// A user's name, else the number.
+pub(super) fn user_name(uid: u32) -> String {
+    name_of(&read("/etc/passwd"), uid)
+}
+
 /// The name in `/etc/passwd`, else the number.
 pub(super) fn name_of(passwd: &str, uid: u32) -> String {
     let has_id = |line: &&str| line.split(':').nth(2) == Some(&*uid.to_string());

@@ -1,12 +1,16 @@
 //! `check`: the facts that the points are made of.
 //!
 //! `client` says who the client is, `rights` takes its place, `reach` goes its way to the socket,
-//! `logins` logs in once over either endpoint and asks. What the facts mean is said in `looptax_advise::check`.
+//! `logins` logs in once over either endpoint and asks. `sources` finds the connections of a file or a
+//! process, `answer` is what is said of each. What the facts mean is said in `looptax_advise::check`.
 
+pub(crate) mod answer;
 mod client;
+mod local;
 mod logins;
 pub(crate) mod reach;
 mod rights;
+pub(crate) mod sources;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -33,6 +37,8 @@ pub(crate) struct Question<'a> {
     pub(crate) socket: Option<&'a Path>,
     /// Connections that come at once.
     pub(crate) n_connections: u32,
+    /// Why nobody logs in: user or password are not known.
+    pub(crate) no_login: Option<&'a str>,
 }
 
 /// All points of a check, in the order in which a switch would meet them.
@@ -63,14 +69,18 @@ pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         &client.user,
     ));
     points.push(check::confinement(&client.confinement, &client.shown));
-    points.extend(logins::points(&Sides {
+    let sides = Sides {
         address,
         tcp: tcp(address),
         socket: &socket,
         server,
         client,
         is_reachable: found.end == End::Connected,
-    }));
+    };
+    points.extend(match question.no_login {
+        None => logins::points(&sides),
+        Some(why) => logins::unasked(&sides, why),
+    });
     points.extend(backlog(server, &socket, question.n_connections));
     points.push(check::losses());
     Ok(points)

@@ -1,21 +1,32 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
-use std::fmt::Write;
+mod told;
 
 use looptax_advise::Address;
 use looptax_advise::check::{Outcome, Point};
-use looptax_discover::survey;
+use looptax_discover::{Survey, survey};
 use looptax_report::terminal::{cleaned, fitted};
 
 use crate::args::CheckArgs;
+use crate::check::answer::{self, Answer, Around, Verdict};
+use crate::check::sources::{self, Looked};
 use crate::check::{Client, Question, points};
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, Terminal};
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    terminal.words("logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n");
-    let address = Address::parse(&args.url)
+    match &args.url {
+        Some(url) => of_address(url, args, terminal),
+        None => of_sources(args, terminal),
+    }
+}
+
+const LOGINS: &str = "logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n";
+
+fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    terminal.words(LOGINS);
+    let address = Address::parse(url)
         .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
     let client = Client::find(args.pid, args.user.as_deref())?;
     let points = points(Question {
@@ -24,43 +35,124 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
         servers: &survey(None).servers,
         socket: args.socket.as_deref(),
         n_connections: args.connections,
+        no_login: None,
     })?;
     if args.json {
         terminal::data(&format!("{}\n", serde_json::to_string_pretty(&points)?))?;
     } else {
         let style = terminal.style();
-        terminal::data(&fitted(&cleaned(&text(&points), style), style.width))?;
+        let text = told::points(&points) + &told::outcome(&points);
+        terminal::data(&fitted(&cleaned(&text, style), style.width))?;
     }
-    let would_work = points.iter().all(|it| it.outcome != Outcome::Fail);
-    Ok(if would_work { Exit::Done } else { Exit::No })
+    Ok(code(
+        points.iter().all(|it: &Point| it.outcome != Outcome::Fail),
+    ))
 }
 
-fn text(points: &[Point]) -> String {
-    let mut text = String::new();
-    for point in points {
-        let word = match point.outcome {
-            Outcome::Pass => "pass",
-            Outcome::Note => "note",
-            Outcome::Unknown => "open",
-            Outcome::Fail => "FAIL",
-        };
-        let _ = writeln!(text, "{word}  {}: {}", point.topic, point.what);
-        if let Some(next) = &point.next {
-            let _ = writeln!(text, "        do: {next}");
-        }
-        let _ = writeln!(text, "        how we know: {}", point.how);
+fn code(would_work: bool) -> Exit {
+    if would_work { Exit::Done } else { Exit::No }
+}
+
+/// The connections of a file, or of a process.
+fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let client = Client::find(args.pid, args.user.as_deref())?;
+    let survey = survey(None);
+    let looked = looked(args)?;
+    if let Some(owner) = args.app.as_deref().and_then(sources::owner)
+        && args.user.is_none()
+        && args.pid.is_none()
+    {
+        terminal.words(&format!(
+            "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
+        ));
     }
-    let n = |outcome| points.iter().filter(|it| it.outcome == outcome).count();
-    let _ = match (n(Outcome::Fail), n(Outcome::Unknown)) {
-        (0, 0) => writeln!(text, "the switch would work"),
-        (0, n) => writeln!(
-            text,
-            "nothing stands in the way that is known; {n} points are open"
-        ),
-        (n, _) => writeln!(
-            text,
-            "the switch would not work as things are: {n} points fail"
-        ),
+    let around = Around {
+        client: &client,
+        servers: &survey.servers,
+        socket: args.socket.as_deref(),
+        n_connections: args.connections,
     };
-    text
+    let seen = match (&args.app, args.pid) {
+        (None, Some(pid)) => sources::connected(pid, &survey),
+        _ => Vec::new(),
+    };
+    if seen.is_empty() && looked.iter().all(|it| it.reading.found.is_empty()) {
+        return Err(nothing(args, &looked, &survey));
+    }
+    terminal.words(LOGINS);
+    let answers = answers(&looked, &seen, around)?;
+    if args.json {
+        terminal::data(&format!("{}\n", serde_json::to_string_pretty(&answers)?))?;
+    } else {
+        terminal::data(&told::answers(&answers, &looked, terminal.style()))?;
+    }
+    Ok(code(
+        answers.iter().all(|it| it.verdict != Verdict::WouldNotWork),
+    ))
+}
+
+fn looked(args: &CheckArgs) -> Result<Vec<Looked>, Failure> {
+    match (&args.app, args.pid.and_then(looptax_discover::process)) {
+        (Some(path), _) => Ok(vec![sources::file(path, args.pid)?]),
+        (None, Some(process)) => sources::process(&process),
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+fn answers(
+    looked: &[Looked],
+    seen: &[Address],
+    around: Around<'_>,
+) -> Result<Vec<Answer>, Failure> {
+    let mut answers = Vec::new();
+    let mut known: Vec<&Address> = Vec::new();
+    for place in looked {
+        for found in &place.reading.found {
+            answers.push(answer::found(&place.name, found, around)?);
+            known.extend(&found.address);
+        }
+    }
+    for address in seen {
+        if !known.iter().any(|it| sources::is_same(it, address)) {
+            answers.push(answer::connected("its connections now", address, around)?);
+        }
+    }
+    Ok(answers)
+}
+
+/// What was looked for, where nothing was found.
+fn nothing(args: &CheckArgs, looked: &[Looked], survey: &Survey) -> Failure {
+    let Some(path) = &args.app else {
+        return Failure::usage(
+            "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
+            format!(
+                "{} servers were seen; --app FILE takes its configuration file",
+                survey.servers.len()
+            ),
+        );
+    };
+    let problems: Vec<String> = looked
+        .iter()
+        .flat_map(|it| &it.reading.problems)
+        .map(told::problem)
+        .collect();
+    let wanted: Vec<&str> = looked
+        .iter()
+        .flat_map(|it| &it.reading.looked_for)
+        .map(|it| &**it)
+        .collect();
+    let what = match (&*problems, wanted.is_empty()) {
+        ([], true) => "no application that is known has a file of that name".to_owned(),
+        ([], false) => "none of the settings that were looked for is in it".to_owned(),
+        (problems, _) => problems.join("; "),
+    };
+    let hint = if wanted.is_empty() {
+        "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `looptax check DSN` takes the address itself".to_owned()
+    } else {
+        format!("looked for {}", wanted.join("; "))
+    };
+    Failure::usage(
+        told::harmless(&format!("`{}`: {what}", path.display())),
+        told::harmless(&hint),
+    )
 }

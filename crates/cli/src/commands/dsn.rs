@@ -8,11 +8,8 @@ use serde::Serialize;
 
 use crate::args::DsnArgs;
 use crate::failure::{Exit, Failure};
-use crate::socket_of::{self, SocketOf};
+use crate::socket_of::{self, HIDDEN, SocketOf};
 use crate::terminal::{self, Terminal};
-
-/// What stands where a password would.
-const HIDDEN: &str = "****";
 
 /// Runs `dsn`.
 pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -71,14 +68,7 @@ fn wanted(args: &DsnArgs, address: &Address) -> Result<Vec<&'static Dialect>, Fa
 
 fn fields(address: &Address, socket: &SocketOf) -> Fields {
     let password = address.password.as_ref().map(|it| it.reveal().to_owned());
-    Fields {
-        user: address.user.clone(),
-        password,
-        database: address.database.clone(),
-        socket: socket.file.clone(),
-        folder: socket.folder.clone(),
-        port: address.port,
-    }
+    socket.fields(address, password)
 }
 
 /// The same with the password hidden.

@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod check;
+mod check_app;
 mod check_hostile;
 mod connect;
 mod dsn;

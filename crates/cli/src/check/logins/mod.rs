@@ -74,6 +74,25 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     points
 }
 
+/// What is known without a login, for want of a user or a password: nobody logs in with a guess.
+pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
+    let mut points = vec![Point {
+        topic: "account",
+        outcome: Outcome::Unknown,
+        what: format!("not logged in, since {why}: account, rights and TLS are open"),
+        how: "nothing was tried with guessed words".to_owned(),
+        next: Some(format!(
+            "LOOPTAX_PASSWORD=… looptax check {}://USER@{}/",
+            sides.address.product, sides.tcp
+        )),
+    }];
+    points.extend(check::demanded_tls(sides.address));
+    if let (Product::Postgres, Some(user)) = (sides.address.product, &sides.address.user) {
+        points.push(postgres::rules(sides, user));
+    }
+    points
+}
+
 fn login(address: &Address) -> Login {
     let password = match &address.password {
         Some(password) => password.clone(),

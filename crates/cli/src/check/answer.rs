@@ -1,0 +1,230 @@
+//! What is said of one connection that was found: its points, and the lines to change.
+
+use looptax_advise::app::{Change, Credentials, Found};
+use looptax_advise::check::{Outcome, Point};
+use looptax_advise::{Address, Takes};
+use serde::Serialize;
+
+use super::{Question, local, points};
+use crate::failure::Failure;
+use crate::socket_of::{self, HIDDEN};
+
+/// What there is to say.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    /// Where it was found.
+    pub(crate) source: String,
+    /// The applications that may be meant; empty for a connection that was only seen.
+    pub(crate) applications: Vec<String>,
+    /// Which of the file's connections.
+    pub(crate) label: String,
+    /// What is at the other end: `mysql`.
+    pub(crate) product: String,
+    /// Where it goes now, for a person.
+    pub(crate) place: String,
+    /// Line of the file.
+    pub(crate) line: Option<usize>,
+    /// How it stands.
+    pub(crate) verdict: Verdict,
+    /// Point by point.
+    pub(crate) points: Vec<Point>,
+    /// What to write.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// How it stands with one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// It takes the socket.
+    AlreadyThere,
+    /// It would.
+    WouldWork,
+    /// Nothing is known that stands in the way, and something is open.
+    Open,
+    /// It would not.
+    WouldNotWork,
+}
+
+/// What holds for all connections of a check.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// All but the address; its `address` and `no_login` are set for each connection.
+    pub(crate) client: &'a super::Client,
+    /// What runs here.
+    pub(crate) servers: &'a [looptax_discover::Server],
+    /// `--socket`.
+    pub(crate) socket: Option<&'a std::path::Path>,
+    /// `--connections`.
+    pub(crate) n_connections: u32,
+}
+
+/// About a connection of a file or an environment.
+pub(crate) fn found(source: &str, found: &Found, around: Around<'_>) -> Result<Answer, Failure> {
+    let mut answer = Answer {
+        source: source.to_owned(),
+        applications: found.titles.clone(),
+        label: found.label.clone(),
+        product: found.kind.to_owned(),
+        place: found.address.as_ref().map(place).unwrap_or_default(),
+        line: found.line,
+        verdict: Verdict::Open,
+        points: vec![transport(found)],
+        changes: Vec::new(),
+    };
+    if found.takes == Some(Takes::Unix) {
+        answer.verdict = Verdict::AlreadyThere;
+        return Ok(answer);
+    }
+    let (Some(_), Some(address)) = (found.takes, &found.address) else {
+        return Ok(answer);
+    };
+    let Some(address) = on_this_machine(address, &mut answer.points) else {
+        answer.verdict = Verdict::WouldNotWork;
+        return Ok(answer);
+    };
+    let no_login = no_login(found, &address);
+    answer.ask(&address, no_login.as_deref(), around)?;
+    if let Ok(socket) = socket_of::find(&address, around.socket) {
+        let password = address.password.as_ref().map(|_| HIDDEN.to_owned());
+        answer.changes = found.changes(&socket.fields(&address, password));
+    }
+    Ok(answer)
+}
+
+/// Which transport the configuration means.
+fn transport(found: &Found) -> Point {
+    let why = &found.why;
+    match (found.takes, &found.address) {
+        (None, _) => {
+            let next = "--pid PID of the running application shows its environment; or check a DSN";
+            configuration(Outcome::Unknown, why, Some(next))
+        }
+        (Some(Takes::Unix), _) => configuration(
+            Outcome::Pass,
+            &format!("it takes the socket already: {why}"),
+            None,
+        ),
+        (Some(_), None) => {
+            let what = format!(
+                "it takes TCP: {why}; looptax does not speak to {}",
+                found.kind
+            );
+            configuration(Outcome::Unknown, &what, None)
+        }
+        (Some(takes), Some(_)) => configuration(
+            Outcome::Note,
+            &format!("it takes {} now: {why}", takes.words()),
+            None,
+        ),
+    }
+}
+
+/// About a server that a process is connected to, with no more known than its address.
+pub(crate) fn connected(
+    source: &str,
+    address: &Address,
+    around: Around<'_>,
+) -> Result<Answer, Failure> {
+    let what = "it is connected over TCP; which file says so is not known";
+    let next = format!(
+        "find where {} is set; `looptax dsn {}://{}/` spells the socket for each driver",
+        place(address),
+        address.product,
+        place(address)
+    );
+    let mut answer = Answer {
+        source: source.to_owned(),
+        applications: Vec::new(),
+        label: String::new(),
+        product: address.product.to_string(),
+        place: place(address),
+        line: None,
+        verdict: Verdict::Open,
+        points: vec![configuration(Outcome::Note, what, Some(&next))],
+        changes: Vec::new(),
+    };
+    answer.ask(
+        address,
+        Some("the process does not show its user and password"),
+        around,
+    )?;
+    Ok(answer)
+}
+
+impl Answer {
+    fn ask(
+        &mut self,
+        address: &Address,
+        no_login: Option<&str>,
+        around: Around<'_>,
+    ) -> Result<(), Failure> {
+        self.points.extend(points(Question {
+            address,
+            client: around.client,
+            servers: around.servers,
+            socket: around.socket,
+            n_connections: around.n_connections,
+            no_login,
+        })?);
+        let has = |outcome| self.points.iter().any(|it| it.outcome == outcome);
+        self.verdict = if has(Outcome::Fail) {
+            Verdict::WouldNotWork
+        } else if has(Outcome::Unknown) {
+            Verdict::Open
+        } else {
+            Verdict::WouldWork
+        };
+        Ok(())
+    }
+}
+
+fn configuration(outcome: Outcome, what: &str, next: Option<&str>) -> Point {
+    Point {
+        topic: "configuration",
+        outcome,
+        what: what.to_owned(),
+        how: "read it, and took its words as the application does".to_owned(),
+        next: next.map(str::to_owned),
+    }
+}
+
+fn place(address: &Address) -> String {
+    match &address.socket {
+        Some(socket) => socket.display().to_string(),
+        None => format!(
+            "{}:{}",
+            address.host.as_deref().unwrap_or("localhost"),
+            address.port
+        ),
+    }
+}
+
+/// The address with a host of this machine as the kernel has it; a point that says no for another one.
+fn on_this_machine(address: &Address, points: &mut Vec<Point>) -> Option<Address> {
+    let mut address = address.clone();
+    let Some(host) = address.host.clone().filter(|it| it != "localhost") else {
+        return Some(address);
+    };
+    if let Some(own) = local::own_address(&host) {
+        address.host = Some(own.to_string());
+        return Some(address);
+    }
+    points.push(Point {
+        topic: "server",
+        outcome: Outcome::Fail,
+        what: format!("`{host}` is not this machine: a Unix socket ends where the machine does"),
+        how: "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned(),
+        next: Some("if it is a container here, share the folder of the server's socket with the application, and check that socket: --socket PATH with a DSN at 127.0.0.1".to_owned()),
+    });
+    None
+}
+
+/// Why nobody logs in; a password in `LOOPTAX_PASSWORD` was given for this.
+fn no_login(found: &Found, address: &Address) -> Option<String> {
+    let Credentials::Unknown(why) = &found.credentials else {
+        return None;
+    };
+    let is_given = address.user.is_some() && std::env::var_os("LOOPTAX_PASSWORD").is_some();
+    (!is_given).then(|| why.clone())
+}

@@ -1,0 +1,236 @@
+//! Where connections stand: a configuration file, a process' environment and files, its connections.
+//!
+//! Reads only; what is read is bounded, since anybody may have written it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{self, Reading, Source};
+use looptax_advise::{Address, Product};
+use looptax_discover::{Process, ServerKind, Survey};
+
+use super::client::user_name;
+use crate::failure::Failure;
+
+/// One byte more than is read as configuration, so that more is seen as too much.
+const MOST_BYTES: u64 = (1 << 20) + 1;
+/// Names in a folder that are looked at: they tell whose `.env` it is.
+const MOST_NAMES: usize = 4096;
+
+/// A place that was looked into.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    /// For a person: a path, or `environment of php-fpm 123`.
+    pub(crate) name: String,
+    /// What it holds.
+    pub(crate) reading: Reading,
+}
+
+/// A file that was named.
+pub(crate) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
+    let shown = path.display();
+    let found = fs::metadata(path).map_err(|error| {
+        Failure::usage(
+            format!("cannot read `{shown}`: {error}"),
+            "--app takes a configuration file",
+        )
+    })?;
+    if found.is_dir() {
+        return Err(Failure::usage(
+            format!("`{shown}` is a folder"),
+            in_folder(path),
+        ));
+    }
+    if !found.is_file() {
+        return Err(Failure::usage(
+            format!("`{shown}` is no ordinary file"),
+            "--app takes a configuration file",
+        ));
+    }
+    let environment = pid.map(environment).transpose()?;
+    let looked = read(path, path, environment.as_ref()).map_err(|error| {
+        let hint = "run it as a user who may read it, for example root";
+        Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
+    })?;
+    Ok(looked)
+}
+
+/// Which file of a folder may be meant.
+fn in_folder(folder: &Path) -> String {
+    let mut names = app::usual_files().into_iter().map(|name| folder.join(name));
+    match names.find(|path| path.is_file()) {
+        Some(path) => format!("it holds one that is known: --app {}", path.display()),
+        None => {
+            "--app takes a file: wp-config.php, .env, settings.py, config/database.yml".to_owned()
+        }
+    }
+}
+
+/// Whose file it is, where that is neither root nor we: a hint for `--user`.
+pub(crate) fn owner(path: &Path) -> Option<String> {
+    let uid = fs::metadata(path).ok()?.uid();
+    let is_ours = uid == rustix::process::geteuid().as_raw();
+    (uid != 0 && !is_ours).then(|| user_name(uid))
+}
+
+/// `seen` is the path as the application has it, `path` where it lies for us.
+fn read(
+    path: &Path,
+    seen: &Path,
+    environment: Option<&BTreeMap<String, String>>,
+) -> io::Result<Looked> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    // Patterns are about whole paths: config/database.yml may be given from within config.
+    let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
+    let beside = names_in(path.parent().unwrap_or(path));
+    let reading = app::read(&Source {
+        path: Some(&whole.to_string_lossy()),
+        bytes: &bytes,
+        beside: &beside,
+        program: None,
+        environment,
+    });
+    Ok(Looked {
+        name: seen.display().to_string(),
+        reading,
+    })
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names =
+        entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+    names.take(MOST_NAMES).collect()
+}
+
+/// What a process was started with; later changes of its own are not seen there.
+fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
+    let path = format!("/proc/{pid}/environ");
+    let mut bytes = Vec::new();
+    File::open(&path)
+        .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+        .map_err(|error| {
+            Failure::usage(
+                format!("cannot read the environment of process {pid}: {error}"),
+                "run it as root, or as the process' user",
+            )
+        })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let pairs = text.split('\0').filter_map(|it| it.split_once('='));
+    Ok(pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect())
+}
+
+/// What a process has: its environment and the known files of its working folder.
+pub(crate) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
+    let environment = environment(process.pid)?;
+    let cwd = fs::read_link(process.file("cwd")).unwrap_or_default();
+    let inside = process.file("cwd");
+    let beside = names_in(&inside);
+    // A value of several lines would look like several settings.
+    let lines = environment
+        .iter()
+        .filter(|(_, value)| !value.contains('\n'))
+        .map(|(name, value)| format!("{name}={}\n", quoted(value)));
+    let text: String = lines.collect();
+    let mut looked = vec![Looked {
+        name: format!(
+            "the environment of {} {}",
+            process.program_name(),
+            process.pid
+        ),
+        reading: app::read(&Source {
+            path: None,
+            bytes: text.as_bytes(),
+            beside: &beside,
+            program: Some(&process.program_name()),
+            environment: Some(&environment),
+        }),
+    }];
+    for name in app::usual_files() {
+        let path: PathBuf = inside.join(name);
+        if path.is_file()
+            && let Ok(found) = read(&path, &cwd.join(name), Some(&environment))
+        {
+            looked.push(found);
+        }
+    }
+    Ok(looked)
+}
+
+/// In double quotes, in which the reader takes everything as it is but these two.
+fn quoted(value: &str) -> String {
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The servers that a process is connected to over TCP, as addresses without a user.
+pub(crate) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
+    let mut found: Vec<Address> = Vec::new();
+    let is_own = |it: &&looptax_discover::Client| {
+        it.way.is_tcp()
+            && it
+                .process
+                .as_ref()
+                .is_some_and(|process| process.pid == pid)
+    };
+    for client in survey.clients.iter().filter(is_own) {
+        let Some(product) = product_of(survey.servers[client.server_idx].kind) else {
+            continue;
+        };
+        for (_, _, remote) in client.connections.iter().filter_map(|it| it.tcp) {
+            let address = bare(product, remote);
+            if !found.iter().any(|it| is_same(it, &address)) {
+                found.push(address);
+            }
+        }
+    }
+    found
+}
+
+fn bare(product: Product, remote: SocketAddr) -> Address {
+    Address {
+        product,
+        host: Some(match remote {
+            SocketAddr::V4(it) => it.ip().to_string(),
+            SocketAddr::V6(it) => format!("[{}]", it.ip()),
+        }),
+        port: remote.port(),
+        user: None,
+        password: None,
+        database: None,
+        socket: None,
+        tls: None,
+    }
+}
+
+/// Whether two lead to one server, for all that is known: one port of one kind.
+pub(crate) fn is_same(one: &Address, other: &Address) -> bool {
+    one.product == other.product && one.port == other.port
+}
+
+fn product_of(kind: ServerKind) -> Option<Product> {
+    Some(match kind {
+        ServerKind::Mysql | ServerKind::Mariadb | ServerKind::Percona | ServerKind::Proxysql => {
+            Product::Mysql
+        }
+        ServerKind::Postgres | ServerKind::Pgbouncer => Product::Postgres,
+        ServerKind::Redis | ServerKind::Valkey | ServerKind::Keydb | ServerKind::Dragonfly => {
+            Product::Redis
+        }
+        ServerKind::Memcached => Product::Memcached,
+        ServerKind::Mongodb => return None,
+    })
+}

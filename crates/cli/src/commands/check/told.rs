@@ -1,0 +1,207 @@
+//! The answers of `check` as text.
+
+use std::fmt::Write;
+
+use looptax_advise::app::{Change, Edit, Problem};
+use looptax_advise::check::{Outcome, Point};
+use looptax_report::terminal::{Style, cleaned, fitted};
+
+use crate::check::answer::{Answer, Verdict};
+use crate::check::sources::Looked;
+
+/// Point by point.
+pub(super) fn points(points: &[Point]) -> String {
+    let mut text = String::new();
+    for point in points {
+        let word = match point.outcome {
+            Outcome::Pass => "pass",
+            Outcome::Note => "note",
+            Outcome::Unknown => "open",
+            Outcome::Fail => "FAIL",
+        };
+        let _ = writeln!(text, "{word}  {}: {}", point.topic, point.what);
+        if let Some(next) = &point.next {
+            let _ = writeln!(text, "        do: {next}");
+        }
+        let _ = writeln!(text, "        how we know: {}", point.how);
+    }
+    text
+}
+
+/// What they come to.
+pub(super) fn outcome(points: &[Point]) -> String {
+    let n = |outcome| points.iter().filter(|it| it.outcome == outcome).count();
+    let (n_failed, n_open) = (n(Outcome::Fail), n(Outcome::Unknown));
+    let counted = |n: usize| match n {
+        1 => "1 point".to_owned(),
+        n => format!("{n} points"),
+    };
+    match (n_failed, n_open) {
+        (0, 0) => "the switch would work\n".to_owned(),
+        (0, n) => format!(
+            "nothing stands in the way that is known; open: {}\n",
+            counted(n)
+        ),
+        (n, _) => format!(
+            "the switch would not work as things are: {} to mend\n",
+            counted(n)
+        ),
+    }
+}
+
+/// Connection by connection: heading, points, the lines to change.
+pub(super) fn answers(answers: &[Answer], looked: &[Looked], style: Style) -> String {
+    let mut text = String::new();
+    let wrapped = |part: &str| fitted(&cleaned(part, style), style.width);
+    for answer in answers {
+        text += &wrapped(&heading(answer));
+        text += &wrapped(&points(&answer.points));
+        for change in &answer.changes {
+            text += &change_of(answer, change, style);
+        }
+        if answer.verdict != Verdict::AlreadyThere {
+            text += &wrapped(&outcome(&answer.points));
+        }
+        text.push('\n');
+    }
+    let problems = looked
+        .iter()
+        .flat_map(|it| it.reading.problems.iter().map(move |problem| (it, problem)));
+    for (place, problem_of) in problems {
+        text += &wrapped(&format!(
+            "not understood: {}: {}\n",
+            place.name,
+            problem(problem_of)
+        ));
+    }
+    text + &wrapped(&summary(answers))
+}
+
+fn heading(answer: &Answer) -> String {
+    let mut text = answer.source.clone();
+    if let Some(line) = answer.line {
+        let _ = write!(text, " line {line}");
+    }
+    let _ = write!(text, ": {}", answer.applications.join(" or "));
+    if !answer.label.is_empty() {
+        let _ = write!(text, " ({})", answer.label);
+    }
+    let whom = answer.product.as_str();
+    if answer.applications.is_empty() {
+        let _ = write!(text, "{whom}");
+    } else {
+        let _ = write!(text, ", {whom}");
+    }
+    if !answer.place.is_empty() {
+        let _ = write!(text, " at {}", answer.place);
+    }
+    text + "\n"
+}
+
+/// Lines to be copied stay whole, however long.
+fn change_of(answer: &Answer, change: &Change, style: Style) -> String {
+    let wrapped = |part: &str| fitted(&cleaned(part, style), style.width);
+    let has_failed = answer.verdict == Verdict::WouldNotWork;
+    let when = if has_failed {
+        "once that is mended, "
+    } else {
+        ""
+    };
+    let many = answer.changes.len() > 1;
+    let whose = if many {
+        format!(", if it is {}", change.title)
+    } else {
+        String::new()
+    };
+    let place = match answer.line {
+        Some(_) => answer.source.clone(),
+        None => format!("what sets {} (unit, container, shell)", answer.source),
+    };
+    let mut text = wrapped(&format!("do    {when}change {place}{whose}:\n"));
+    for edit in &change.edits {
+        text += &cleaned(&edited(edit), style);
+    }
+    let mut rest = String::new();
+    if !change.advice.is_empty() {
+        let _ = writeln!(rest, "        also: {}", change.advice);
+    }
+    if !change.restart.is_empty() {
+        let _ = writeln!(rest, "        then: {}", change.restart);
+    }
+    // Where it is not known which application it is, those of all would be a wall of text.
+    for trap in change.traps.iter().filter(|_| !many) {
+        let _ = writeln!(rest, "        beware: {trap}");
+    }
+    if !change.is_read {
+        let _ = writeln!(
+            rest,
+            "        how we know: generally known, not read in its source: try it on a copy"
+        );
+    }
+    text + &wrapped(&rest)
+}
+
+fn edited(edit: &Edit) -> String {
+    let place = edit
+        .line
+        .map(|line| format!("line {line}, "))
+        .unwrap_or_default();
+    // A setting of several lines is shown in one.
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match (&edit.before, &edit.after) {
+        (Some(before), Some(after)) => {
+            format!(
+                "        {place}instead of  {}\n        write       {:indent$}{}\n",
+                flat(before),
+                "",
+                flat(after),
+                indent = place.len()
+            )
+        }
+        (Some(before), None) => format!("        {place}take out    {}\n", flat(before)),
+        (None, Some(after)) if edit.line.is_some() => {
+            format!("        {place}add below   {}\n", flat(after))
+        }
+        (None, Some(after)) => format!("        set         {}\n", flat(after)),
+        (None, None) => String::new(),
+    }
+}
+
+/// What was not understood.
+pub(super) fn problem(problem: &Problem) -> String {
+    match problem.line {
+        Some(line) => format!("line {line}: {}", problem.what),
+        None => problem.what.clone(),
+    }
+}
+
+/// All of them in a sentence.
+fn summary(answers: &[Answer]) -> String {
+    let n = |verdict| answers.iter().filter(|it| it.verdict == verdict).count();
+    let words = [
+        (Verdict::AlreadyThere, "on the socket already"),
+        (Verdict::WouldWork, "would work"),
+        (Verdict::Open, "open"),
+        (Verdict::WouldNotWork, "would not work as things are"),
+    ];
+    let parts: Vec<String> = words
+        .iter()
+        .filter(|(verdict, _)| n(*verdict) > 0)
+        .map(|(verdict, word)| format!("{} {word}", n(*verdict)))
+        .collect();
+    let counted = match answers.len() {
+        1 => "1 connection".to_owned(),
+        n => format!("{n} connections"),
+    };
+    format!("{counted}: {}\n", parts.join(", "))
+}
+
+/// An error's text with names that somebody else chose in it.
+pub(super) fn harmless(text: &str) -> String {
+    let style = Style {
+        width: usize::MAX,
+        color: false,
+        unicode: true,
+    };
+    cleaned(text, style).trim_end().to_owned()
+}

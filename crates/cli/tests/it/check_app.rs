@@ -1,0 +1,352 @@
+//! `looptax check --app FILE` and `check --pid PID`: configuration as people have it, real servers.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+
+use looptax_servers::Kind;
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Server, exe};
+
+fn check(scratch: &Scratch, args: &[&str]) -> Finished {
+    Looptax::new(exe(), scratch)
+        .args(["check", "-c", "1"])
+        .args(args.iter().copied())
+        .run()
+}
+
+/// A file of the scratch folder, with its folders.
+fn write(scratch: &Scratch, name: &str, text: impl AsRef<[u8]>) -> String {
+    let path = scratch.file(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn answers(run: &Finished) -> Vec<Value> {
+    let answers: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
+    answers.as_array().unwrap().clone()
+}
+
+/// The outcome of a topic, and all that is said of it.
+#[track_caller]
+fn expect(run: &Finished, answer: &Value, topic: &str, outcome: &str, words: &str) {
+    let points = answer["points"].as_array().unwrap();
+    let found = points.iter().find(|it| it["topic"] == topic);
+    let Some(found) = found else {
+        run.fail(&format!("nothing about `{topic}`"))
+    };
+    assert_eq!(found["outcome"], outcome, "{found}");
+    assert!(found.to_string().contains(words), "{words} in {found}");
+}
+
+#[track_caller]
+fn expect_silent(run: &Finished, secret: &str) {
+    let all = format!("{}{}", run.stdout, run.stderr);
+    assert!(!all.contains(secret), "{all}");
+}
+
+fn wp_config(server: &Server, host: &str) -> String {
+    let login = &server.it.login;
+    format!(
+        "<?php\n// define('DB_HOST', 'nowhere');\ndefine( 'DB_NAME', '{}' );\ndefine( 'DB_USER', '{}' );\ndefine( 'DB_PASSWORD', '{}' );\n\tdefine( 'DB_HOST', '{host}' );\n$table_prefix = 'wp_';\n",
+        login.database.clone().unwrap_or_default(),
+        login.user,
+        server.password(),
+    )
+}
+
+#[test]
+fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let path = write(
+        &scratch,
+        "wp-config.php",
+        wp_config(&server, &server.it.tcp.to_string()),
+    );
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    run.expect_code(0);
+    let answer = &answers(&run)[0];
+    expect(&run, answer, "configuration", "note", "TCP");
+    expect(&run, answer, "same server", "pass", "");
+    expect(&run, answer, "account", "pass", "");
+    let edit = &answer["changes"][0]["edits"][0];
+    let after = format!("define( 'DB_HOST', 'localhost:{}' );", server.socket());
+    assert_eq!(
+        (&edit["line"], &edit["after"]),
+        (&6.into(), &after.clone().into())
+    );
+    expect_silent(&run, server.password());
+
+    let run = check(&scratch, &["--app", &path]);
+    run.expect_code(0);
+    for words in [
+        "WordPress, mysql at 127.0.0.1",
+        "line 6, instead of",
+        &after,
+        "reload PHP-FPM",
+    ] {
+        assert!(run.stdout.contains(words), "{words} in {}", run.stdout);
+    }
+    expect_silent(&run, server.password());
+
+    write(
+        &scratch,
+        "wp-config.php",
+        wp_config(&server, &format!("localhost:{}", server.socket())),
+    );
+    let run = check(&scratch, &["--app", &path]);
+    run.expect_code(0);
+    assert!(
+        run.stdout.contains("1 connection: 1 on the socket already"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_socket_after_127_0_0_1_is_no_socket() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let host = format!("127.0.0.1:{}", server.socket());
+    let path = write(&scratch, "wp-config.php", wp_config(&server, &host));
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    expect(
+        &run,
+        &answers(&run)[0],
+        "configuration",
+        "note",
+        "stays on TCP",
+    );
+}
+
+#[test]
+fn laravel_has_two_connections_each_with_its_own_answer() {
+    let (Some(sql), Some(redis)) = (Server::start(Kind::Mariadb), Server::start(Kind::Redis))
+    else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let text = format!(
+        "APP_KEY=base64:x\nDB_CONNECTION=mysql\nDB_HOST=127.0.0.1\nDB_PORT={}\nDB_USERNAME={}\nDB_PASSWORD=\"wrong-one\"\nREDIS_HOST=127.0.0.1\nREDIS_PASSWORD={}\nREDIS_PORT={}\n",
+        sql.it.tcp.port(),
+        sql.it.login.user,
+        redis.password(),
+        redis.it.tcp.port(),
+    );
+    let path = write(&scratch, ".env", text);
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    run.expect_code(0);
+    let answers = answers(&run);
+    assert_eq!(answers.len(), 2);
+    expect(&run, &answers[0], "account", "unknown", "fails over both");
+    expect(&run, &answers[1], "login", "pass", "");
+    let edits = answers[1]["changes"][0]["edits"].to_string();
+    assert!(
+        edits.contains(&format!("REDIS_HOST={}", redis.socket())) && edits.contains("REDIS_PORT=0"),
+        "{edits}"
+    );
+    for secret in ["wrong-one", redis.password()] {
+        expect_silent(&run, secret);
+    }
+}
+
+/// A process that does nothing but have an environment, until it is dropped.
+struct Idle(Child);
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+impl Idle {
+    /// `script` says `up` when it is what it wants to be.
+    fn start(scratch: &Scratch, script: &str, environment: &[(&str, &str)]) -> Self {
+        let mut child = Command::new("bash")
+            .args(["-c", script])
+            .current_dir(scratch.tmp())
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut up = [0; 3];
+        child.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
+        Self(child)
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+/// Ends with its standard input.
+const WAIT: &str = "echo up; read -r _";
+
+#[test]
+fn a_password_that_django_takes_from_elsewhere_is_not_guessed_but_found_in_the_process() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let text = format!(
+        "import os\nDATABASES = {{\n    'default': {{\n        'ENGINE': 'django.db.backends.postgresql',\n        'NAME': '{}',\n        'USER': '{}',\n        'PASSWORD': os.environ['APP_DB_PASSWORD'],\n        'HOST': '127.0.0.1',\n        'PORT': {},\n    }}\n}}\n",
+        server.it.login.database.clone().unwrap_or_default(),
+        server.it.login.user,
+        server.it.tcp.port(),
+    );
+    let path = write(&scratch, "settings.py", text);
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    run.expect_code(0);
+    let answer = &answers(&run)[0];
+    expect(
+        &run,
+        answer,
+        "account",
+        "unknown",
+        "the variable APP_DB_PASSWORD",
+    );
+    assert_eq!(answer["verdict"], "open");
+
+    let process = Idle::start(&scratch, WAIT, &[("APP_DB_PASSWORD", server.password())]);
+    let run = check(
+        &scratch,
+        &["--app", &path, "--pid", &process.pid(), "--json"],
+    );
+    let answer = &answers(&run)[0];
+    expect(&run, answer, "login", "pass", "");
+    let after = answer["changes"][0]["edits"][0]["after"].as_str().unwrap();
+    let folder = server.socket();
+    let folder = folder.rsplit_once('/').unwrap().0;
+    assert_eq!(after, format!("'HOST': '{folder}',"));
+    expect_silent(&run, server.password());
+}
+
+#[test]
+fn a_process_is_asked_for_its_environment_its_files_and_its_connections() {
+    let (Some(sql), Some(redis)) = (Server::start(Kind::Mariadb), Server::start(Kind::Redis))
+    else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let folder = scratch.tmp();
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("celeryconfig.py"),
+        "broker_url = 'redis://127.0.0.1:1/0'\n",
+    )
+    .unwrap();
+    let script = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _",
+        redis.it.tcp.port()
+    );
+    let process = Idle::start(
+        &scratch,
+        &script,
+        &[
+            ("DATABASE_URL", &sql.url()),
+            ("NOISE", "a\nREDIS_URL=redis://x"),
+        ],
+    );
+    let run = check(&scratch, &["--pid", &process.pid(), "--json"]);
+    let answers = answers(&run);
+    let of = |source: &str| {
+        let found = answers
+            .iter()
+            .find(|it| it["source"].as_str().unwrap().contains(source));
+        found.unwrap_or_else(|| run.fail(&format!("nothing from {source}")))
+    };
+    expect(&run, of("the environment of bash"), "account", "pass", "");
+    expect(&run, of("celeryconfig.py"), "configuration", "note", "TCP");
+    let seen = of("its connections now");
+    assert_eq!(seen["place"], redis.it.tcp.to_string());
+    expect(&run, seen, "account", "unknown", "not logged in");
+    expect_silent(&run, sql.password());
+}
+
+#[test]
+fn another_machine_is_told_and_nobody_logs_in_there_or_here() {
+    let scratch = Scratch::new();
+    let text = "<?php define('DB_HOST', 'db.example.net'); define('DB_USER', 'u'); define('DB_PASSWORD', 'p');";
+    let path = write(&scratch, "wp-config.php", text);
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    run.expect_code(1);
+    let answer = &answers(&run)[0];
+    expect(
+        &run,
+        answer,
+        "server",
+        "fail",
+        "`db.example.net` is not this machine",
+    );
+    let topics: Vec<&str> = answer["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["topic"].as_str().unwrap())
+        .collect();
+    assert_eq!(topics, ["configuration", "server"]);
+}
+
+#[test]
+fn what_holds_no_connection_ends_with_what_was_looked_for() {
+    let scratch = Scratch::new();
+    let folder = scratch.file("site");
+    write(&scratch, "site/wp-config.php", "<?php // nothing\n");
+    let expect = |args: &[&str], words: &[&str]| {
+        check(&scratch, args).expect_error(2, words);
+    };
+    expect(
+        &["--app", folder.to_str().unwrap()],
+        &["is a folder", "wp-config.php"],
+    );
+    expect(
+        &["--app", "site/wp-config.php"],
+        &["none of the settings", "DB_HOST"],
+    );
+    write(&scratch, "what.ever", "x");
+    expect(
+        &["--app", "what.ever"],
+        &["no application", "wp-config.php"],
+    );
+    expect(&["--app", "nothing.there"], &["cannot read"]);
+    expect(&["--app", "/dev/zero"], &["no ordinary file"]);
+    write(&scratch, ".env", "DB_HOST=127.0.0.1\n".repeat(600_000));
+    expect(&["--app", ".env"], &["1048576 bytes"]);
+    for (args, words) in [
+        (
+            &["mysql://u@127.0.0.1", "--app", ".env"][..],
+            "cannot be used with",
+        ),
+        (&[], "DSN"),
+    ] {
+        let run = check(&scratch, args);
+        run.expect_code(2);
+        assert!(run.stderr.contains(words), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_file_that_speaks_to_terminals_is_not_heard() {
+    let scratch = Scratch::new();
+    let text = "<?php\n$databases['a\u{1b}]0;evil\u{7}']['b'] = ['host' => '127.0.0.1\u{1b}[2J', 'driver' => 'mysql'];\n";
+    let path = write(&scratch, "sites/default/settings.php", text);
+    for args in [&["--app", &path][..], &["--app", &path, "--json"]] {
+        let run = check(&scratch, args);
+        let all = format!("{}{}", run.stdout, run.stderr);
+        assert!(!all.contains(['\u{1b}', '\u{7}']), "{all:?}");
+    }
+}
