@@ -314,12 +314,16 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__check)
-            opts="-c -q -h --pid --user --socket --connections --json --color --quiet --help"
+            opts="-c -q -h --app --pid --user --socket --connections --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --app)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --pid)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -158,7 +158,8 @@ complete -c looptax -n "__fish_looptax_using_subcommand find" -l watch -d 'Look 
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l measure -d 'Measure what a request over TCP costs here (ten seconds, built-in echo server), for the CPU time that is lost'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand check" -l pid -d 'The client\'s process: its user and groups, its view of the folders, its confinement' -r
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l app -d 'An application\'s configuration file instead: wp-config.php, .env, settings.py, database.yml and those of some sixty others. Each connection in it is checked, with the lines to change' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l pid -d 'The client\'s process: its user and groups, its view of the folders, its confinement. Without a DSN or FILE its connections are looked for: in its environment, in the configuration files of its working folder, and among the servers that it is connected to over TCP' -r
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l user -d 'The client\'s user: www-data. Default: whoever runs this' -r
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l socket -d 'The server\'s socket (PostgreSQL: or its folder). Default: that of the server that listens on the DSN\'s port here' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s c -l connections -d 'Connections that come at once when the client starts: PHP-FPM\'s `pm.max_children`, workers times pool size' -r
