@@ -8,6 +8,7 @@ mod dsn;
 pub(crate) mod echo;
 mod exec;
 mod find;
+mod history;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
+pub(crate) use history::{DiffArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -64,6 +66,16 @@ pub(crate) enum Command {
     /// Judge a saved record again: the same verdict, bit for bit.
     #[command(after_help = EXIT_CODES)]
     Analyze(AnalyzeArgs),
+    /// What was measured on this machine.
+    #[command(after_help = EXIT_CODES)]
+    History(HistoryArgs),
+    /// Hold two runs against each other: was this kernel, or this configuration, better?
+    #[command(after_help = EXIT_CODES)]
+    Diff(DiffArgs),
+    /// For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does
+    /// not say.
+    #[command(after_help = EXIT_CODES)]
+    Gate(GateArgs),
     /// For looptax itself.
     #[command(hide = true, subcommand)]
     Internal(InternalCommand),
@@ -221,6 +233,9 @@ pub(crate) struct CompareArgs {
     /// looptax-DATE-TIME.json in this folder.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Leave this run out of the history.
+    #[arg(long)]
+    pub(crate) no_history: bool,
     /// On a running server: may write a scratch schema of its own, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,

@@ -9,11 +9,13 @@ mod check;
 mod commands;
 mod connector;
 mod convert;
+mod diff;
 mod exec;
 mod failure;
 mod find;
 mod host;
 mod measure;
+mod past;
 mod script;
 mod settings;
 mod signals;
@@ -47,6 +49,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Check(args)) => commands::check::run(&args, terminal),
         Some(Command::Dsn(args)) => commands::dsn::run(&args, terminal),
         Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
+        Some(Command::History(args)) => commands::history::run(&args, terminal),
+        Some(Command::Diff(args)) => commands::diff::run(&args, terminal),
+        Some(Command::Gate(args)) => commands::gate::run(&args, terminal),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }
 }

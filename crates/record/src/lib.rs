@@ -9,9 +9,11 @@ mod client_like;
 mod commands;
 mod comparison;
 mod diagnostics;
+mod diff;
 mod figure;
 mod found;
 mod hex;
+mod history;
 mod host;
 mod look;
 mod raw;
@@ -28,9 +30,11 @@ pub use comparison::{
     Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
 };
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
+pub use diff::{Condition, Diff, DiffArm, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
 pub use found::{CostSource, Found, FoundClient, FoundEndpoint, FoundServer, Note};
 pub use hex::Hex64;
+pub use history::{PastRun, PastVerdict};
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};
 pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice};

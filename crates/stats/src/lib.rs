@@ -12,6 +12,7 @@ mod epoch;
 mod estimate;
 pub mod hodges_lehmann;
 mod holm;
+mod independent;
 mod judge;
 mod moments;
 mod quantile;
@@ -31,6 +32,7 @@ pub use diagnostics::{
 pub use epoch::{Epoch, Noise, Response, Side, Slice, ln_cost, ln_ns_per_request, rate_per_s};
 pub use estimate::{Estimate, tax_pct};
 pub use holm::holm;
+pub use independent::difference;
 pub use judge::{
     CpuTax, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge,
     primary,

@@ -86,6 +86,50 @@ pub enum StoreError {
         /// Samples that should be there.
         count: u64,
     },
+    /// A folder could not be made.
+    #[error("cannot make the folder `{}`", path.display())]
+    CreateFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The history could not be read or written.
+    #[error("cannot use the history `{}`", path.display())]
+    History {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// The history was made by a newer looptax.
+    #[error("the history `{}` has form {found}, which this looptax does not know", path.display())]
+    HistoryVersion {
+        /// Its file.
+        path: PathBuf,
+        /// The form that it states.
+        found: i64,
+    },
+    /// What is remembered of a run is broken.
+    #[error("what the history holds of run `{id}` is broken")]
+    HistoryEntry {
+        /// The run.
+        id: String,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// The history knows no such run.
+    #[error("no run in the history begins with `{id}`")]
+    NoSuchRun {
+        /// What was asked for.
+        id: String,
+    },
+    /// Several runs begin so.
+    #[error("several runs in the history begin with `{start}`")]
+    SeveralRuns {
+        /// What was asked for.
+        start: String,
+    },
 }
 
 impl StoreError {
@@ -115,6 +159,13 @@ impl StoreError {
             Self::SamplesMismatch { .. } => {
                 "the file of samples beside the record must be the one of the same run, unchanged"
             }
+            Self::History { .. } | Self::HistoryEntry { .. } => {
+                "records are files of their own and not touched; --no-history leaves the history out"
+            }
+            Self::HistoryVersion { .. } => "use the newer looptax that made it, or --no-history",
+            Self::NoSuchRun { .. } => "`looptax history` lists them",
+            Self::SeveralRuns { .. } => "give more of its name: `looptax history` lists them",
+            Self::CreateFolder { source, .. } => write_hint(source.kind())?,
             _ => return None,
         };
         Some(hint.to_owned())

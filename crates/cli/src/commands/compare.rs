@@ -1,6 +1,6 @@
 //! `compare`: plan, targets one after the other, record, table.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +15,7 @@ use crate::exec;
 use crate::failure::{Exit, Failure};
 use crate::host;
 use crate::measure::{self, Sink, plan};
+use crate::past::remember;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use crate::signals::stop_flag;
@@ -44,6 +45,10 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let measured = measure_all(&settings, &plan, &mut sink, terminal, &stop);
     // What was measured is shown even when it cannot be saved.
     let saved = sink.finish();
+    if !args.no_history && !sink.is_empty() {
+        let path = sink.path().filter(|_| saved.is_ok());
+        remember(&sink.record, path.as_deref().map(Path::new), terminal);
+    }
     show(args, &sink, terminal)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
     match measured {

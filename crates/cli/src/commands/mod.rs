@@ -3,7 +3,10 @@
 pub(crate) mod analyze;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod diff;
 pub(crate) mod dsn;
 pub(crate) mod find;
+pub(crate) mod gate;
+pub(crate) mod history;
 pub(crate) mod internal;
 pub(crate) mod selfcheck;

@@ -3,10 +3,13 @@
 //! Order: per server and workload a heading, per client model a table, then the words about it; then
 //! what holds for the whole run. Called by the command line, which prints it.
 
+mod columns;
 mod command;
 mod counts;
+mod diff;
 mod found;
 mod group;
+mod history;
 mod lines;
 mod look;
 mod placement;
@@ -18,8 +21,10 @@ use looptax_record::{Client, Placement, Record, Tax};
 
 use crate::format::{Text, counted};
 use crate::heading;
+pub use diff::diff;
 pub use found::{First, found};
 use group::Group;
+pub use history::history;
 use lines::Lines;
 pub use lines::fitted;
 

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod history;
 mod loading;
 mod samples;
 mod saving;

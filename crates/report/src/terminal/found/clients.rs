@@ -2,8 +2,8 @@
 
 use looptax_record::{Figure, Found, FoundClient};
 
+use super::super::columns::Table;
 use super::super::lines::Lines;
-use super::columns::Table;
 use super::{dash, shown};
 use crate::format::{Text, rate};
 

@@ -3,7 +3,6 @@
 //! Every name comes from outside and is cleaned.
 
 mod clients;
-mod columns;
 mod costs;
 mod servers;
 

@@ -2,8 +2,8 @@
 
 use looptax_record::{Found, FoundEndpoint, FoundServer};
 
+use super::super::columns::Table;
 use super::super::lines::Lines;
-use super::columns::Table;
 use super::{dash, shown};
 use crate::format::Text;
 

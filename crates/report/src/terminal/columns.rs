@@ -1,6 +1,6 @@
 //! Rows in columns where they fit, else as sentences.
 
-use super::super::lines::{Lines, Paint, padded, width};
+use super::lines::{Lines, Paint, padded, width};
 
 const GAP: usize = 2;
 

@@ -1,0 +1,117 @@
+//! What `history`, `diff` and `gate` take.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Options of `history`.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct HistoryArgs {
+    /// What to do; nothing means `list`.
+    #[command(subcommand)]
+    pub(crate) command: Option<HistoryCommand>,
+    /// What `list` takes.
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// The latest runs, the newest first.
+    List(ListArgs),
+    /// A run again, from its record.
+    Show {
+        /// Its name or the beginning of it; `last` for the newest one.
+        #[arg(value_name = "RUN")]
+        run: String,
+    },
+    /// Forget runs. Their records stay where they are.
+    Rm {
+        /// Their names, or the beginnings of them.
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+    },
+}
+
+/// Options of `history list`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ListArgs {
+    /// So many runs at most.
+    #[arg(short = 'n', long = "most", default_value_t = 20, value_name = "N")]
+    pub(crate) most: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `diff`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DiffArgs {
+    /// The earlier run: a record's file, or a run's name in the history.
+    #[arg(value_name = "A")]
+    pub(crate) before: String,
+    /// The later one.
+    #[arg(value_name = "B")]
+    pub(crate) after: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `gate`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GateArgs {
+    /// A record's file, or a run's name in the history (`last`).
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: String,
+    /// Most throughput that an arm may lose: 20%.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) max_tax: f64,
+    /// Look at this arm alone. Default: every one but the baseline.
+    #[arg(long, value_name = "ARM")]
+    pub(crate) arm: Option<String>,
+}
+
+/// Options of `report`'s small formats.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Formats")]
+pub(crate) struct FormatArgs {
+    /// Write Markdown for a pull request or an issue there; `-` prints it instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write the figures as CSV there; `-` prints them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write OpenMetrics text there, for the node exporter's textfile folder; `-` prints it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) openmetrics: Option<PathBuf>,
+    /// Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) benchmark_json: Option<PathBuf>,
+}
+
+/// `20%` or `20`.
+fn percent(typed: &str) -> Result<f64, String> {
+    let number = typed.strip_suffix('%').unwrap_or(typed).trim();
+    let number = number.parse::<f64>().ok().filter(|it| it.is_finite());
+    number
+        .filter(|it| (-100.0..=100.0).contains(it))
+        .ok_or_else(|| "a percentage of throughput, as 20%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_are_read_with_and_without_their_sign() {
+        let check = |typed, expected| assert_eq!(percent(typed).ok(), expected, "{typed}");
+        check("20%", Some(20.0));
+        check("0.5", Some(0.5));
+        check("-3 %", Some(-3.0));
+        for typed in ["", "%", "200%", "NaN", "inf", "x"] {
+            check(typed, None);
+        }
+    }
+}

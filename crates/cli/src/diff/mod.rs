@@ -1,0 +1,211 @@
+//! `diff`: two records held against each other.
+//!
+//! `conditions` says what was not the same around them; here is what both measured, and the difference
+//! of each tax and each arm with an interval.
+
+mod conditions;
+
+use looptax_record::{
+    Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Record, Tax,
+};
+use looptax_stats as stats;
+
+use crate::failure::Failure;
+
+/// The difference of two records.
+///
+/// # Errors
+/// A failure that says why, where nothing in them can be compared.
+pub(crate) fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
+    if before.method_version != after.method_version {
+        return Err(Failure::usage(
+            format!(
+                "the runs were measured by different methods (version {} and {}), so their figures mean different things",
+                before.method_version, after.method_version
+            ),
+            "CHANGELOG.md says under Method what changed; measure both with one looptax",
+        ));
+    }
+    let pairs: Vec<(&Comparison, &Comparison)> = before
+        .comparisons
+        .iter()
+        .filter_map(|one| {
+            let other = after.comparisons.iter().find(|it| is_same(one, it))?;
+            Some((one, other))
+        })
+        .collect();
+    if pairs.is_empty() {
+        return Err(nothing_in_common(before, after));
+    }
+    let left_out = |record: &Record, other: &Record, run: &str| -> Vec<String> {
+        let alone = record.comparisons.iter();
+        alone
+            .filter(|one| !other.comparisons.iter().any(|it| is_same(one, it)))
+            .map(|one| format!("only in {run}: {}", name(one)))
+            .collect()
+    };
+    Ok(Diff {
+        before: before.id.clone(),
+        after: after.id.clone(),
+        conditions: conditions::of(before, after, &pairs),
+        pairs: pairs.iter().map(|(one, other)| pair(one, other)).collect(),
+        left_out: [left_out(before, after, "A"), left_out(after, before, "B")].concat(),
+    })
+}
+
+/// Whether the same thing was measured, on whatever machine and version.
+fn is_same(one: &Comparison, other: &Comparison) -> bool {
+    one.target.kind == other.target.kind
+        && one.workload == other.workload
+        && one.connections == other.connections
+        && one.placement.asked == other.placement.asked
+        && one.client == other.client
+        && one.client_like == other.client_like
+        && is_same_load(one, other)
+        && one.commands.is_some() == other.commands.is_some()
+}
+
+/// A share of the capacity is the same load, whatever the capacity was.
+fn is_same_load(one: &Comparison, other: &Comparison) -> bool {
+    let typed = |it: &Comparison| {
+        let load = &it.load;
+        let rate = load.rate_per_s.filter(|_| load.share_pct.is_none());
+        (
+            rate,
+            load.share_pct,
+            load.arrivals.clone(),
+            load.think_us,
+            load.reconnect_every,
+        )
+    };
+    typed(one) == typed(other)
+}
+
+fn name(comparison: &Comparison) -> String {
+    format!(
+        "{} {}, -c {}, --placement {}, --client {}",
+        comparison.target.kind,
+        comparison.workload.name,
+        comparison.connections,
+        comparison.placement.asked,
+        comparison.client
+    )
+}
+
+fn nothing_in_common(before: &Record, after: &Record) -> Failure {
+    let names = |record: &Record| -> String {
+        let names: Vec<String> = record.comparisons.iter().map(name).collect();
+        if names.is_empty() {
+            "nothing".to_owned()
+        } else {
+            names.join("; ")
+        }
+    };
+    Failure::usage(
+        format!(
+            "the runs have nothing in common that could be compared: A measured {}; B measured {}",
+            names(before),
+            names(after)
+        ),
+        "server, workload, connections, placement and client must be the same",
+    )
+}
+
+fn pair(before: &Comparison, after: &Comparison) -> DiffPair {
+    let taxes = before.tax.iter().filter_map(|tax| {
+        let same = |it: &&Tax| it.arm == tax.arm && it.baseline == tax.baseline;
+        Some(tax_change(tax, after.tax.iter().find(same)?))
+    });
+    let arms = before.arms.iter().filter_map(|arm| {
+        let same = after.arms.iter().find(|it| it.name == arm.name)?;
+        Some(arm_change(arm, same))
+    });
+    DiffPair {
+        kind: after.target.kind.clone(),
+        workload: after.workload.name.clone(),
+        connections: after.connections,
+        placement: after.placement.asked,
+        client: after.client,
+        taxes: taxes.collect(),
+        arms: arms.collect(),
+    }
+}
+
+fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
+    let (one, other) = (figure_of(before), figure_of(after));
+    DiffTax {
+        arm: after.arm.clone(),
+        baseline: after.baseline.clone(),
+        change_points: change(&one, &other, |it| it, |it| it),
+        before_pct: one,
+        after_pct: other,
+    }
+}
+
+/// No figure of an invalid verdict is held against another.
+fn figure_of(tax: &Tax) -> Figure {
+    if tax.verdict == looptax_record::Verdict::Invalid {
+        Figure::missing("the measurement was invalid")
+    } else {
+        tax.throughput_pct.clone()
+    }
+}
+
+fn arm_change(before: &Arm, after: &Arm) -> DiffArm {
+    let (one, other) = (&before.throughput_per_s, &after.throughput_per_s);
+    DiffArm {
+        arm: after.name.clone(),
+        change_pct: change(one, other, f64::ln, |ln| 100.0 * ln.exp_m1()),
+        before_per_s: one.clone(),
+        after_per_s: other.clone(),
+    }
+}
+
+/// The difference on the scale of `into`, and back.
+fn change(
+    before: &Figure,
+    after: &Figure,
+    into: impl Fn(f64) -> f64,
+    back: impl Fn(f64) -> f64,
+) -> Figure {
+    let (Some(before), Some(after)) = (before.known(), after.known()) else {
+        return Figure::missing("one of the runs has no figure");
+    };
+    let estimate = |it: &Estimate| stats::Estimate {
+        value: into(it.value),
+        lo: it.lo.map_or(f64::NEG_INFINITY, &into),
+        hi: it.hi.map_or(f64::INFINITY, &into),
+        n: it.n as usize,
+    };
+    let found = stats::difference(estimate(before), estimate(after)).map_monotone(back);
+    Figure::new(found.value, found.lo, found.hi, found.n as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_taken_on_the_scale_that_they_are_shown_on() {
+        let figure = |value: f64, half: f64| Figure::new(value, value - half, value + half, 20);
+        let points = change(&figure(26.0, 0.3), &figure(20.0, 0.4), |it| it, |it| it);
+        let points = points.known().unwrap();
+        assert!((points.value + 6.0).abs() < 1e-9);
+        assert!((points.lo.unwrap() + 6.5).abs() < 1e-9, "{points:?}");
+        assert!((points.hi.unwrap() + 5.5).abs() < 1e-9, "{points:?}");
+        let rate = change(&figure(100.0, 1.0), &figure(150.0, 1.0), f64::ln, |ln| {
+            100.0 * ln.exp_m1()
+        });
+        let rate = rate.known().unwrap();
+        assert!((rate.value - 50.0).abs() < 1e-9);
+        assert!(
+            rate.lo.unwrap() > 47.0 && rate.hi.unwrap() < 53.0,
+            "{rate:?}"
+        );
+        assert!(
+            change(&Figure::missing("x"), &figure(1.0, 0.1), |it| it, |it| it)
+                .known()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! Records of earlier runs: by their file, or by their name in the history.
+
+use std::path::{Path, PathBuf};
+
+use looptax_record::{PastRun, Record};
+use looptax_store::{History, load};
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+/// Where the history lies; `None` without a home.
+fn history_path() -> Option<PathBuf> {
+    let data = std::env::var_os("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let home = || {
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
+        Some(Path::new(&home).join(".local/share"))
+    };
+    Some(data.or_else(home)?.join("looptax/history.sqlite"))
+}
+
+/// The history of this user.
+pub(crate) fn open_history() -> Result<History, Failure> {
+    let Some(path) = history_path() else {
+        return Err(Failure::usage(
+            "there is no place for a history: neither XDG_DATA_HOME nor HOME is set",
+            "set one of them",
+        ));
+    };
+    Ok(History::open(&path)?)
+}
+
+/// Puts a run into the history. The record is safe already, so what fails here is only told.
+pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) {
+    let Some(place) = history_path() else { return };
+    let absolute = path.and_then(|path| std::path::absolute(path).ok());
+    let absolute = absolute.map(|path| path.to_string_lossy().into_owned());
+    let run = PastRun::of(record, absolute);
+    let added = History::open(&place).and_then(|history| history.add(&run));
+    if let Err(error) = added {
+        let failure = Failure::from(error);
+        terminal.words(&format!("not in the history: {:#}\n", failure.error));
+    }
+}
+
+/// The record in a file of that name, else the one of a run whose name begins so.
+pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
+    let path = PathBuf::from(word);
+    // A name with a folder or an ending in it was meant as a file, also when there is none.
+    let is_file = word.contains('/') || path.extension().is_some() || path.is_file();
+    if is_file {
+        return Ok((load(&path)?, path));
+    }
+    let run = open_history()?.find(word)?;
+    let Some(path) = run.path.map(PathBuf::from) else {
+        return Err(Failure::usage(
+            format!("the record of run `{}` was printed and not saved", run.id),
+            "give a record's file",
+        ));
+    };
+    let record = load(&path)?;
+    if record.id != run.id {
+        return Err(Failure::usage(
+            format!(
+                "`{}` holds run `{}` now, not `{}`",
+                path.display(),
+                record.id,
+                run.id
+            ),
+            format!("looptax history rm {} forgets it", run.id),
+        ));
+    }
+    Ok((record, path))
+}

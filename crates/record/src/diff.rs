@@ -1,0 +1,78 @@
+//! Two runs held against each other, as `looptax diff` shows and prints it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Client, Figure, Placement};
+
+/// What differs between two runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diff {
+    /// The earlier run's name.
+    pub before: String,
+    /// The later one's.
+    pub after: String,
+    /// What was not the same around the two.
+    pub conditions: Vec<Condition>,
+    /// What both measured.
+    pub pairs: Vec<DiffPair>,
+    /// What one of them measured alone, in words.
+    pub left_out: Vec<String>,
+}
+
+/// A circumstance that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// Which: `kernel`.
+    pub name: String,
+    /// As it was.
+    pub before: String,
+    /// As it became.
+    pub after: String,
+}
+
+/// One comparison that both runs made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiffPair {
+    /// Kind of server.
+    pub kind: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Connections per arm.
+    pub connections: u32,
+    /// The placement asked for.
+    pub placement: Placement,
+    /// How the load generator waited.
+    pub client: Client,
+    /// The tax of each arm.
+    pub taxes: Vec<DiffTax>,
+    /// The throughput of each arm.
+    pub arms: Vec<DiffArm>,
+}
+
+/// The tax of an arm in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiffTax {
+    /// The arm.
+    pub arm: String,
+    /// Its baseline.
+    pub baseline: String,
+    /// Percent of throughput lost, earlier.
+    pub before_pct: Figure,
+    /// And later.
+    pub after_pct: Figure,
+    /// Later minus earlier, in points of percent.
+    pub change_points: Figure,
+}
+
+/// The throughput of an arm in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiffArm {
+    /// The arm.
+    pub arm: String,
+    /// Requests per second, earlier.
+    pub before_per_s: Figure,
+    /// And later.
+    pub after_per_s: Figure,
+    /// Change in percent of the earlier.
+    pub change_pct: Figure,
+}

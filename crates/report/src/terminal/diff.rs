@@ -1,0 +1,100 @@
+//! Two runs beside each other.
+
+use looptax_record::{Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure};
+
+use super::columns::Table;
+use super::lines::Lines;
+use super::{LEAST_WIDTH, Style};
+use crate::format::{Text, rate};
+
+const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
+
+/// The text of `looptax diff`. Ends with a line break.
+pub fn diff(diff: &Diff, style: Style) -> String {
+    let style = Style {
+        width: style.width.max(LEAST_WIDTH),
+        ..style
+    };
+    let mut lines = Lines::new(style);
+    let text = style.text();
+    lines.item(0, &format!("A: {}", text.clean(&diff.before)));
+    lines.item(0, &format!("B: {}", text.clean(&diff.after)));
+    for pair in &diff.pairs {
+        lines.blank();
+        lines.heading(0, &text.clean(&heading(pair)));
+        let taxes = pair.taxes.iter().map(|it| tax_row(it, text));
+        let arms = pair.arms.iter().map(|it| arm_row(it, text));
+        Table::new(&HEADER, taxes.chain(arms).collect()).write(&mut lines);
+    }
+    lines.blank();
+    lines.item(
+        0,
+        "the tax is measured inside each run, so its change is the runs' own; requests/s are held against each other across time, and what else changed on the machine meanwhile is in them but not in their interval",
+    );
+    if !diff.conditions.is_empty() {
+        lines.heading(0, "what else was not the same");
+        for it in &diff.conditions {
+            let line = format!("{}: {}, then {}", it.name, it.before, it.after);
+            lines.item(2, &text.clean(&line));
+        }
+    }
+    for line in &diff.left_out {
+        lines.item(0, &text.clean(line));
+    }
+    lines.finish()
+}
+
+fn heading(pair: &DiffPair) -> String {
+    format!(
+        "{} {}, -c {}, --placement {}, --client {}",
+        pair.kind, pair.workload, pair.connections, pair.placement, pair.client
+    )
+}
+
+fn tax_row(tax: &DiffTax, text: Text) -> Vec<String> {
+    let percent = |figure: &Figure| known(figure, |it| text.percent(it));
+    vec![
+        text.clean(&format!("tax of {} over {}", tax.arm, tax.baseline)),
+        percent(&tax.before_pct),
+        percent(&tax.after_pct),
+        known(&tax.change_points, |it| {
+            format!("{:+.1} points {}", it.value, ends(it))
+        }),
+        words(&tax.change_points, "lower", "higher"),
+    ]
+}
+
+fn arm_row(arm: &DiffArm, text: Text) -> Vec<String> {
+    let per_s = |figure: &Figure| known(figure, |it| rate(it.value));
+    vec![
+        text.clean(&arm.arm),
+        per_s(&arm.before_per_s),
+        per_s(&arm.after_per_s),
+        known(&arm.change_pct, |it| {
+            format!("{:+.1} % {}", it.value, ends(it))
+        }),
+        words(&arm.change_pct, "slower", "faster"),
+    ]
+}
+
+fn known(figure: &Figure, shown: impl Fn(&Estimate) -> String) -> String {
+    figure.known().map_or_else(|| "n/a".to_owned(), shown)
+}
+
+fn ends(it: &Estimate) -> String {
+    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), |end| format!("{end:+.1}"));
+    format!("[{}, {}]", end(it.lo), end(it.hi))
+}
+
+/// Which way, where the interval leaves no doubt.
+fn words(change: &Figure, less: &str, more: &str) -> String {
+    let Some(it) = change.known() else {
+        return "-".to_owned();
+    };
+    let word = match (it.lo, it.hi) {
+        (_, Some(hi)) if hi < 0.0 => less,
+        (Some(lo), _) if lo > 0.0 => more,
+        _ => "no change shown",
+    };
+    word.to_owned()
+}

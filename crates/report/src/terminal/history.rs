@@ -1,0 +1,85 @@
+//! The runs of the history, a line per verdict.
+
+use looptax_record::{Direction, PastRun, PastVerdict, Verdict};
+
+use super::columns::Table;
+use super::lines::Lines;
+use super::{LEAST_WIDTH, Style};
+use crate::format::Text;
+
+const HEADER: [&str; 8] = [
+    "run",
+    "server",
+    "workload",
+    "connections",
+    "placement",
+    "arm",
+    "tax",
+    "verdict",
+];
+
+/// The text of `looptax history`, in the given order. Ends with a line break.
+pub fn history(runs: &[PastRun], style: Style) -> String {
+    let style = Style {
+        width: style.width.max(LEAST_WIDTH),
+        ..style
+    };
+    let mut lines = Lines::new(style);
+    let text = style.text();
+    if runs.is_empty() {
+        lines.wrapped(0, "no run is remembered yet");
+    } else {
+        let rows = runs.iter().flat_map(|run| rows(run, text));
+        Table::new(&HEADER, rows.collect()).write(&mut lines);
+    }
+    lines.finish()
+}
+
+fn rows(run: &PastRun, text: Text) -> Vec<Vec<String>> {
+    let name = text.clean(&run.id);
+    if run.verdicts.is_empty() {
+        let mut row = vec![name, "no verdict".to_owned()];
+        row.resize(HEADER.len(), "-".to_owned());
+        return vec![row];
+    }
+    let verdicts = run.verdicts.iter().enumerate();
+    verdicts
+        .map(|(idx, verdict)| {
+            let first = if idx == 0 {
+                name.clone()
+            } else {
+                String::new()
+            };
+            let mut row = vec![first];
+            row.extend(cells(verdict, text));
+            row
+        })
+        .collect()
+}
+
+fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
+    let version = verdict.version.split('-').next().unwrap_or_default();
+    let server = format!("{} {version}", verdict.kind);
+    let tax = verdict.throughput_pct.as_ref();
+    [
+        text.clean(server.trim_end()),
+        text.clean(&verdict.workload),
+        verdict.connections.to_string(),
+        verdict.placement.to_string(),
+        text.clean(&verdict.arm),
+        tax.map_or_else(|| "-".to_owned(), |it| text.percent(it)),
+        words(verdict.verdict, verdict.direction).to_owned(),
+    ]
+}
+
+fn words(verdict: Verdict, direction: Option<Direction>) -> &'static str {
+    match (verdict, direction) {
+        (Verdict::Difference, Some(Direction::OtherSlower)) => "slower",
+        (Verdict::Difference, Some(Direction::OtherFaster)) => "faster",
+        (Verdict::Difference, None) => "difference",
+        (Verdict::Negligible, _) => "negligible",
+        (Verdict::Equivalent, _) => "equivalent",
+        (Verdict::Inconclusive, _) => "inconclusive",
+        (Verdict::Invalid, _) => "invalid",
+    }
+}

@@ -1,0 +1,177 @@
+//! What was measured on this machine: an index of records in SQLite.
+//!
+//! The records themselves stay where they were saved; what is here can be made from them again. Two
+//! runs may write at once, and a run that cannot write here has lost nothing.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use looptax_record::PastRun;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::StoreError;
+
+/// The form of the tables; a newer one is not touched.
+const VERSION: i64 = 1;
+/// So long one waits for another that writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The runs in the order of time, and what is shown of them as JSON.
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS run (
+        id TEXT PRIMARY KEY,
+        started_at TEXT NOT NULL,
+        summary TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS run_by_time ON run (started_at);
+";
+
+/// An open history.
+#[derive(Debug)]
+pub struct History {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl History {
+    /// Opens the history at `path`, and makes it with its folder where there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::CreateFolder`], [`StoreError::History`], or [`StoreError::HistoryVersion`] for one
+    /// that a newer looptax made.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|source| StoreError::CreateFolder {
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        let failed = |source| StoreError::History {
+            path: path.to_owned(),
+            source,
+        };
+        let connection = Connection::open(path).map_err(failed)?;
+        connection.busy_timeout(PATIENCE).map_err(failed)?;
+        let found: i64 = connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .map_err(failed)?;
+        if found > VERSION {
+            return Err(StoreError::HistoryVersion {
+                path: path.to_owned(),
+                found,
+            });
+        }
+        if found < VERSION {
+            connection
+                .execute_batch(&format!(
+                    "BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
+                ))
+                .map_err(failed)?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+        })
+    }
+
+    /// Remembers a run; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::History`].
+    pub fn add(&self, run: &PastRun) -> Result<(), StoreError> {
+        let summary = serde_json::to_string(run).map_err(|source| StoreError::HistoryEntry {
+            id: run.id.clone(),
+            source,
+        })?;
+        self.connection
+            .execute(
+                "INSERT OR REPLACE INTO run (id, started_at, summary) VALUES (?1, ?2, ?3)",
+                params![run.id, run.started_at, summary],
+            )
+            .map_err(|source| self.failed(source))?;
+        Ok(())
+    }
+
+    /// The latest runs, the newest first; an entry that cannot be read is left out and counted.
+    ///
+    /// # Errors
+    /// [`StoreError::History`].
+    pub fn latest(&self, most: u32) -> Result<(Vec<PastRun>, usize), StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self
+                .connection
+                .prepare("SELECT summary FROM run ORDER BY started_at DESC, id DESC LIMIT ?1")?;
+            let rows = statement.query_map([most], |row| row.get(0))?;
+            rows.collect()
+        };
+        let summaries = read().map_err(|source| self.failed(source))?;
+        let runs: Vec<PastRun> = summaries
+            .iter()
+            .filter_map(|summary| serde_json::from_str(summary).ok())
+            .collect();
+        let n_unread = summaries.len() - runs.len();
+        Ok((runs, n_unread))
+    }
+
+    /// The run whose name begins with `start`; the newest one for `last`.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::SeveralRuns`], [`StoreError::History`],
+    /// [`StoreError::HistoryEntry`].
+    pub fn find(&self, start: &str) -> Result<PastRun, StoreError> {
+        let (id, summary) = if start == "last" {
+            let newest = "SELECT id, summary FROM run ORDER BY started_at DESC, id DESC LIMIT 1";
+            let found = self.connection.query_row(newest, [], entry).optional();
+            found.map_err(|source| self.failed(source))?
+        } else {
+            self.beginning_with(start)?
+        }
+        .ok_or_else(|| StoreError::NoSuchRun {
+            id: start.to_owned(),
+        })?;
+        serde_json::from_str(&summary).map_err(|source| StoreError::HistoryEntry { id, source })
+    }
+
+    fn beginning_with(&self, start: &str) -> Result<Option<(String, String)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(String, String)>> {
+            let mut statement = self.connection.prepare(
+                "SELECT id, summary FROM run WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2",
+            )?;
+            let rows = statement.query_map([start], entry)?;
+            rows.collect()
+        };
+        let mut found = read().map_err(|source| self.failed(source))?;
+        if found.len() > 1 && found.iter().all(|(id, _)| id != start) {
+            return Err(StoreError::SeveralRuns {
+                start: start.to_owned(),
+            });
+        }
+        found.sort_by_key(|(id, _)| id != start);
+        Ok(found.into_iter().next())
+    }
+
+    /// Forgets a run; its record stays where it is.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::History`].
+    pub fn forget(&self, id: &str) -> Result<(), StoreError> {
+        let n_gone = self
+            .connection
+            .execute("DELETE FROM run WHERE id = ?1", [id])
+            .map_err(|source| self.failed(source))?;
+        if n_gone == 0 {
+            return Err(StoreError::NoSuchRun { id: id.to_owned() });
+        }
+        Ok(())
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::History {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<(String, String)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
