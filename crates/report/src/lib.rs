@@ -10,3 +10,4 @@ mod heading;
 mod load;
 pub mod real_clients;
 pub mod terminal;
+mod words;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::Style;
 use crate::format::GLUE;
+use crate::words::Tone;
 
 /// What a piece of text means, for those who see colours; the words say it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,16 @@ pub(super) enum Paint {
     Loss,
     /// No answer.
     Unsure,
+}
+
+impl From<Tone> for Paint {
+    fn from(tone: Tone) -> Self {
+        match tone {
+            Tone::Good => Self::Good,
+            Tone::Loss => Self::Loss,
+            Tone::Unsure => Self::Unsure,
+        }
+    }
 }
 
 /// Lines in the making.

@@ -4,39 +4,7 @@
 
 use super::lines::{Lines, Paint, padded, width, wrap};
 use crate::format::counted;
-
-/// Cells of a group, and what stands above them.
-#[derive(Debug)]
-pub(super) struct Table {
-    pub(super) arms: Vec<String>,
-    pub(super) tax_header: String,
-    pub(super) rows: Vec<Row>,
-}
-
-/// One row.
-#[derive(Debug)]
-pub(super) struct Row {
-    /// Empty: the row belongs to the one above.
-    pub(super) connections: String,
-    pub(super) placement: String,
-    /// One cell per arm of the table.
-    pub(super) arms: Vec<String>,
-    pub(super) tail: Tail,
-}
-
-/// What stands to the right of the arms.
-#[derive(Debug)]
-pub(super) enum Tail {
-    /// A verdict.
-    Judged {
-        tax: String,
-        micros: String,
-        verdict: String,
-        paint: Paint,
-    },
-    /// Words over all columns.
-    Open(String),
-}
+use crate::words::table::{Row, Table, Tail};
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
@@ -116,11 +84,7 @@ impl Columns {
     fn write(&self, table: &Table, lines: &mut Lines) {
         let header = self.head("connections", "placement", &table.arms);
         let tax = padded(&table.tax_header, self.tax + self.micros);
-        let has_verdict = table
-            .rows
-            .iter()
-            .any(|row| matches!(row.tail, Tail::Judged { .. }));
-        lines.verbatim(&if has_verdict {
+        lines.verbatim(&if table.has_verdict() {
             format!("{header}{tax}verdict")
         } else {
             header
@@ -132,10 +96,15 @@ impl Columns {
                     tax,
                     micros,
                     verdict,
-                    paint,
+                    tone,
                 } => {
                     let (tax, micros) = (padded(tax, self.tax), padded(micros, self.micros));
-                    write_broken(format!("{head}{tax}{micros}"), verdict, *paint, lines);
+                    write_broken(
+                        format!("{head}{tax}{micros}"),
+                        verdict,
+                        (*tone).into(),
+                        lines,
+                    );
                 }
                 Tail::Open(words) => write_broken(head, words, Paint::Plain, lines),
             }
@@ -196,10 +165,10 @@ fn write_stacked(table: &Table, lines: &mut Lines) {
                 tax,
                 micros,
                 verdict,
-                paint,
+                tone,
             } => {
                 lines.wrapped(4, &format!("{}{tax}  {micros}", padded("tax", label)));
-                let verdict = lines.paint(verdict, *paint);
+                let verdict = lines.paint(verdict, (*tone).into());
                 lines.verbatim(&format!("    {verdict}"));
             }
             Tail::Open(words) => lines.wrapped(4, words),

@@ -5,27 +5,27 @@
 use looptax_record::{Client, ClientLike, Comparison, Look, Record, Target, Workload};
 
 use super::table::{Row, Table};
-use super::{Style, look, row};
+use super::{look, row};
 use crate::client;
 use crate::format::Text;
 
 /// Everything measured with one client model on one server with one workload.
 #[derive(Debug)]
-pub(super) struct Group<'a> {
-    pub(super) target: &'a Target,
-    pub(super) workload: &'a Workload,
-    pub(super) client: Client,
+pub(crate) struct Group<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) workload: &'a Workload,
+    pub(crate) client: Client,
     /// The real client that it stands for, where one was asked for.
-    pub(super) client_like: Option<&'a ClientLike>,
+    pub(crate) client_like: Option<&'a ClientLike>,
     /// By connections and placement.
-    pub(super) comparisons: Vec<&'a Comparison>,
+    pub(crate) comparisons: Vec<&'a Comparison>,
     /// By connections and placement.
-    pub(super) looks: Vec<&'a Look>,
+    pub(crate) looks: Vec<&'a Look>,
 }
 
 /// The groups of a record, in the order in which they were first measured; those with one heading
 /// follow each other.
-pub(super) fn of(record: &Record) -> Vec<Group<'_>> {
+pub(crate) fn of(record: &Record) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for comparison in &record.comparisons {
         let Comparison {
@@ -100,7 +100,7 @@ fn find<'g, 'a>(
 
 impl Group<'_> {
     /// Whether both stand under one heading.
-    pub(super) fn has_heading_of(&self, other: &Group) -> bool {
+    pub(crate) fn has_heading_of(&self, other: &Group) -> bool {
         let key = |target: &Target| {
             (
                 target.kind.clone(),
@@ -112,7 +112,7 @@ impl Group<'_> {
     }
 
     /// The line above the table.
-    pub(super) fn client_heading(&self, text: Text) -> String {
+    pub(crate) fn client_heading(&self, text: Text) -> String {
         match self.client_like {
             Some(like) => client::heading_like(like, &self.arm_names(), text),
             None => client::heading(client::peers(self.target, self.workload), self.client),
@@ -120,15 +120,14 @@ impl Group<'_> {
     }
 
     /// What a real client does that the model does not.
-    pub(super) fn client_differs(&self, text: Text) -> Option<String> {
+    pub(crate) fn client_differs(&self, text: Text) -> Option<String> {
         let like = self.client_like.filter(|like| !like.differs.is_empty())?;
         let [library, differs] = [&like.library, &like.differs].map(|it| text.clean(it));
         Some(format!("{library} itself {differs}"))
     }
 
     /// The table of its rows.
-    pub(super) fn table(&self, style: Style) -> Table {
-        let text = style.text();
+    pub(crate) fn table(&self, text: Text) -> Table {
         let arms = self.arm_names();
         let pair = self.only_pair();
         let mut rows: Vec<_> = Vec::new();

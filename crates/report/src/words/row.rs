@@ -6,8 +6,8 @@ use looptax_record::{
     Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload,
 };
 
-use super::lines::Paint;
 use super::table::{Row, Tail};
+use super::tone::Tone;
 use crate::format::{Text, byte_rate, chosen_percent, rate};
 use crate::load;
 
@@ -15,7 +15,7 @@ use crate::load;
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
 /// One row per verdict; one without, if it was broken off before there was any.
-pub(super) fn of(
+pub(crate) fn of(
     comparison: &Comparison,
     arms: &[&str],
     is_pair_known: bool,
@@ -52,7 +52,7 @@ pub(super) fn of(
 }
 
 /// The verdict in words: "tcp is slower".
-pub(super) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
+pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
     let arm = text.clean(&tax.arm);
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("{arm} is slower"),
@@ -111,7 +111,7 @@ fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> 
                 .map(|us| text.signed_micros(us.value)),
         ),
         verdict,
-        paint: paint(tax),
+        tone: tone(tax),
     }
 }
 
@@ -125,16 +125,16 @@ fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
 }
 
 /// No figure of a measurement that cannot be used is printed as a result.
-pub(super) fn is_usable(tax: &Tax) -> bool {
+pub(crate) fn is_usable(tax: &Tax) -> bool {
     tax.verdict != Verdict::Invalid
 }
 
-/// The colour of the verdict.
-pub(super) fn paint(tax: &Tax) -> Paint {
+/// How good or bad the verdict is.
+pub(crate) fn tone(tax: &Tax) -> Tone {
     match (tax.verdict, tax.direction) {
-        (Verdict::Difference, Some(Direction::OtherSlower)) | (Verdict::Invalid, _) => Paint::Loss,
-        (Verdict::Inconclusive, _) | (Verdict::Difference, None) => Paint::Unsure,
-        _ => Paint::Good,
+        (Verdict::Difference, Some(Direction::OtherSlower)) | (Verdict::Invalid, _) => Tone::Loss,
+        (Verdict::Inconclusive, _) | (Verdict::Difference, None) => Tone::Unsure,
+        _ => Tone::Good,
     }
 }
 

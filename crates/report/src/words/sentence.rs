@@ -18,7 +18,7 @@ use crate::load;
 const SLICE_POINTS: f64 = 2.0;
 
 /// One sentence per verdict of the group.
-pub(super) fn of(group: &Group, text: Text) -> Vec<String> {
+pub(crate) fn of(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
         comparison
             .tax
@@ -29,7 +29,7 @@ pub(super) fn of(group: &Group, text: Text) -> Vec<String> {
 }
 
 /// Warnings, stalls and findings of one comparison.
-pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
+pub(crate) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let place = place(comparison, text);
     let stalls = comparison.arms.iter().filter_map(|arm| {
         let stalls = || {
@@ -75,7 +75,7 @@ fn time_wait(it: &TimeWait) -> String {
 }
 
 /// "16 connections, same".
-pub(super) fn place(comparison: &Comparison, text: Text) -> String {
+pub(crate) fn place(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole command".to_owned();
     }

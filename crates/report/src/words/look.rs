@@ -12,7 +12,7 @@ use crate::format::{Text, byte_rate_range, rate_range, times};
 const MOVED_FROM: f64 = 1.5;
 
 /// The row, with a cell per arm of the table.
-pub(super) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
+pub(crate) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
     let cell = |name: &&str| {
         look.arms
             .iter()

@@ -20,7 +20,7 @@ struct Rate {
 }
 
 /// The line, if placement matters more here.
-pub(super) fn line(group: &Group) -> Option<String> {
+pub(crate) fn line(group: &Group) -> Option<String> {
     let rates = rates(group);
     let mut best: Option<(f64, &Rate, &Rate)> = None;
     for fast in &rates {

@@ -1,0 +1,111 @@
+//! The figures of whole commands: time, CPU of the command and of its server, by arm.
+//!
+//! There is one comparison, and several figures of it; a view lays them on their side.
+
+use looptax_record::{Arm, CommandLine, Commands, Comparison, Estimate, Figure, Tax};
+
+use super::row::{is_usable, tone, verdict_words};
+use super::tone::Tone;
+use crate::format::{Text, counted, run_time};
+
+/// The cells of what one arm costs over the baseline.
+#[derive(Debug)]
+pub(crate) struct CommandTable {
+    pub(crate) arms: Vec<String>,
+    pub(crate) tax_header: String,
+    pub(crate) rows: Vec<CommandRow>,
+}
+
+/// One figure of both arms and what lies between them.
+#[derive(Debug)]
+pub(crate) struct CommandRow {
+    pub(crate) label: &'static str,
+    pub(crate) arms: Vec<String>,
+    pub(crate) tax: String,
+    pub(crate) difference: String,
+    pub(crate) verdict: Option<(String, Tone)>,
+}
+
+/// A table for each arm that was held against the baseline.
+pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
+    let names = comparison.arms.iter().map(|arm| text.clean(&arm.name));
+    let names: Vec<String> = names.collect();
+    let table = |tax: &Tax| CommandTable {
+        arms: names.clone(),
+        tax_header: format!(
+            "tax ({} over {})",
+            text.clean(&tax.arm),
+            text.clean(&tax.baseline)
+        ),
+        rows: rows(comparison, tax, text),
+    };
+    comparison.tax.iter().map(table).collect()
+}
+
+/// What ran: one line for all arms, or one for each.
+pub(crate) fn lines(commands: &Commands, text: Text) -> Vec<String> {
+    let line =
+        |line: &CommandLine| format!("{}: {}", text.clean(&line.arm), text.clean(&line.line));
+    match &commands.template {
+        Some(template) => vec![text.clean(template)],
+        None => commands.lines.iter().map(line).collect(),
+    }
+}
+
+/// In how many runs each arm was seen on its own transport.
+pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
+    let parts = comparison.arms.iter().filter_map(|arm| {
+        let seen = arm.proof.seen?;
+        let n_own = if arm.name == "unix" {
+            seen.n_unix
+        } else {
+            seen.n_tcp
+        };
+        let runs = counted(seen.n_runs, "run");
+        Some(format!("{} in {n_own} of {runs}", text.clean(&arm.name)))
+    });
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| format!("connections seen while it ran: {}", parts.join(", ")))
+}
+
+fn rows(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<CommandRow> {
+    let arms = |figure: &dyn Fn(&Arm) -> &Figure| -> Vec<String> {
+        let cells = comparison.arms.iter().map(|arm| {
+            let known = figure(arm).known();
+            known.map_or_else(|| "n/a".to_owned(), |it| run_time(it.value))
+        });
+        cells.collect()
+    };
+    let of_tax = |figure: &Figure, show: &dyn Fn(&Estimate) -> String| {
+        let known = figure.known().filter(|_| is_usable(tax));
+        known.map_or_else(|| "n/a".to_owned(), show)
+    };
+    let signed = |figure: &Figure| of_tax(figure, &|it| text.signed_run_time(it));
+    let verdict = verdict_words(tax, comparison.schedule.delta_pct, text);
+    let mut rows = vec![
+        CommandRow {
+            label: "time per run",
+            arms: arms(&|arm| &arm.latency_us.mean),
+            tax: of_tax(&tax.throughput_pct, &|it| text.percent(it)),
+            difference: signed(&tax.latency_us.mean),
+            verdict: Some((verdict, tone(tax))),
+        },
+        CommandRow {
+            label: "CPU, command",
+            arms: arms(&|arm| &arm.cpu_us_per_query.client),
+            tax: String::new(),
+            difference: signed(&tax.cpu_us.client),
+            verdict: None,
+        },
+    ];
+    if tax.cpu_us.server.known().is_some() {
+        rows.push(CommandRow {
+            label: "CPU, server",
+            arms: arms(&|arm| &arm.cpu_us_per_query.server),
+            tax: String::new(),
+            difference: signed(&tax.cpu_us.server),
+            verdict: None,
+        });
+    }
+    rows
+}

@@ -1,0 +1,141 @@
+//! All that is said of a record: headings, finished cells, sentences, notes, in their order.
+//!
+//! The one place for words and shown digits, so that every view says the same; a view only lays them
+//! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
+
+pub(crate) mod command;
+mod counts;
+mod group;
+mod look;
+mod placement;
+mod row;
+mod run;
+mod sentence;
+pub(crate) mod table;
+mod tone;
+
+use looptax_record::{Client, Record};
+
+use crate::format::Text;
+use crate::heading;
+use command::CommandTable;
+use group::Group;
+pub(crate) use run::RunWords;
+use table::Table;
+pub(crate) use tone::Tone;
+
+/// All of a record, in the order in which it is shown.
+#[derive(Debug)]
+pub(crate) struct Story {
+    pub(crate) servers: Vec<ServerStory>,
+    pub(crate) run: RunWords,
+}
+
+/// What stands under one heading: a server with a workload.
+#[derive(Debug)]
+pub(crate) struct ServerStory {
+    pub(crate) heading: String,
+    /// What to know where the arms lead to processes of their own.
+    pub(crate) own_processes: Option<String>,
+    pub(crate) groups: Vec<GroupStory>,
+}
+
+/// What belongs to one client model.
+#[derive(Debug)]
+pub(crate) struct GroupStory {
+    pub(crate) body: Body,
+    /// One per verdict, in the order of the comparisons.
+    pub(crate) sentences: Vec<String>,
+    /// What to know beside them: findings, stalls, warnings.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The figures of a group.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// Of requests.
+    Requests {
+        client: String,
+        table: Table,
+        /// Whether placement matters more than transport.
+        placement: Option<String>,
+    },
+    /// Of whole commands.
+    Commands(Vec<CommandStory>),
+}
+
+/// What ran, and its figures.
+#[derive(Debug)]
+pub(crate) struct CommandStory {
+    pub(crate) lines: Vec<String>,
+    pub(crate) tables: Vec<CommandTable>,
+}
+
+/// All that is said of `record`.
+pub(crate) fn of(record: &Record, text: Text) -> Story {
+    let mut servers: Vec<ServerStory> = Vec::new();
+    let mut groups = group::of(record).into_iter().peekable();
+    while let Some(first) = groups.next() {
+        let mut alike = vec![first];
+        while let Some(next) = groups.next_if(|it| it.has_heading_of(&alike[0])) {
+            alike.push(next);
+        }
+        servers.push(server(&alike, text));
+    }
+    Story {
+        servers,
+        run: run::of(record, text),
+    }
+}
+
+fn server(groups: &[Group], text: Text) -> ServerStory {
+    let first = &groups[0];
+    // What each client does per request matters where several are compared.
+    let shows_counts = groups.iter().any(|it| it.client != first.client);
+    ServerStory {
+        heading: heading::of(first.target, first.workload, text),
+        own_processes: heading::own_processes(first.target, text),
+        groups: groups
+            .iter()
+            .map(|group| group_story(group, shows_counts, text))
+            .collect(),
+    }
+}
+
+fn group_story(group: &Group, shows_counts: bool, text: Text) -> GroupStory {
+    GroupStory {
+        body: body(group, text),
+        sentences: sentence::of(group, text),
+        notes: notes(group, shows_counts, text),
+    }
+}
+
+fn body(group: &Group, text: Text) -> Body {
+    if group.client == Client::Command {
+        let commands = group.comparisons.iter().filter_map(|comparison| {
+            let commands = comparison.commands.as_ref()?;
+            Some(CommandStory {
+                lines: command::lines(commands, text),
+                tables: command::tables(comparison, text),
+            })
+        });
+        return Body::Commands(commands.collect());
+    }
+    Body::Requests {
+        client: group.client_heading(text),
+        table: group.table(text),
+        placement: placement::line(group),
+    }
+}
+
+fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
+    let mut notes: Vec<String> = group.client_differs(text).into_iter().collect();
+    for comparison in &group.comparisons {
+        if shows_counts || comparison.client == Client::Block {
+            notes.extend(counts::of(comparison, text));
+        }
+        notes.extend(command::seen(comparison, text));
+        notes.extend(sentence::notes(comparison, text));
+    }
+    notes
+}

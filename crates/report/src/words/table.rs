@@ -1,0 +1,44 @@
+//! The finished cells of a group's table; where they stand is each view's own business.
+
+use super::tone::Tone;
+
+/// Cells of a group, and what stands above them.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) arms: Vec<String>,
+    pub(crate) tax_header: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One row.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Empty: the row belongs to the one above.
+    pub(crate) connections: String,
+    pub(crate) placement: String,
+    /// One cell per arm of the table.
+    pub(crate) arms: Vec<String>,
+    pub(crate) tail: Tail,
+}
+
+/// What stands to the right of the arms.
+#[derive(Debug)]
+pub(crate) enum Tail {
+    /// A verdict.
+    Judged {
+        tax: String,
+        micros: String,
+        verdict: String,
+        tone: Tone,
+    },
+    /// Words over all columns.
+    Open(String),
+}
+
+impl Table {
+    /// Whether any row of it holds a verdict.
+    pub(crate) fn has_verdict(&self) -> bool {
+        let is_judged = |row: &Row| matches!(row.tail, Tail::Judged { .. });
+        self.rows.iter().any(is_judged)
+    }
+}

@@ -1,0 +1,12 @@
+//! Whether a verdict is good news, for those who see colours; the words say it too.
+
+/// What a verdict means to whoever uses the other arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// No loss.
+    Good,
+    /// A loss.
+    Loss,
+    /// No answer.
+    Unsure,
+}
