@@ -18,7 +18,7 @@ pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
-pub(crate) use history::{DiffArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
+pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -233,6 +233,9 @@ pub(crate) struct CompareArgs {
     /// looptax-DATE-TIME.json in this folder.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// What else to write.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// Leave this run out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -317,6 +320,9 @@ pub(crate) struct AnalyzeArgs {
     /// Write the judged record as JSON there; `-` prints it instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// What else to write.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
 }
 
 #[derive(Debug, Subcommand)]

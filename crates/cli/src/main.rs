@@ -13,6 +13,7 @@ mod diff;
 mod exec;
 mod failure;
 mod find;
+mod formats;
 mod host;
 mod measure;
 mod past;

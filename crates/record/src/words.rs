@@ -92,6 +92,24 @@ impl Client {
     }
 }
 
+impl Verdict {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Difference => "difference",
+            Self::Negligible => "negligible",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -120,6 +138,15 @@ mod tests {
             Placement::Split,
             Placement::Free,
             Placement::ClientPinned,
+        ] {
+            check(word);
+        }
+        for word in [
+            Verdict::Difference,
+            Verdict::Negligible,
+            Verdict::Equivalent,
+            Verdict::Inconclusive,
+            Verdict::Invalid,
         ] {
             check(word);
         }

@@ -4,10 +4,20 @@
 //! Strings of a record may come from a hostile server and are cleaned here. Called by the command
 //! line.
 
+mod benchmark;
 mod client;
+mod csv;
+mod figures;
 mod format;
 mod heading;
 mod load;
+mod markdown;
+mod openmetrics;
 pub mod real_clients;
 pub mod terminal;
 mod words;
+
+pub use benchmark::benchmark_json;
+pub use csv::csv;
+pub use markdown::markdown;
+pub use openmetrics::openmetrics;

@@ -15,4 +15,4 @@ pub use history::History;
 pub use load::load;
 pub use place::Existing;
 pub use samples::{SAMPLES_CAP_BYTES, SamplesReader, samples_path};
-pub use save::{Saver, save, save_value};
+pub use save::{Saver, save, save_text, save_value};

@@ -30,6 +30,15 @@ pub fn save_value(value: &serde_json::Value, path: &Path) -> Result<(), StoreErr
     write(value, &Place::find(path, Existing::Replace)?)
 }
 
+/// Saves a text, a page or a list of figures, in the same careful way, over whatever is there.
+///
+/// # Errors
+/// As [`save_value`].
+pub fn save_text(text: &str, path: &Path) -> Result<(), StoreError> {
+    let place = Place::find(path, Existing::Replace)?;
+    write_with(&place, |file| file.write_all(text.as_bytes()))
+}
+
 /// Saves a record again and again while it grows, and the single latencies beside it.
 ///
 /// Dropped before any save that worked, it removes the companion file that it made.
@@ -121,6 +130,25 @@ impl Drop for Saver {
 }
 
 fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
+    write_with(place, |file| {
+        serde_json::to_writer(&mut *file, record)?;
+        file.write_all(b"\n")
+    })
+}
+
+fn write_with(
+    place: &Place,
+    content: impl Fn(&mut BufWriter<&File>) -> std::io::Result<()>,
+) -> Result<(), StoreError> {
+    let write = |file: &File, path: &Path| {
+        let mut buffered = BufWriter::with_capacity(1 << 16, file);
+        content(&mut buffered)
+            .and_then(|()| buffered.flush())
+            .map_err(|source| StoreError::WriteFile {
+                path: path.to_owned(),
+                source,
+            })
+    };
     match place {
         Place::Stream(path) => {
             let opened = OpenOptions::new().write(true).open(path);
@@ -128,11 +156,11 @@ fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
                 path: path.clone(),
                 source,
             })?;
-            write_json(record, &stream, path)
+            write(&stream, path)
         }
         Place::File { path, existing } => {
             let temp = place.new_temp()?;
-            write_json(record, temp.as_file(), path)?;
+            write(temp.as_file(), path)?;
             let synced = temp.as_file().sync_all();
             synced.map_err(|source| StoreError::WriteFile {
                 path: path.clone(),
@@ -141,18 +169,6 @@ fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
             move_to(temp, path, *existing)
         }
     }
-}
-
-fn write_json(record: &impl Serialize, file: &File, path: &Path) -> Result<(), StoreError> {
-    let mut buffered = BufWriter::with_capacity(1 << 16, file);
-    serde_json::to_writer(&mut buffered, record)
-        .map_err(std::io::Error::from)
-        .and_then(|()| buffered.write_all(b"\n"))
-        .and_then(|()| buffered.flush())
-        .map_err(|source| StoreError::WriteFile {
-            path: path.to_owned(),
-            source,
-        })
 }
 
 fn move_to(

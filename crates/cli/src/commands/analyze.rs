@@ -8,6 +8,7 @@ use looptax_store::{Existing, SamplesReader, load, save};
 
 use crate::args::AnalyzeArgs;
 use crate::failure::{Exit, Failure};
+use crate::formats;
 use crate::measure::judging;
 use crate::terminal::{self, Terminal};
 
@@ -61,6 +62,9 @@ fn show(args: &AnalyzeArgs, record: &Record, terminal: Terminal) -> Result<(), F
         }
         Some(path) => save(record, path, Existing::Replace)?,
         None => {}
+    }
+    if formats::write(&args.formats, record)? {
+        return Ok(());
     }
     terminal::data(&report::compare(
         record,

@@ -13,6 +13,7 @@ use crate::alone::Claim;
 use crate::args::{Cli, CompareArgs};
 use crate::exec;
 use crate::failure::{Exit, Failure};
+use crate::formats;
 use crate::host;
 use crate::measure::{self, Sink, plan};
 use crate::past::remember;
@@ -222,6 +223,9 @@ fn show(args: &CompareArgs, sink: &Sink, terminal: Terminal) -> Result<(), Failu
         if sink.record.interrupted {
             terminal.words("interrupted before anything was measured: nothing is saved");
         }
+        return Ok(());
+    }
+    if formats::write(&args.formats, &sink.record)? {
         return Ok(());
     }
     terminal::data(&report::compare(

@@ -17,6 +17,7 @@ mod exec;
 mod find;
 mod find_hops;
 mod fixture;
+mod history;
 mod killed;
 mod leftovers;
 mod load;

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod commands;
+mod formats;
 mod found;
 mod made_up;
 mod rules;

@@ -1,0 +1,44 @@
+//! A record in the small formats: Markdown, CSV, OpenMetrics, JSON for benchmark actions.
+
+use std::path::Path;
+
+use looptax_record::Record;
+use looptax_report as report;
+use looptax_store::save_text;
+
+use crate::args::FormatArgs;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Writes those that were asked for. True when one of them took the place of the table on stdout.
+///
+/// # Errors
+/// Two of them want stdout, or a file cannot be written.
+pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure> {
+    let wanted: [(&Option<_>, &dyn Fn() -> String); 4] = [
+        (&args.md, &|| report::markdown(record)),
+        (&args.csv, &|| report::csv(&[record])),
+        (&args.openmetrics, &|| report::openmetrics(record)),
+        (&args.benchmark_json, &|| report::benchmark_json(record)),
+    ];
+    let mut has_printed = false;
+    for (path, text) in wanted {
+        let Some(path) = path else { continue };
+        if !is_stdout(path) {
+            save_text(&text(), path)?;
+        } else if has_printed {
+            return Err(Failure::usage(
+                "two formats want to be printed",
+                "give one of them a file",
+            ));
+        } else {
+            terminal::data(&text())?;
+            has_printed = true;
+        }
+    }
+    Ok(has_printed)
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

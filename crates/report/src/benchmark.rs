@@ -1,0 +1,67 @@
+//! JSON for continuous-benchmark actions: a list of names with values of which smaller ones are better.
+
+use looptax_record::{Comparison, Estimate, Record};
+use serde::Serialize;
+
+use crate::figures::{self, Shown};
+use crate::format::Text;
+
+/// One entry, as the form `customSmallerIsBetter` has it.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    extra: String,
+}
+
+/// The mean time per request of every arm, and the tax of every other than the baseline.
+pub fn benchmark_json(record: &Record) -> String {
+    let figures = figures::of(record);
+    let entries: Vec<Entry> = figures.iter().filter_map(|it| entry(record, it)).collect();
+    // Plain numbers and strings: JSON has no objection.
+    serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
+}
+
+fn entry(record: &Record, shown: &Shown<'_>) -> Option<Entry> {
+    let (what, unit) = match shown.metric {
+        "latency_mean" => ("time per request", "us"),
+        "throughput_tax" => ("throughput lost", "%"),
+        _ => return None,
+    };
+    let figure = shown.figure.known()?;
+    let text = Text { is_unicode: true };
+    let arms = match shown.baseline {
+        Some(baseline) => format!("{} over {}", shown.arm, baseline),
+        None => shown.arm.to_owned(),
+    };
+    Some(Entry {
+        name: text.clean(&format!("{}: {arms}, {what}", name(shown.comparison))),
+        unit,
+        value: figure.value,
+        range: range(figure),
+        extra: text.clean(&format!(
+            "run {}, {} {}, n = {}",
+            record.id, shown.comparison.target.kind, shown.comparison.target.version, figure.n
+        )),
+    })
+}
+
+fn name(comparison: &Comparison) -> String {
+    format!(
+        "{} {}, {} connections, {}, {}",
+        comparison.target.kind,
+        comparison.workload.name,
+        comparison.connections,
+        comparison.placement.asked,
+        comparison.client
+    )
+}
+
+/// `± 0.5`: half the interval, where it has both ends.
+fn range(figure: &Estimate) -> Option<String> {
+    let half = (figure.hi? - figure.lo?) / 2.0;
+    Some(format!("± {half:.3}"))
+}

@@ -1,0 +1,93 @@
+//! The figures as CSV, one per line: for spreadsheets, R and pandas.
+
+use ::csv::Writer;
+use looptax_record::{Comparison, Record};
+
+use crate::figures::{self, Shown};
+use crate::format::Text;
+
+const HEADER: [&str; 18] = [
+    "run",
+    "started_at",
+    "server",
+    "version",
+    "workload",
+    "connections",
+    "placement",
+    "client",
+    "arm",
+    "baseline",
+    "metric",
+    "unit",
+    "value",
+    "lo",
+    "hi",
+    "n",
+    "verdict",
+    "why_not",
+];
+
+/// All figures of the records: a value with its interval and the number of units that it rests on, or
+/// why there is none. Numbers have all their digits.
+pub fn csv(records: &[&Record]) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail, and neither can a row of the header's length.
+    let _ = writer.write_record(HEADER);
+    for record in records {
+        for shown in figures::of(record) {
+            let _ = writer.write_record(row(record, &shown));
+        }
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn row(record: &Record, shown: &Shown<'_>) -> [String; HEADER.len()] {
+    let comparison = shown.comparison;
+    let name = |foreign: &str| harmless(foreign);
+    let number = |value: Option<f64>| value.map(|it| it.to_string()).unwrap_or_default();
+    let known = shown.figure.known();
+    [
+        name(&record.id),
+        name(&record.started_at),
+        name(&comparison.target.kind),
+        name(&comparison.target.version),
+        name(&comparison.workload.name),
+        comparison.connections.to_string(),
+        comparison.placement.asked.to_string(),
+        comparison.client.to_string(),
+        name(shown.arm),
+        shown.baseline.map(name).unwrap_or_default(),
+        shown.metric.to_owned(),
+        shown.unit.to_owned(),
+        number(known.map(|it| it.value)),
+        number(known.and_then(|it| it.lo)),
+        number(known.and_then(|it| it.hi)),
+        known.map(|it| it.n.to_string()).unwrap_or_default(),
+        verdict(comparison, shown),
+        match shown.figure {
+            looptax_record::Figure::Known(_) => String::new(),
+            looptax_record::Figure::Missing(missing) => name(&missing.na),
+        },
+    ]
+}
+
+/// That of the tax which the line belongs to; nothing for an arm by itself.
+fn verdict(comparison: &Comparison, shown: &Shown<'_>) -> String {
+    let tax = comparison
+        .tax
+        .iter()
+        .find(|tax| tax.arm == shown.arm && Some(&*tax.baseline) == shown.baseline);
+    tax.map(|tax| tax.verdict.to_string()).unwrap_or_default()
+}
+
+/// A name from outside: nothing that steers a terminal, and nothing that a spreadsheet takes for a
+/// formula.
+fn harmless(foreign: &str) -> String {
+    let clean = Text { is_unicode: true }.clean(foreign);
+    if clean.starts_with(['=', '+', '-', '@']) {
+        format!("'{clean}")
+    } else {
+        clean
+    }
+}

@@ -1,0 +1,184 @@
+//! A block of Markdown for a pull request or an issue: figures and sentences, and folded away below
+//! them the machine and the command.
+
+use std::fmt::Write;
+
+use looptax_record::Record;
+
+use crate::format::Text;
+use crate::words::command::CommandTable;
+use crate::words::table::{Table, Tail};
+use crate::words::{self, Body, GroupStory};
+
+/// The record as GitHub, GitLab and Forgejo show it. Ends with a line break.
+pub fn markdown(record: &Record) -> String {
+    let words = Text { is_unicode: true };
+    let story = words::of(record, words);
+    let mut text = String::new();
+    for server in &story.servers {
+        line(&mut text, &format!("### {}", escaped(&server.heading)));
+        if let Some(own) = &server.own_processes {
+            line(&mut text, &escaped(own));
+        }
+        for group in &server.groups {
+            write_group(group, &mut text);
+        }
+    }
+    let run = &story.run;
+    for words in run.verdicts.iter().chain(&run.problems) {
+        let _ = writeln!(text, "- {}", escaped(words));
+    }
+    if let Some(words) = run.interrupted {
+        let _ = writeln!(text, "- {}", escaped(words));
+    }
+    text.push('\n');
+    write_machine(record, words, &mut text);
+    text
+}
+
+/// A paragraph.
+fn line(text: &mut String, words: &str) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{words}\n\n");
+}
+
+fn write_group(group: &GroupStory, text: &mut String) {
+    match &group.body {
+        Body::Requests {
+            client,
+            table,
+            placement,
+        } => {
+            line(text, &escaped(client));
+            write_table(table, text);
+            if let Some(words) = placement {
+                line(text, &escaped(words));
+            }
+        }
+        Body::Commands(commands) => {
+            for it in commands {
+                for words in &it.lines {
+                    line(text, &escaped(words));
+                }
+                for table in &it.tables {
+                    write_commands(table, text);
+                }
+            }
+        }
+    }
+    for words in &group.sentences {
+        line(text, &escaped(words));
+    }
+    for words in &group.notes {
+        let _ = writeln!(text, "- {}", escaped(words));
+    }
+    text.push('\n');
+}
+
+fn write_table(table: &Table, text: &mut String) {
+    let mut header = vec!["connections".to_owned(), "placement".to_owned()];
+    header.extend(table.arms.iter().cloned());
+    header.extend([
+        table.tax_header.clone(),
+        String::new(),
+        "verdict".to_owned(),
+    ]);
+    let rows = table.rows.iter().map(|row| {
+        let mut cells = vec![row.connections.clone(), row.placement.clone()];
+        cells.extend(row.arms.iter().cloned());
+        match &row.tail {
+            Tail::Judged {
+                tax,
+                micros,
+                verdict,
+                ..
+            } => cells.extend([tax.clone(), micros.clone(), verdict.clone()]),
+            Tail::Open(words) => cells.push(words.clone()),
+        }
+        cells
+    });
+    write_rows(&header, rows, text);
+}
+
+fn write_commands(table: &CommandTable, text: &mut String) {
+    let mut header = vec![String::new()];
+    header.extend(table.arms.iter().cloned());
+    header.extend([
+        table.tax_header.clone(),
+        String::new(),
+        "verdict".to_owned(),
+    ]);
+    let rows = table.rows.iter().map(|row| {
+        let mut cells = vec![row.label.to_owned()];
+        cells.extend(row.arms.iter().cloned());
+        cells.extend([row.tax.clone(), row.difference.clone()]);
+        cells.extend(row.verdict.iter().map(|(words, _)| words.clone()));
+        cells
+    });
+    write_rows(&header, rows, text);
+}
+
+/// Cells that a row lacks at its end stay empty.
+fn write_rows(header: &[String], rows: impl Iterator<Item = Vec<String>>, text: &mut String) {
+    let mut write = |cells: &[String]| {
+        let cells: Vec<String> = (0..header.len())
+            .map(|idx| cells.get(idx).map(|cell| escaped(cell)).unwrap_or_default())
+            .collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    };
+    write(header);
+    write(&vec!["---".to_owned(); header.len()]);
+    for row in rows {
+        write(&row);
+    }
+    text.push('\n');
+}
+
+fn write_machine(record: &Record, words: Text, text: &mut String) {
+    let host = &record.host;
+    let _ = write!(text, "<details><summary>Machine and command</summary>\n\n");
+    let mut fact = |name: &str, value: &str| {
+        let _ = writeln!(text, "- {name}: {}", escaped(&words.clean(value)));
+    };
+    fact("kernel", &host.kernel);
+    if let Some(model) = &host.cpu_model {
+        fact("CPU", &format!("{model}, {} used", host.cpus));
+    }
+    if let Some(is_guest) = host.hypervisor {
+        fact("virtual machine", if is_guest { "yes" } else { "no" });
+    }
+    fact("looptax", &record.looptax_version);
+    fact("run", &format!("{}, {}", record.id, record.started_at));
+    fact("seed", &record.seed.to_string());
+    let command = record.command.join(" ");
+    let _ = write!(text, "\n{}\n\n</details>\n", fenced(&words.clean(&command)));
+}
+
+/// Code, with a fence longer than any in it.
+fn fenced(code: &str) -> String {
+    let mut fence = "```".to_owned();
+    while code.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}\n{code}\n{fence}")
+}
+
+/// Text that is nothing but text: no markup, no links, no mentions.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            // A mention would call somebody.
+            '@' => escaped.push_str("&#64;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
