@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= o/output= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -52,6 +52,10 @@ complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of 
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l benchmark-json -d 'Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-tcp -d 'The command for the tcp arm' -r
@@ -70,6 +74,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 1
 complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_needs_command" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the plan and do nothing'
+complete -c looptax -n "__fish_looptax_needs_command" -l no-history -d 'Leave this run out of the history'
 complete -c looptax -n "__fish_looptax_needs_command" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_needs_command" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
 complete -c looptax -n "__fish_looptax_needs_command" -s y -l yes -d 'Agree to the plan for a running server without being asked'
@@ -82,6 +87,9 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "find" -d 'Which server
 complete -c looptax -n "__fish_looptax_needs_command" -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
 complete -c looptax -n "__fish_looptax_needs_command" -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
 complete -c looptax -n "__fish_looptax_needs_command" -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_needs_command" -a "history" -d 'What was measured on this machine'
+complete -c looptax -n "__fish_looptax_needs_command" -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
+complete -c looptax -n "__fish_looptax_needs_command" -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other' -r
@@ -112,6 +120,10 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l benchmark-json -d 'Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-tcp -d 'The command for the tcp arm' -r
@@ -130,6 +142,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d 'Print the plan and do nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l no-history -d 'Leave this run out of the history'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s y -l yes -d 'Agree to the plan for a running server without being asked'
@@ -180,11 +193,60 @@ complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l json -d 'Print J
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Write the judged record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l benchmark-json -d 'Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s n -l most -d 'So many runs at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -l json -d 'Print JSON'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "list" -d 'The latest runs, the newest first'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "show" -d 'A run again, from its record'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "rm" -d 'Forget runs. Their records stay where they are'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -s n -l most -d 'So many runs at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from show" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from show" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from rm" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from rm" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "list" -d 'The latest runs, the newest first'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "show" -d 'A run again, from its record'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Forget runs. Their records stay where they are'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand diff" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand diff" -l json -d 'Print JSON'
+complete -c looptax -n "__fish_looptax_using_subcommand diff" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand gate" -l max-tax -d 'Most throughput that an arm may lose: 20%' -r
+complete -c looptax -n "__fish_looptax_using_subcommand gate" -l arm -d 'Look at this arm alone. Default: every one but the baseline' -r
+complete -c looptax -n "__fish_looptax_using_subcommand gate" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand gate" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -235,14 +297,20 @@ complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_see
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Prints the record\'s JSON schema'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "internal" -d 'For looptax itself'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "history" -d 'What was measured on this machine'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "internal" -d 'For looptax itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "list" -d 'The latest runs, the newest first'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "show" -d 'A run again, from its record'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. Their records stay where they are'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "echo-server" -d 'The built-in echo server'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'

@@ -4,7 +4,7 @@
 //! same record has to give the same bytes.
 //!
 //! # Source
-//! OpenMetrics 1.0 (prometheus.io/docs/specs/om/open_metrics_spec), read on 2026-11-21.
+//! OpenMetrics 1.0 (prometheus.io, its specification), read on 2026-11-21.
 
 use std::fmt::Write;
 

@@ -7,10 +7,9 @@ use crate::Estimate;
 
 /// `after` − `before`, from their values and intervals alone.
 ///
-/// Estimand: the difference of the two quantities. With l, u the ends of each interval the ends of the
-/// difference are d − √((after − l_after)² + (u_before − before)²) and
-/// d + √((u_after − after)² + (before − l_before)²): the variances are recovered from the intervals, so
-/// that skewed intervals stay skewed.
+/// Estimand: the difference d of the two quantities. With a [la, ua] after and b [lb, ub] before, its
+/// ends are d − √((a − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²): the variances are recovered
+/// from the intervals, so that skewed intervals stay skewed.
 /// Assumes that the runs are independent and both intervals have the same level, which is then the
 /// level of the result. An interval without an end gives one without that end; `n` is the smaller one.
 ///

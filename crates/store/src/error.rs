@@ -139,7 +139,8 @@ impl StoreError {
             Self::AlreadyExists { .. } => "give another name, or remove the file first",
             Self::CreateFile { source, .. }
             | Self::WriteFile { source, .. }
-            | Self::RenameFile { source, .. } => write_hint(source.kind())?,
+            | Self::RenameFile { source, .. }
+            | Self::CreateFolder { source, .. } => write_hint(source.kind())?,
             Self::SchemaVersion { found, .. } if *found > u64::from(SCHEMA_VERSION) => {
                 "read it with the newer looptax that wrote it"
             }
@@ -165,7 +166,6 @@ impl StoreError {
             Self::HistoryVersion { .. } => "use the newer looptax that made it, or --no-history",
             Self::NoSuchRun { .. } => "`looptax history` lists them",
             Self::SeveralRuns { .. } => "give more of its name: `looptax history` lists them",
-            Self::CreateFolder { source, .. } => write_hint(source.kind())?,
             _ => return None,
         };
         Some(hint.to_owned())

@@ -33,8 +33,8 @@ fn hostile() -> Record {
         }
         HOSTILE.clone_into(&mut comparison.tax[0].arm);
     }
-    it.id = HOSTILE.to_owned();
-    it.host.kernel = HOSTILE.to_owned();
+    HOSTILE.clone_into(&mut it.id);
+    HOSTILE.clone_into(&mut it.host.kernel);
     it.command = vec![HOSTILE.to_owned(), "```".to_owned()];
     it.problems.push(HOSTILE.to_owned());
     it
