@@ -14,6 +14,7 @@ mod clients;
 mod crowd;
 mod dialects;
 mod docs;
+mod history;
 mod licences;
 mod long;
 mod peers;
@@ -66,6 +67,8 @@ enum Chore {
     Peers(peers::Options),
     /// How long `looptax find` looks, and what memory it takes, with thousands of connections
     Crowd(crowd::Options),
+    /// How long `looptax history` takes with thousands of runs
+    History(history::Options),
     /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
     Long,
 }
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Chore::Dialects(options) => dialects::run(&options),
         Chore::Peers(options) => peers::run(&options),
         Chore::Crowd(options) => crowd::run(&options),
+        Chore::History(options) => history::run(&options),
         Chore::Long => long::run(),
     };
     match done {
