@@ -15,6 +15,7 @@ mod failure;
 mod find;
 mod formats;
 mod host;
+mod local;
 mod measure;
 mod past;
 mod script;

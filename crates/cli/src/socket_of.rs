@@ -3,13 +3,13 @@
 //!
 //! Looks at the machine; connects to nothing.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use looptax_advise::{Address, Fields, Product};
-use looptax_discover::{Place, Server, ServerKind, survey};
+use looptax_discover::{Endpoint, NamespaceId, Place, Server, ServerKind};
 
 use crate::failure::Failure;
+use crate::local::own_address;
 
 /// What stands where a password would.
 pub(crate) const HIDDEN: &str = "****";
@@ -39,16 +39,44 @@ impl SocketOf {
     }
 }
 
+/// What runs here, as somebody in one network namespace sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Near<'a> {
+    /// The servers.
+    pub(crate) servers: &'a [Server],
+    /// The namespace whose 127.0.0.1 is meant; `None` where it is not known.
+    pub(crate) network: Option<NamespaceId>,
+}
+
+impl<'a> Near<'a> {
+    /// For ourselves.
+    pub(crate) fn us(servers: &'a [Server]) -> Self {
+        Self {
+            servers,
+            network: looptax_discover::process(std::process::id()).and_then(|own| own.network),
+        }
+    }
+
+    /// The server behind the address.
+    pub(crate) fn server(self, address: &Address) -> Option<&'a Server> {
+        let mut servers = self.servers.iter();
+        servers.find(|it| listens_for(it, address, self.network))
+    }
+}
+
 /// Finds it.
-pub(crate) fn find(address: &Address, given: Option<&Path>) -> Result<SocketOf, Failure> {
+pub(crate) fn find(
+    address: &Address,
+    given: Option<&Path>,
+    near: Near<'_>,
+) -> Result<SocketOf, Failure> {
     if let Some(path) = given {
         return Ok(of(address, path, "as given"));
     }
     if let Some(path) = &address.socket {
         return Ok(of(address, path, "the URL's own"));
     }
-    let servers = survey(None).servers;
-    let Some(server) = servers.iter().find(|it| listens_for(it, address)) else {
+    let Some(server) = near.server(address) else {
         let words =
             "the usual one: no server was seen on that port here, so look whether it is right";
         return Ok(of(address, &usual(address), words));
@@ -95,9 +123,13 @@ fn usual(address: &Address) -> PathBuf {
 }
 
 /// Whether this server is the one behind the address.
-pub(crate) fn listens_for(server: &Server, address: &Address) -> bool {
-    let Some(wanted) = loopback(address) else {
+fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>) -> bool {
+    let Some(ip) = own_address(address.host.as_deref().unwrap_or("localhost")) else {
         return false;
+    };
+    // Every namespace has a loopback of its own.
+    let is_near = |endpoint: &Endpoint| {
+        !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network)
     };
     is_of(server.kind, address.product)
         && server
@@ -105,23 +137,12 @@ pub(crate) fn listens_for(server: &Server, address: &Address) -> bool {
             .iter()
             .any(|endpoint| match endpoint.place {
                 Place::Tcp(own) => {
-                    own.port() == wanted.port()
-                        && (own.ip() == wanted.ip() || own.ip().is_unspecified())
+                    own.port() == address.port
+                        && (own.ip() == ip || own.ip().is_unspecified())
+                        && is_near(endpoint)
                 }
                 Place::Path { .. } | Place::Abstract(_) => false,
             })
-}
-
-/// The address on this machine; a URL without a host means this machine too.
-fn loopback(address: &Address) -> Option<SocketAddr> {
-    let ip: IpAddr = match address.host.as_deref() {
-        None | Some("localhost") => Ipv4Addr::LOCALHOST.into(),
-        Some(host) => {
-            let bare = host.trim_start_matches('[').trim_end_matches(']');
-            bare.parse().ok()?
-        }
-    };
-    Some(SocketAddr::new(ip, address.port))
 }
 
 fn is_of(kind: ServerKind, product: Product) -> bool {

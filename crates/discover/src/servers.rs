@@ -32,7 +32,8 @@ pub struct Endpoint {
     pub place: Place,
     /// How full its queue of connections is.
     pub queue: Queue,
-    pub(crate) network: NamespaceId,
+    /// The network namespace that it listens in.
+    pub network: NamespaceId,
     pub(crate) file: Option<FileId>,
 }
 

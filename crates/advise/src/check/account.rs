@@ -67,19 +67,24 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
             format!("the login fails over both, so nothing is known: {why}"),
         )
         .with_next("check user and password (LOOPTAX_PASSWORD)"),
+        (None, None) if !missing_grants(tcp, unix).is_empty() => {
+            let what = if tcp.account == unix.account {
+                format!("`{}` has other rights over the socket", unix.account)
+            } else {
+                format!(
+                    "over the socket one is `{}`, over TCP `{}`: two accounts, and the first lacks rights",
+                    unix.account, tcp.account
+                )
+            };
+            point(Outcome::Fail, what).with_next(lacking(user, tcp, unix))
+        }
         (None, None) if tcp.account != unix.account => point(
-            Outcome::Fail,
+            Outcome::Note,
             format!(
-                "over the socket one is `{}`, over TCP `{}`: two accounts",
+                "over the socket one is `{}`, over TCP `{}`: two accounts, and the first has all rights of the second; a password is changed in both",
                 unix.account, tcp.account
             ),
-        )
-        .with_next(differing_grants(tcp, unix)),
-        (None, None) if tcp.grants != unix.grants => point(
-            Outcome::Fail,
-            format!("`{}` has other rights over the socket", unix.account),
-        )
-        .with_next(differing_grants(tcp, unix)),
+        ),
         (None, None) => point(
             Outcome::Pass,
             format!(
@@ -99,11 +104,8 @@ fn twin_at_localhost(user: &str, tcp: &MysqlLogin) -> String {
         "run on the server as an administrator, with the password that the client has:".to_owned(),
         format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '…';"),
     ];
-    let grants = tcp
-        .grants
-        .iter()
-        .filter(|it| !it.starts_with("GRANT USAGE "));
-    lines.extend(grants.map(|it| without_account(it, tcp).replace(ACCOUNT, &account) + ";"));
+    let grants = missing_grants(tcp, &MysqlLogin::default());
+    lines.extend(grants.iter().map(|it| it.replace(ACCOUNT, &account) + ";"));
     lines.join("\n")
 }
 
@@ -118,32 +120,39 @@ fn without_account(grant: &str, login: &MysqlLogin) -> String {
         .replace(&format!("'{user}'@'{host}'"), ACCOUNT)
 }
 
-/// What the account of TCP may and that of the socket may not.
-fn differing_grants(tcp: &MysqlLogin, unix: &MysqlLogin) -> String {
+/// What the account of TCP may and that of the socket may not. What everybody may is nobody's own.
+fn missing_grants(tcp: &MysqlLogin, unix: &MysqlLogin) -> Vec<String> {
     let own: Vec<String> = unix
         .grants
         .iter()
         .map(|it| without_account(it, unix))
         .collect();
-    let missing: Vec<String> = tcp
-        .grants
-        .iter()
-        .map(|it| without_account(it, tcp))
+    let wanted = tcp.grants.iter().map(|it| without_account(it, tcp));
+    wanted
+        .filter(|it| it.contains(ACCOUNT) && !it.starts_with("GRANT USAGE ON *.*"))
         .filter(|it| !own.contains(it))
-        .collect();
-    let (user, host) = unix.account.rsplit_once('@').unwrap_or_default();
-    if missing.is_empty() {
+        .collect()
+}
+
+/// The statements that give the account of the socket what it lacks.
+fn lacking(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> String {
+    let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
+    if name.is_empty() && !user.is_empty() {
+        // It wins over 'user'@'%', since its host is the more exact one.
         return format!(
-            "its rights include those of TCP; look whether `{}` is meant",
-            unix.account
+            "the anonymous account ''@'{host}' wins over yours on the socket: DROP USER ''@'{host}', or\n{}",
+            twin_at_localhost(user, tcp)
         );
     }
-    let account = format!("'{user}'@'{host}'");
-    let lines: Vec<String> = missing
-        .iter()
-        .map(|it| it.replace(ACCOUNT, &account) + ";")
+    let quoted = |text: &str| text.replace('\'', "''");
+    let account = format!("'{}'@'{}'", quoted(name), quoted(host));
+    let lines = missing_grants(tcp, unix);
+    let lines = lines.iter().map(|it| it.replace(ACCOUNT, &account) + ";");
+    let all: Vec<String> = ["run on the server as an administrator:".to_owned()]
+        .into_iter()
+        .chain(lines)
         .collect();
-    lines.join("\n")
+    all.join("\n")
 }
 
 /// `REQUIRE SSL` counts on the socket too.
@@ -253,6 +262,19 @@ mod tests {
             Outcome::Fail,
             "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
         );
+        let enough = login(
+            "app@localhost",
+            &[
+                "GRANT SELECT ON `shop`.* TO `app`@`localhost`",
+                "GRANT INSERT ON `shop`.* TO `app`@`localhost`",
+            ],
+        );
+        check(&tcp, &enough, Outcome::Note, "has all rights of the second");
+        let nobody = login("@localhost", &["GRANT USAGE ON *.* TO ``@`localhost`"]);
+        check(&tcp, &nobody, Outcome::Fail, "DROP USER ''@'localhost'");
+        // What everybody may is no difference.
+        let public = login("app@127.0.0.1", &["GRANT SELECT ON `test`.* TO PUBLIC"]);
+        check(&public, &unix, Outcome::Note, "two accounts");
         let same = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
         check(&same, &same, Outcome::Pass, "same 1 grants");
     }

@@ -5,9 +5,9 @@ use looptax_advise::check::{Outcome, Point};
 use looptax_advise::{Address, Takes};
 use serde::Serialize;
 
-use super::{Question, local, points};
+use super::{Question, points};
 use crate::failure::Failure;
-use crate::socket_of::{self, HIDDEN};
+use crate::socket_of::{self, HIDDEN, Near};
 
 /// What there is to say.
 #[derive(Debug, Serialize)]
@@ -51,8 +51,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Around<'a> {
     /// All but the address; its `address` and `no_login` are set for each connection.
     pub(crate) client: &'a super::Client,
-    /// What runs here.
-    pub(crate) servers: &'a [looptax_discover::Server],
+    /// What runs here, as the client sees it.
+    pub(crate) near: Near<'a>,
     /// `--socket`.
     pub(crate) socket: Option<&'a std::path::Path>,
     /// `--connections`.
@@ -79,15 +79,13 @@ pub(crate) fn found(source: &str, found: &Found, around: Around<'_>) -> Result<A
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
         return Ok(answer);
     };
-    let Some(address) = on_this_machine(address, &mut answer.points) else {
-        answer.verdict = Verdict::WouldNotWork;
-        return Ok(answer);
-    };
-    let no_login = no_login(found, &address);
-    answer.ask(&address, no_login.as_deref(), around)?;
-    if let Ok(socket) = socket_of::find(&address, around.socket) {
+    let no_login = no_login(found, address);
+    answer.ask(address, no_login.as_deref(), around)?;
+    if !is_elsewhere(&answer.points)
+        && let Ok(socket) = socket_of::find(address, around.socket, around.near)
+    {
         let password = address.password.as_ref().map(|_| HIDDEN.to_owned());
-        answer.changes = found.changes(&socket.fields(&address, password));
+        answer.changes = found.changes(&socket.fields(address, password));
     }
     Ok(answer)
 }
@@ -162,7 +160,7 @@ impl Answer {
         self.points.extend(points(Question {
             address,
             client: around.client,
-            servers: around.servers,
+            near: around.near,
             socket: around.socket,
             n_connections: around.n_connections,
             no_login,
@@ -200,24 +198,10 @@ fn place(address: &Address) -> String {
     }
 }
 
-/// The address with a host of this machine as the kernel has it; a point that says no for another one.
-fn on_this_machine(address: &Address, points: &mut Vec<Point>) -> Option<Address> {
-    let mut address = address.clone();
-    let Some(host) = address.host.clone().filter(|it| it != "localhost") else {
-        return Some(address);
-    };
-    if let Some(own) = local::own_address(&host) {
-        address.host = Some(own.to_string());
-        return Some(address);
-    }
-    points.push(Point {
-        topic: "server",
-        outcome: Outcome::Fail,
-        what: format!("`{host}` is not this machine: a Unix socket ends where the machine does"),
-        how: "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned(),
-        next: Some("if it is a container here, share the folder of the server's socket with the application, and check that socket: --socket PATH with a DSN at 127.0.0.1".to_owned()),
-    });
-    None
+/// Whether it ended with the server, which is another machine's.
+fn is_elsewhere(points: &[Point]) -> bool {
+    let last = points.last();
+    last.is_some_and(|it| it.topic == "server" && it.outcome == Outcome::Fail)
 }
 
 /// Why nobody logs in; a password in `LOOPTAX_PASSWORD` was given for this.

@@ -3,10 +3,11 @@
 use std::fs;
 
 use looptax_advise::check::Confinement;
-use looptax_discover::process;
+use looptax_discover::{NamespaceId, Server, process};
 
 use super::rights::Rights;
 use crate::failure::Failure;
+use crate::socket_of::Near;
 
 /// A client that would use the socket.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Client {
     pub(super) user: String,
     /// For a person.
     pub(super) shown: String,
+    /// The network namespace whose 127.0.0.1 it means; ours where it is no process that runs.
+    pub(super) network: Option<NamespaceId>,
     /// What confines it.
     pub(super) confinement: Confinement,
 }
@@ -38,6 +41,7 @@ impl Client {
             return Ok(Self {
                 pid: Some(pid),
                 shown: format!("{} {pid} ({user})", found.program_name()),
+                network: found.network,
                 user,
                 rights: Some(Rights {
                     uid: found.uid,
@@ -59,6 +63,7 @@ impl Client {
                 rights: Some(rights),
                 user: name.to_owned(),
                 shown: name.to_owned(),
+                network: own_network(),
                 // That of a shell says nothing about a service's.
                 confinement: Confinement::Unknown,
             });
@@ -68,10 +73,29 @@ impl Client {
             pid: None,
             rights: None,
             shown: format!("{user} (you; --user or --pid name the client)"),
+            network: own_network(),
             user,
             confinement: confinement("self"),
         })
     }
+
+    /// What runs here, as it sees it.
+    pub(crate) fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
+        Near {
+            servers,
+            network: self.network,
+        }
+    }
+
+    /// The file that leads to its network namespace, where that is not ours.
+    pub(super) fn other_network(&self) -> Option<String> {
+        let pid = self.pid?;
+        (self.network != own_network()).then(|| format!("/proc/{pid}/ns/net"))
+    }
+}
+
+fn own_network() -> Option<NamespaceId> {
+    process(std::process::id()).and_then(|own| own.network)
 }
 
 fn read(path: &str) -> String {

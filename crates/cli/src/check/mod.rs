@@ -6,7 +6,6 @@
 
 pub(crate) mod answer;
 mod client;
-mod local;
 mod logins;
 pub(crate) mod reach;
 mod rights;
@@ -20,7 +19,8 @@ use looptax_advise::{Address, Product};
 use looptax_discover::{Place, Server};
 
 use crate::failure::Failure;
-use crate::socket_of::{self, SocketOf, listens_for};
+use crate::local::own_address;
+use crate::socket_of::{self, Near, SocketOf};
 pub(crate) use client::Client;
 use logins::Sides;
 
@@ -31,8 +31,8 @@ pub(crate) struct Question<'a> {
     pub(crate) address: &'a Address,
     /// The client.
     pub(crate) client: &'a Client,
-    /// What runs here.
-    pub(crate) servers: &'a [Server],
+    /// What runs here, as the client sees it.
+    pub(crate) near: Near<'a>,
     /// The socket that was given.
     pub(crate) socket: Option<&'a Path>,
     /// Connections that come at once.
@@ -46,8 +46,11 @@ pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let Question {
         address, client, ..
     } = question;
-    let mut servers = question.servers.iter();
-    let server = servers.find(|it| listens_for(it, address));
+    let ip = match own_ip(address, question.socket.is_some()) {
+        Ok(ip) => ip,
+        Err(elsewhere) => return Ok(vec![*elsewhere]),
+    };
+    let server = question.near.server(address);
     let mut points = vec![listening(server, address)];
     let socket = match (
         question.socket,
@@ -55,7 +58,7 @@ pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         server.map(Server::has_socket),
     ) {
         (None, None, Some(false)) => None,
-        _ => Some(socket_of::find(address, question.socket)?),
+        _ => Some(socket_of::find(address, question.socket, question.near)?),
     };
     let Some(socket) = socket else {
         points.push(no_socket(server));
@@ -71,7 +74,7 @@ pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     points.push(check::confinement(&client.confinement, &client.shown));
     let sides = Sides {
         address,
-        tcp: tcp(address),
+        tcp: SocketAddr::new(ip, address.port),
         socket: &socket,
         server,
         client,
@@ -86,12 +89,24 @@ pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     Ok(points)
 }
 
-/// The address as TCP has it; a name that is not one of this machine's is taken for 127.0.0.1.
-fn tcp(address: &Address) -> SocketAddr {
+/// The address of the host as TCP has it; a point that says no for another machine's. With a socket
+/// that was named a plain address is taken as it is: it may be a container's.
+fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
     let host = address.host.as_deref().unwrap_or("localhost");
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let ip = bare.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    SocketAddr::new(ip, address.port)
+    let found = match bare {
+        "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        bare => own_address(bare).or_else(|| bare.parse().ok().filter(|_| has_socket)),
+    };
+    found.ok_or_else(|| {
+        Box::new(Point {
+            topic: "server",
+            outcome: Outcome::Fail,
+            what: format!("`{host}` is not this machine: a Unix socket ends where the machine does"),
+            how: "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned(),
+            next: Some("if it is a container here, share the folder of the server's socket with the application, and check that socket: --socket PATH with the container's address".to_owned()),
+        })
+    })
 }
 
 fn listening(server: Option<&Server>, address: &Address) -> Point {

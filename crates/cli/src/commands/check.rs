@@ -32,7 +32,7 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
     let points = points(Question {
         address: &address,
         client: &client,
-        servers: &survey(None).servers,
+        near: client.near(&survey(None).servers),
         socket: args.socket.as_deref(),
         n_connections: args.connections,
         no_login: None,
@@ -41,8 +41,8 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
         terminal::data(&format!("{}\n", serde_json::to_string_pretty(&points)?))?;
     } else {
         let style = terminal.style();
-        let text = told::points(&points) + &told::outcome(&points);
-        terminal::data(&fitted(&cleaned(&text, style), style.width))?;
+        let outcome = fitted(&cleaned(&told::outcome(&points), style), style.width);
+        terminal::data(&(told::points(&points, style) + &outcome))?;
     }
     Ok(code(
         points.iter().all(|it: &Point| it.outcome != Outcome::Fail),
@@ -68,7 +68,7 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     }
     let around = Around {
         client: &client,
-        servers: &survey.servers,
+        near: client.near(&survey.servers),
         socket: args.socket.as_deref(),
         n_connections: args.connections,
     };

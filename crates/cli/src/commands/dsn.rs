@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use looptax_advise::{Address, Dialect, Fields, dialects};
+use looptax_discover::survey;
 use looptax_report::terminal::cleaned;
 use serde::Serialize;
 
 use crate::args::DsnArgs;
 use crate::failure::{Exit, Failure};
-use crate::socket_of::{self, HIDDEN, SocketOf};
+use crate::socket_of::{self, HIDDEN, Near, SocketOf};
 use crate::terminal::{self, Terminal};
 
 /// Runs `dsn`.
@@ -20,7 +21,11 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
         )
     })?;
     let wanted = wanted(args, &address)?;
-    let socket = socket_of::find(&address, args.socket.as_deref())?;
+    let socket = socket_of::find(
+        &address,
+        args.socket.as_deref(),
+        Near::us(&survey(None).servers),
+    )?;
     let fields = fields(&address, &socket);
     let answers: Vec<Answer> = wanted
         .iter()

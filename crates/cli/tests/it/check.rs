@@ -357,7 +357,7 @@ fn the_login_over_the_socket_is_the_clients_own() {
     expect(
         &as_client,
         "account",
-        "fail",
+        "note",
         &["nobody@localhost", "two accounts"],
     );
     let as_root = check(&server, &url, &[]);
@@ -385,4 +385,76 @@ fn tls_that_the_url_or_the_server_demands_is_told() {
         expect(&run, "account", "fail", &["Access denied"]);
         expect(&run, "TLS", "fail", &["REQUIRE NONE"]);
     }
+}
+
+#[test]
+fn what_the_check_says_to_run_mends_what_it_found() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let mut talk = server.talk();
+    for sql in [
+        "CREATE USER 'half'@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT, INSERT ON mysql.* TO 'half'@'127.0.0.1'",
+        "GRANT RELOAD ON *.* TO 'half'@'127.0.0.1'",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    let url = format!("mysql://half:pw@{}/", server.it.tcp);
+    let before = check(&server, &url, &["-c", "1"]);
+    before.expect_code(1);
+    let points: Value = serde_json::from_str(&before.stdout).unwrap();
+    let mut points = points.as_array().unwrap().iter();
+    let account = points.find(|it| it["topic"] == "account").unwrap();
+    let next = account["next"].as_str().unwrap().replace('…', "pw");
+    for sql in next.lines().skip(1) {
+        talk.execute(sql.trim_end_matches(';')).unwrap();
+    }
+    let after = check(&server, &url, &["-c", "1"]);
+    expect(&after, "account", "note", &["all rights of the second"]);
+    after.expect_code(0);
+}
+
+#[test]
+fn another_machine_is_told_and_nobody_logs_in() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", "mysql://u:pw@203.0.113.9/db", "--json"])
+        .run();
+    run.expect_code(1);
+    expect(&run, "server", "fail", &["is not this machine"]);
+    assert!(!run.stdout.contains("account"), "{}", run.stdout);
+}
+
+#[test]
+fn the_loopback_that_counts_is_that_of_the_clients_namespace() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_root() || !is_there("unshare") || !is_there("ip") {
+        return;
+    }
+    // It means its own 127.0.0.1, where nobody listens.
+    let mut client = Alive::spawn(
+        Command::new("unshare")
+            .args([
+                "--net",
+                "sh",
+                "-c",
+                "ip link set lo up; echo up; exec sleep 60",
+            ])
+            .stdout(Stdio::piped()),
+    );
+    let mut up = [0; 3];
+    std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let pid = client.0.id().to_string();
+    let socket = server.socket();
+    let run = check(
+        &server,
+        &url(&server),
+        &["--pid", &pid, "--socket", &socket],
+    );
+    expect(&run, "server", "unknown", &[]);
+    expect(&run, "path", "pass", &[]);
+    expect(&run, "login", "note", &["over TCP", "refused"]);
 }

@@ -8,8 +8,10 @@ mod mysql;
 mod postgres;
 
 use std::fmt::Write;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
@@ -18,6 +20,7 @@ use looptax_advise::{Address, Product};
 use looptax_discover::Server;
 use looptax_path::{Conversation, Endpoint, Limits, PathError};
 use looptax_wire::{Login, Secret};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::client::Client;
 use super::protocol;
@@ -110,13 +113,35 @@ fn login(address: &Address) -> Login {
     }
 }
 
+/// From the client's network namespace, by a thread that goes there: every one has a loopback of its own.
 fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     let endpoint = Endpoint::Tcp(sides.tcp);
-    let opened = open(sides.address.product, &endpoint, login);
+    let place = sides.client.other_network();
+    let tried = on_a_thread(|| {
+        if let Some(place) = &place {
+            let network = File::open(place)?;
+            move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
+        }
+        Ok(open(sides.address.product, &endpoint, login).map_err(|error| words(&error)))
+    });
     Opened {
-        conversation: opened.map_err(|error| words(&error)),
+        conversation: tried.unwrap_or_else(|error| {
+            Err(format!(
+                "cannot enter the network namespace of the client: {error}"
+            ))
+        }),
         whom: "ourselves".to_owned(),
     }
+}
+
+/// What a thread finds that becomes somebody else on the way.
+fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let working = scope.spawn(work);
+        working
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the login broke off")))
+    })
 }
 
 /// With the client's rights, by a thread that takes them; with our own where the client does not reach
@@ -126,14 +151,9 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let rights = client.and_then(|client| client.rights.as_ref());
     let path = Path::new(&sides.socket.file);
     let tried = Door::of(path, client).and_then(|door| {
-        let opened = thread::scope(|scope| {
-            let opening = scope.spawn(|| {
-                rights.map_or(Ok(()), super::rights::Rights::take)?;
-                Ok(open(sides.address.product, &door.endpoint(), login))
-            });
-            opening
-                .join()
-                .unwrap_or_else(|_| Err(io::Error::other("the login broke off")))
+        let opened = on_a_thread(|| {
+            rights.map_or(Ok(()), super::rights::Rights::take)?;
+            Ok(open(sides.address.product, &door.endpoint(), login))
         })?;
         Ok(opened.map_err(|error| door.named(&words(&error), path)))
     });

@@ -9,8 +9,9 @@ use looptax_report::terminal::{Style, cleaned, fitted};
 use crate::check::answer::{Answer, Verdict};
 use crate::check::sources::Looked;
 
-/// Point by point.
-pub(super) fn points(points: &[Point]) -> String {
+/// Point by point. Statements stay whole, however long: they are there to be copied.
+pub(super) fn points(points: &[Point], style: Style) -> String {
+    let wrapped = |part: &str| fitted(&cleaned(part, style), style.width);
     let mut text = String::new();
     for point in points {
         let word = match point.outcome {
@@ -19,11 +20,15 @@ pub(super) fn points(points: &[Point]) -> String {
             Outcome::Unknown => "open",
             Outcome::Fail => "FAIL",
         };
-        let _ = writeln!(text, "{word}  {}: {}", point.topic, point.what);
+        text += &wrapped(&format!("{word}  {}: {}\n", point.topic, point.what));
         if let Some(next) = &point.next {
-            let _ = writeln!(text, "        do: {next}");
+            let (first, statements) = next.split_once('\n').unwrap_or((next, ""));
+            text += &wrapped(&format!("        do: {first}\n"));
+            for statement in cleaned(statements, style).lines() {
+                let _ = writeln!(text, "            {statement}");
+            }
         }
-        let _ = writeln!(text, "        how we know: {}", point.how);
+        text += &wrapped(&format!("        how we know: {}\n", point.how));
     }
     text
 }
@@ -55,7 +60,7 @@ pub(super) fn answers(answers: &[Answer], looked: &[Looked], style: Style) -> St
     let wrapped = |part: &str| fitted(&cleaned(part, style), style.width);
     for answer in answers {
         text += &wrapped(&heading(answer));
-        text += &wrapped(&points(&answer.points));
+        text += &points(&answer.points, style);
         for change in &answer.changes {
             text += &change_of(answer, change, style);
         }
