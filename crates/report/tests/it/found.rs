@@ -97,7 +97,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost, an estimate: requests/s times what a request costs more over TCP than over the socket here:
+    CPU time lost, an estimate on the low side: requests/s times what a request costs more over TCP at full speed here:
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 listens on TCP alone: start it with `-s PATH`
     ");
@@ -125,8 +125,8 @@ fn a_narrow_terminal_has_sentences() {
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
       count as one
-    CPU time lost, an estimate: requests/s times what a request costs more over TCP
-      than over the socket here:
+    CPU time lost, an estimate on the low side: requests/s times what a request
+      costs more over TCP at full speed here:
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 listens on TCP alone: start it with `-s PATH`
     ");

@@ -28,7 +28,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     }
     lines.item(
         0,
-        "CPU time lost, an estimate: requests/s times what a request costs more over TCP than over the socket here:",
+        "CPU time lost, an estimate on the low side: requests/s times what a request costs more over TCP at full speed here:",
     );
     for source in used {
         let Some(cost) = source.cpu_us_per_request.known() else {
