@@ -148,6 +148,14 @@ impl Address {
                 .then(|| name.to_owned())
                 .or_else(|| query(&["dbname"]))
         };
+        // libpq takes host and port from the query as well, and they win.
+        let named_host = (product == Product::Postgres)
+            .then(|| query(&["host"]))
+            .flatten()
+            .filter(|host| !host.starts_with(['/', '@']) && !host.is_empty());
+        let named_port = (product == Product::Postgres)
+            .then(|| query(&["port"])?.parse().ok())
+            .flatten();
         let user = decoded("user", url.username())?;
         let password = match url.password() {
             Some(password) => Some(Secret::new(decoded("password", password)?)),
@@ -155,8 +163,8 @@ impl Address {
         };
         Ok(Self {
             product,
-            host: host.filter(|host| !host.starts_with('/')),
-            port: url.port().unwrap_or(product.port()),
+            host: named_host.or_else(|| host.filter(|host| !host.starts_with('/'))),
+            port: named_port.or(url.port()).unwrap_or(product.port()),
             user: (!user.is_empty())
                 .then_some(user)
                 .or_else(|| query(&["user"])),
@@ -296,7 +304,11 @@ mod tests {
             "postgres://u@%2Frun%2Fpostgresql:5433/d",
             "postgres - 5433 u - d /run/postgresql",
         );
-        check("postgres://u@h/d?host=other", "postgres h 5432 u - d -");
+        check("postgres://u@h/d?host=other", "postgres other 5432 u - d -");
+        check(
+            "postgres:///d?host=/run/pg&port=5433",
+            "postgres - 5433 - - d /run/pg",
+        );
         check(
             "unix://u:p@/run/redis.sock?db=3",
             "redis - 6379 u p 3 /run/redis.sock",

@@ -111,7 +111,7 @@ impl Dialect {
 
     /// Whether `word` means it: its name, or its language.
     pub fn is_called(&self, word: &str) -> bool {
-        self.name == word || self.language.eq_ignore_ascii_case(word)
+        self.name.eq_ignore_ascii_case(word) || self.language.eq_ignore_ascii_case(word)
     }
 
     /// Which transport it takes for this address as it stands.

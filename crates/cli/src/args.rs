@@ -44,7 +44,7 @@ nothing behind. Running servers are measured only when they are named.";
 
 /// Exit codes, for the end of the help.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, \
-2 usage or environment, 3 invalid measurement, 130 interrupted.";
+2 usage or environment, 3 invalid measurement (check, gate: not known), 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -85,10 +85,10 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GlobalArgs {
     /// When to colour the output.
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto, global = true, value_name = "WHEN")]
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto, global = true, value_name = "WHEN", help_heading = "Global options")]
     pub(crate) color: ColorWhen,
     /// No progress, no plan: only the result.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct SocketOf {
     pub(crate) folder: String,
     /// How it was found, for a person.
     pub(crate) words: String,
+    /// Whether it is only where the packages usually put it: nobody has seen it.
+    pub(crate) is_guess: bool,
 }
 
 impl SocketOf {
@@ -57,6 +59,14 @@ impl<'a> Near<'a> {
         }
     }
 
+    /// Where nobody is asked for.
+    pub(crate) fn nobody() -> Self {
+        Self {
+            servers: &[],
+            network: None,
+        }
+    }
+
     /// The server behind the address.
     pub(crate) fn server(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
@@ -79,7 +89,10 @@ pub(crate) fn find(
     let Some(server) = near.server(address) else {
         let words =
             "the usual one: no server was seen on that port here, so look whether it is right";
-        return Ok(of(address, &usual(address), words));
+        return Ok(SocketOf {
+            is_guess: true,
+            ..of(address, &usual(address), words)
+        });
     };
     let named = format!("{}, pid {}", server.name(), server.process.pid);
     match server.paths().next() {
@@ -109,6 +122,7 @@ fn of(address: &Address, path: &Path, words: &str) -> SocketOf {
         words: format!("{} over {} ({words})", address.product, file.display()),
         file: file.to_string_lossy().into_owned(),
         folder: folder.to_string_lossy().into_owned(),
+        is_guess: false,
     }
 }
 
@@ -145,7 +159,8 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
             })
 }
 
-fn is_of(kind: ServerKind, product: Product) -> bool {
+/// Whether a server of this kind speaks the product's protocol.
+pub(crate) fn is_of(kind: ServerKind, product: Product) -> bool {
     match product {
         Product::Mysql => matches!(
             kind,

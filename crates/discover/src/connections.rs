@@ -153,6 +153,23 @@ impl<'a> Ends<'a> {
         found
     }
 
+    /// How many connections to these endpoints were closed a moment ago: the kernel keeps each for a
+    /// minute, at the end that closed first.
+    pub(crate) fn n_closed(&self, endpoints: &[Endpoint]) -> usize {
+        let mut n_closed = 0;
+        for (network, sockets) in &self.networks.sockets {
+            let is_ours = |address: SocketAddr| {
+                let mut endpoints = endpoints.iter();
+                endpoints.any(|it| it.accepts(*network, address))
+            };
+            let closed = sockets.closed.iter();
+            n_closed += closed
+                .filter(|(local, remote)| is_ours(*local) || is_ours(*remote))
+                .count();
+        }
+        n_closed
+    }
+
     /// The connections of some endpoints by process and way, and the number of those from elsewhere.
     fn grouped(&self, endpoints: &[Endpoint]) -> (Groups, usize) {
         let mut groups = Groups::new();
@@ -269,20 +286,31 @@ impl Endpoint {
     }
 }
 
-/// The clients of all servers, by server, then process; and how many connections each server has
-/// from elsewhere.
+/// What was seen beside the clients, server by server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Connections from other machines, or whose addresses were rewritten on the way.
+    pub n_remote: usize,
+    /// TCP connections of this machine that were closed within the last minute.
+    pub n_closed: usize,
+}
+
+/// The clients of all servers, by server, then process; and what was seen beside them.
 pub(crate) fn clients(
     servers: &[Server],
     processes: &[Process],
     networks: &Networks,
     owners: &Owners,
-) -> (Vec<Client>, Vec<usize>) {
+) -> (Vec<Client>, Vec<Beside>) {
     let ends = Ends::of(networks, owners, processes);
     let mut clients = Vec::new();
-    let mut n_remote = vec![0; servers.len()];
+    let mut beside = vec![Beside::default(); servers.len()];
     for (server_idx, server) in servers.iter().enumerate() {
         let (direct, n_unknown) = ends.grouped(&server.endpoints);
-        n_remote[server_idx] = n_unknown;
+        beside[server_idx] = Beside {
+            n_remote: n_unknown,
+            n_closed: ends.n_closed(&server.endpoints),
+        };
         for ((pid, way), connections) in direct {
             // A server's connections to itself are nobody's tax.
             if pid == Some(server.process.pid) {
@@ -304,7 +332,7 @@ pub(crate) fn clients(
         }
     }
     mark_shared_hops(&mut clients);
-    (clients, n_remote)
+    (clients, beside)
 }
 
 type Groups = BTreeMap<(Option<u32>, Way), Vec<Connection>>;

@@ -17,7 +17,9 @@ use netlink_packet_core::{
     NetlinkPayload,
 };
 use netlink_packet_sock_diag::SockDiagMessage;
-use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, TCP_LISTEN};
+use netlink_packet_sock_diag::constants::{
+    AF_INET, AF_INET6, IPPROTO_TCP, TCP_LISTEN, TCP_TIME_WAIT,
+};
 use netlink_packet_sock_diag::inet::{self, ExtensionFlags, InetRequest, InetResponse, SocketId};
 use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
 use netlink_sys::Socket;
@@ -88,6 +90,8 @@ pub(crate) struct UnixSocket {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sockets {
     pub(crate) tcp: Vec<TcpSocket>,
+    /// Closed TCP connections that the kernel still keeps, by their two addresses.
+    pub(crate) closed: Vec<(SocketAddr, SocketAddr)>,
     pub(crate) unix: Vec<UnixSocket>,
     /// Messages of the kernel that could not be read.
     pub(crate) n_unread: usize,
@@ -107,12 +111,21 @@ pub(crate) fn sockets() -> Result<Sockets, DiscoverError> {
             family,
             protocol: IPPROTO_TCP,
             extensions: ExtensionFlags::INFO,
-            states: inet::StateFlags::ESTABLISHED | inet::StateFlags::LISTEN,
+            states: inet::StateFlags::ESTABLISHED
+                | inet::StateFlags::LISTEN
+                | inet::StateFlags::TIME_WAIT,
             socket_id: id,
         });
         found.n_unread += dump(request, |message| {
-            if let SockDiagMessage::InetResponse(response) = message {
-                found.tcp.push(tcp_socket(&response));
+            let SockDiagMessage::InetResponse(response) = message else {
+                return;
+            };
+            let socket = tcp_socket(&response);
+            match socket.remote {
+                Some(remote) if response.header.state == TCP_TIME_WAIT => {
+                    found.closed.push((socket.local, remote));
+                }
+                _ => found.tcp.push(socket),
             }
         })
         .map_err(failed("TCP"))?;

@@ -7,8 +7,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Home;
 use crate::candidates::deserted;
-use crate::connections::{Client, clients};
-use crate::namespaces::networks;
+use crate::connections::{Beside, Client, clients};
+use crate::namespaces::{NamespaceId, networks};
 use crate::owners::Owners;
 use crate::process::{self, Process, processes};
 use crate::servers::{Place, Server, SocketFile, servers};
@@ -20,9 +20,10 @@ pub struct Survey {
     pub servers: Vec<Server>,
     /// Their clients on this machine, by server.
     pub clients: Vec<Client>,
-    /// Connections of each server that come from other machines, or whose addresses were rewritten
-    /// on the way.
-    pub n_remote: Vec<usize>,
+    /// What was seen of each server's connections beside the clients.
+    pub beside: Vec<Beside>,
+    /// The network namespace that we are in ourselves.
+    pub own_network: Option<NamespaceId>,
     /// What is wrong, or could not be seen.
     pub problems: Vec<Problem>,
     /// When the sockets were listed, in nanoseconds of the monotonic clock.
@@ -53,6 +54,13 @@ pub enum Problem {
     NoSocket {
         /// Its place in the list.
         server_idx: usize,
+    },
+    /// Clients over TCP that come and go faster than they can be seen.
+    ShortLived {
+        /// The server's place in the list.
+        server_idx: usize,
+        /// Connections of the last minute.
+        n: usize,
     },
     /// A server's socket that is no longer where the server made it.
     LostSocket {
@@ -107,7 +115,7 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     let owners = Owners::of(&processes);
     let known = earlier.map_or(&[][..], |it| &it.servers);
     let servers = servers(&processes, &networks, &owners, known);
-    let (clients, n_remote) = clients(&servers, &processes, &networks, &owners);
+    let (clients, beside) = clients(&servers, &processes, &networks, &owners);
 
     let mut problems = Vec::new();
     if !owners.hidden.is_empty() {
@@ -131,6 +139,7 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
             .enumerate()
             .flat_map(|(idx, it)| faults(idx, it)),
     );
+    problems.extend(short_lived(&beside));
     problems.extend(hidden_sockets(&servers, &clients));
     problems.extend(
         deserted(&networks)
@@ -140,7 +149,8 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     Survey {
         servers,
         clients,
-        n_remote,
+        beside,
+        own_network: own,
         problems,
         at_ns,
     }
@@ -183,6 +193,18 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
         found.push(Problem::NoSocket { server_idx });
     }
     found
+}
+
+/// More closed connections than these in a minute are no accident: somebody connects for each page.
+const MANY_CLOSED: usize = 30;
+
+fn short_lived(beside: &[Beside]) -> impl Iterator<Item = Problem> {
+    let many = beside.iter().enumerate();
+    many.filter(|(_, it)| it.n_closed >= MANY_CLOSED)
+        .map(|(server_idx, it)| Problem::ShortLived {
+            server_idx,
+            n: it.n_closed,
+        })
 }
 
 /// Clients over TCP from which every socket of their server is hidden; one finding per client.

@@ -20,6 +20,8 @@ pub struct Found {
     pub rates_over_s: Option<f64>,
     /// Where the costs come from, a line per kind of server.
     pub cost_sources: Vec<CostSource>,
+    /// Whether every process could be looked into; else clients are missing.
+    pub sees_all: bool,
     /// The servers.
     pub servers: Vec<FoundServer>,
     /// Their clients on this machine.
@@ -56,8 +58,12 @@ pub struct FoundServer {
     pub home: Option<String>,
     /// What it listens on.
     pub endpoints: Vec<FoundEndpoint>,
+    /// The network namespace that it listens in, where that is not the one of who looked.
+    pub network: Option<String>,
     /// Connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: u64,
+    /// TCP connections of this machine that were closed within the last minute.
+    pub n_closed_last_minute: u64,
 }
 
 /// An address that a server listens on.

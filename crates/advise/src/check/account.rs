@@ -66,7 +66,9 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
             Outcome::Unknown,
             format!("the login fails over both, so nothing is known: {why}"),
         )
-        .with_next("check user and password (LOOPTAX_PASSWORD)"),
+        .with_next(
+            "look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which",
+        ),
         (None, None) if !missing_grants(tcp, unix).is_empty() => {
             let what = if tcp.account == unix.account {
                 format!("`{}` has other rights over the socket", unix.account)

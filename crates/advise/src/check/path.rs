@@ -120,7 +120,7 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
     // give far more than a socket.
     let next = if POWERFUL_GROUPS.contains(&&*step.group) {
         format!(
-            "give `{}` to a group of its own that {user} is in (chgrp, or the server's setting), since the group {} may far more than this",
+            "let the server make `{}` in a group for this alone and put {user} into it (Redis: unixsocketperm 770, and Group= of its unit); nobody should join the group {} to reach a database",
             step.path, step.group
         )
     } else if step.mode & bits != 0 {
@@ -193,7 +193,7 @@ mod tests {
             vec![roots],
             End::Denied,
             Outcome::Fail,
-            &["a group of its own"],
+            &["a group for this alone"],
         );
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);

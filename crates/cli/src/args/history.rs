@@ -38,7 +38,7 @@ pub(crate) enum HistoryCommand {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ListArgs {
     /// So many runs at most.
-    #[arg(short = 'n', long = "most", default_value_t = 20, value_name = "N")]
+    #[arg(short = 'n', long = "most", default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) most: u32,
     /// Print JSON.
     #[arg(long)]

@@ -5,7 +5,7 @@ use looptax_advise::check::{Outcome, Point};
 use looptax_advise::{Address, Takes};
 use serde::Serialize;
 
-use super::{Question, points};
+use super::{Question, points, way};
 use crate::failure::Failure;
 use crate::socket_of::{self, HIDDEN, Near};
 
@@ -44,6 +44,8 @@ pub(crate) enum Verdict {
     Open,
     /// It would not.
     WouldNotWork,
+    /// Nothing listens where the configuration points: perhaps it is not in use.
+    NobodyThere,
 }
 
 /// What holds for all connections of a check.
@@ -74,6 +76,9 @@ pub(crate) fn found(source: &str, found: &Found, around: Around<'_>) -> Result<A
     };
     if found.takes == Some(Takes::Unix) {
         answer.verdict = Verdict::AlreadyThere;
+        if let Some(address) = &found.address {
+            answer.look_at_the_socket(address, around);
+        }
         return Ok(answer);
     }
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
@@ -83,6 +88,7 @@ pub(crate) fn found(source: &str, found: &Found, around: Around<'_>) -> Result<A
     answer.ask(address, no_login.as_deref(), around)?;
     if !is_elsewhere(&answer.points)
         && let Ok(socket) = socket_of::find(address, around.socket, around.near)
+        && !socket.is_guess
     {
         let password = address.password.as_ref().map(|_| HIDDEN.to_owned());
         answer.changes = found.changes(&socket.fields(address, password));
@@ -151,6 +157,32 @@ pub(crate) fn connected(
 }
 
 impl Answer {
+    /// Whether the socket that is taken already can be reached. Which one `localhost` is, a driver's
+    /// own configuration says: the usual one is looked at.
+    fn look_at_the_socket(&mut self, address: &Address, around: Around<'_>) {
+        let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
+            return;
+        };
+        let mut point = way(&socket, around.client);
+        if point.outcome == Outcome::Fail && socket.is_guess {
+            let server = around.near.server(address);
+            let own = server.and_then(|it| it.paths().next());
+            let own = own.map(|path| format!("; the server here has {}", path.display()));
+            point.outcome = Outcome::Unknown;
+            point.what = format!(
+                "localhost means the driver's usual socket, on Debian {}, and {}{}",
+                socket.file,
+                point.what,
+                own.unwrap_or_default()
+            );
+            point.next = Some("name the socket in the configuration, or in the driver's own (mysqli.default_socket, pdo_mysql.default_socket)".to_owned());
+            self.verdict = Verdict::Open;
+        } else if point.outcome == Outcome::Fail {
+            self.verdict = Verdict::WouldNotWork;
+        }
+        self.points.push(point);
+    }
+
     fn ask(
         &mut self,
         address: &Address,
@@ -165,6 +197,13 @@ impl Answer {
             n_connections: around.n_connections,
             no_login,
         })?);
+        if let Some(point) = self.points.last_mut()
+            && super::is_nobody(point)
+        {
+            point.outcome = Outcome::Note;
+            self.verdict = Verdict::NobodyThere;
+            return Ok(());
+        }
         let has = |outcome| self.points.iter().any(|it| it.outcome == outcome);
         self.verdict = if has(Outcome::Fail) {
             Verdict::WouldNotWork

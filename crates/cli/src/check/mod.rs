@@ -11,10 +11,11 @@ pub(crate) mod reach;
 mod rights;
 pub(crate) mod sources;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
+use std::time::Duration;
 
-use looptax_advise::check::{self, Burst, End, Outcome, Point};
+use looptax_advise::check::{self, Burst, Outcome, Point};
 use looptax_advise::{Address, Product};
 use looptax_discover::{Place, Server};
 
@@ -23,6 +24,9 @@ use crate::local::own_address;
 use crate::socket_of::{self, Near, SocketOf};
 pub(crate) use client::Client;
 use logins::Sides;
+
+/// So long one waits for whoever listens on a port.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is asked: would this client reach that server over its socket?
 #[derive(Debug, Clone, Copy)]
@@ -64,13 +68,13 @@ pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         points.push(no_socket(server));
         return Ok(points);
     };
-    let found = reach::reach(Path::new(&socket.file), client);
-    points.push(check::reach(
-        &found,
-        &socket.file,
-        &client.shown,
-        &client.user,
-    ));
+    if socket.is_guess {
+        let tcp = SocketAddr::new(ip, address.port);
+        return Ok(vec![nobody_known(tcp, question)]);
+    }
+    let path = way(&socket, client);
+    let is_reachable = path.outcome == Outcome::Pass;
+    points.push(path);
     points.push(check::confinement(&client.confinement, &client.shown));
     let sides = Sides {
         address,
@@ -78,7 +82,7 @@ pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         socket: &socket,
         server,
         client,
-        is_reachable: found.end == End::Connected,
+        is_reachable,
     };
     points.extend(match question.no_login {
         None => logins::points(&sides),
@@ -138,6 +142,66 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
         what,
         how: how.to_owned(),
         next: None,
+    }
+}
+
+/// The way to the socket, gone as the client.
+fn way(socket: &SocketOf, client: &Client) -> Point {
+    let found = reach::reach(Path::new(&socket.file), client);
+    check::reach(&found, &socket.file, &client.shown, &client.user)
+}
+
+/// How it is known that nothing listens.
+const TRIED: &str = "tried to connect";
+
+/// Whether the point says that nothing listens.
+fn is_nobody(point: &Point) -> bool {
+    point.outcome == Outcome::Fail && point.how == TRIED
+}
+
+/// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
+fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
+    let product = question.address.product;
+    let like = question
+        .near
+        .servers
+        .iter()
+        .filter(|it| socket_of::is_of(it.kind, product))
+        .flat_map(|it| it.endpoints.iter().map(move |endpoint| (it, endpoint)))
+        .filter_map(|(server, endpoint)| match endpoint.place {
+            Place::Tcp(own) => Some(format!("{} at {own}", server.name())),
+            Place::Path { .. } | Place::Abstract(_) => None,
+        });
+    let like: Vec<String> = like.collect();
+    let like = if like.is_empty() {
+        String::new()
+    } else {
+        format!("; seen here: {}", like.join(", "))
+    };
+    let is_ours = question.client.other_network().is_none();
+    let refused = is_ours
+        && TcpStream::connect_timeout(&tcp, PATIENCE)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+    if refused {
+        return Point {
+            topic: "server",
+            outcome: Outcome::Fail,
+            what: format!("nothing listens on {tcp}{like}"),
+            how: TRIED.to_owned(),
+            next: Some("start the server, or look at the port".to_owned()),
+        };
+    }
+    let why = if rustix::process::geteuid().is_root() {
+        "what listens there is no server that is known here: a port proxy, or a server in a container"
+    } else {
+        "whose socket belongs to it is known to root alone"
+    };
+    Point {
+        topic: "server",
+        outcome: Outcome::Unknown,
+        what: format!("{tcp}: {why}{like}"),
+        how: "looked at the listening sockets of every process that we may look into".to_owned(),
+        next: Some("name its socket with --socket PATH, or run it as root".to_owned()),
     }
 }
 

@@ -200,6 +200,24 @@ pub(crate) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     found
 }
 
+/// Where a process is connected over sockets alone; `None` where it is not connected so.
+pub(crate) fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
+    let mut servers = survey
+        .clients
+        .iter()
+        .filter(|it| it.way == looptax_discover::Way::Unix)
+        .filter(|it| it.process.as_ref().is_some_and(|it| it.pid == pid))
+        .map(|it| &survey.servers[it.server_idx])
+        .map(|server| format!("{} {}", server.name(), server.process.pid))
+        .peekable();
+    servers.peek()?;
+    let servers: Vec<String> = servers.collect();
+    Some(format!(
+        "process {pid} is on the socket already: {}",
+        servers.join(", ")
+    ))
+}
+
 fn bare(product: Product, remote: SocketAddr) -> Address {
     Address {
         product,

@@ -8,7 +8,7 @@ use looptax_discover::{Survey, survey};
 use looptax_report::terminal::{cleaned, fitted};
 
 use crate::args::CheckArgs;
-use crate::check::answer::{self, Answer, Around, Verdict};
+use crate::check::answer::{self, Answer, Around};
 use crate::check::sources::{self, Looked};
 use crate::check::{Client, Question, points};
 use crate::failure::{Exit, Failure};
@@ -25,10 +25,10 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
 const LOGINS: &str = "logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n";
 
 fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    terminal.words(LOGINS);
     let address = Address::parse(url)
         .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
     let client = Client::find(args.pid, args.user.as_deref())?;
+    terminal.words(LOGINS);
     let points = points(Question {
         address: &address,
         client: &client,
@@ -44,13 +44,23 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
         let outcome = fitted(&cleaned(&told::outcome(&points), style), style.width);
         terminal::data(&(told::points(&points, style) + &outcome))?;
     }
-    Ok(code(
-        points.iter().all(|it: &Point| it.outcome != Outcome::Fail),
-    ))
+    Ok(code(&points))
 }
 
-fn code(would_work: bool) -> Exit {
-    if would_work { Exit::Done } else { Exit::No }
+/// What has to be known before anybody may say that it would work.
+const ESSENTIAL: [&str; 5] = ["server", "path", "account", "login", "configuration"];
+
+/// No where one point says no; not known where an essential one is open.
+fn code<'a>(points: impl IntoIterator<Item = &'a Point>) -> Exit {
+    let mut code = Exit::Done;
+    for point in points {
+        match point.outcome {
+            Outcome::Fail => return Exit::No,
+            Outcome::Unknown if ESSENTIAL.contains(&point.topic) => code = Exit::Invalid,
+            Outcome::Unknown | Outcome::Note | Outcome::Pass => {}
+        }
+    }
+    code
 }
 
 /// The connections of a file, or of a process.
@@ -77,6 +87,10 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
         _ => Vec::new(),
     };
     if seen.is_empty() && looked.iter().all(|it| it.reading.found.is_empty()) {
+        if let Some(words) = args.pid.and_then(|pid| sources::on_sockets(pid, &survey)) {
+            terminal::data(&format!("{}\n", told::harmless(&words)))?;
+            return Ok(Exit::Done);
+        }
         return Err(nothing(args, &looked, &survey));
     }
     terminal.words(LOGINS);
@@ -86,9 +100,7 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     } else {
         terminal::data(&told::answers(&answers, &looked, terminal.style()))?;
     }
-    Ok(code(
-        answers.iter().all(|it| it.verdict != Verdict::WouldNotWork),
-    ))
+    Ok(code(answers.iter().flat_map(|it| &it.points)))
 }
 
 fn looked(args: &CheckArgs) -> Result<Vec<Looked>, Failure> {

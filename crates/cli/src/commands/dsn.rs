@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::args::DsnArgs;
 use crate::failure::{Exit, Failure};
+use crate::local::own_address;
 use crate::socket_of::{self, HIDDEN, Near, SocketOf};
 use crate::terminal::{self, Terminal};
 
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
     } else if args.explain {
         explained(&answers, &address)
     } else {
-        spelled(&answers, &socket)
+        elsewhere(&address) + &spelled(&answers, &socket)
     };
     let text = if args.json {
         text
@@ -45,6 +46,18 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
     };
     terminal::data(&text)?;
     Ok(Exit::Done)
+}
+
+/// A warning where the URL's host is another machine.
+fn elsewhere(address: &Address) -> String {
+    match address.host.as_deref().filter(|host| *host != "localhost") {
+        Some(host) if own_address(host).is_none() => {
+            format!(
+                "beware: `{host}` is not this machine, and a Unix socket ends where the machine does\n"
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 /// The dialects that were asked for, of this product alone.
@@ -119,7 +132,8 @@ impl<'a> Answer<'a> {
             name: &dialect.name,
             language: &dialect.language,
             place: &dialect.place,
-            text: dialect.text(&shown),
+            // The stars are shown as they are, also where a password would be written as %XX.
+            text: dialect.text(&shown).replace("%2A%2A%2A%2A", HIDDEN),
             takes_now: dialect.takes(address).words(),
             localhost: dialect.localhost.words(),
             why: &dialect.why,

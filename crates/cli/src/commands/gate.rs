@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use looptax_record::{Comparison, Estimate, Tax, Verdict};
+use looptax_record::{Comparison, Estimate, Reason, Tax, Verdict};
 use looptax_report::terminal::cleaned;
 
 use crate::args::GateArgs;
@@ -65,11 +65,18 @@ fn answer(tax: &Tax, max_pct: f64) -> Answer {
     }
 }
 
-/// The figure, where it may be believed. An inconclusive one may still be beyond every doubt about the
-/// limit.
+/// The figure, where it may be believed: a wide interval may still be beyond every doubt about the limit,
+/// one that was disturbed may not.
 fn figure(tax: &Tax) -> Option<&Estimate> {
-    let is_valid = tax.verdict != Verdict::Invalid;
-    tax.throughput_pct.known().filter(|_| is_valid)
+    let is_believed = match tax.verdict {
+        Verdict::Invalid => false,
+        Verdict::Inconclusive => matches!(
+            tax.reason,
+            Reason::TooWide { .. } | Reason::TooFewEpochs { .. }
+        ),
+        Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => true,
+    };
+    tax.throughput_pct.known().filter(|_| is_believed)
 }
 
 fn line(comparison: &Comparison, tax: &Tax, answer: Answer, max_pct: f64) -> String {
@@ -81,7 +88,7 @@ fn line(comparison: &Comparison, tax: &Tax, answer: Answer, max_pct: f64) -> Str
     let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), |end| format!("{end:.1}"));
     let figure = match figure(tax) {
         Some(it) => format!("{:.1} % [{}, {}]", it.value, end(it.lo), end(it.hi)),
-        None => "no valid figure".to_owned(),
+        None => "no figure to believe".to_owned(),
     };
     format!(
         "{} {}, -c {}, {}: {} loses {figure} of {}'s throughput, {answer} {max_pct} %",

@@ -25,10 +25,10 @@ pub(crate) fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     if sources.is_empty() {
         return Err(Failure::usage(
             format!(
-                "`{}` holds no valid comparison of tcp with unix",
+                "`{}` holds no verdict on tcp over unix at one connection with both ends on one core",
                 path.display()
             ),
-            "make one: looptax compare private:mariadb -c 1",
+            "make one: looptax compare private:mariadb -c 1 --placement same",
         ));
     }
     Ok(sources)
@@ -82,7 +82,9 @@ pub(crate) fn of(record: &Record, source: &str) -> Vec<CostSource> {
         }
         found.extend(comparison.tax.iter().find_map(|tax| {
             let is_ours = tax.baseline == "unix" && tax.arm == "tcp";
-            let is_valid = tax.verdict != Verdict::Invalid && tax.cpu_us.both.known().is_some();
+            // What was disturbed, or is not known yet, says nothing of other programs.
+            let is_judged = !matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive);
+            let is_valid = is_judged && tax.cpu_us.both.known().is_some();
             (is_ours && is_valid).then(|| CostSource {
                 kind: kind.clone(),
                 cpu_us_per_request: tax.cpu_us.both.clone(),

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use looptax_discover::{
-    Client, Endpoint, Home, NamespaceId, Place, Server, SocketFile, Survey, Traffic, Way,
+    Beside, Client, Endpoint, Home, NamespaceId, Place, Problem, Server, SocketFile, Survey,
+    Traffic, Way,
 };
 use looptax_record::{
     CostSource, Estimate, Figure, Found, FoundClient, FoundEndpoint, FoundServer, SCHEMA_VERSION,
@@ -33,18 +34,25 @@ pub(crate) fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[Cost
             .to_string(),
         rates_over_s: seconds,
         cost_sources: sources.to_vec(),
+        sees_all: !survey
+            .problems
+            .iter()
+            .any(|it| matches!(it, Problem::HiddenProcesses { .. })),
         servers: survey
             .servers
             .iter()
-            .zip(&survey.n_remote)
-            .map(|(server, n_remote)| found_server(server, *n_remote as u64, &names))
+            .zip(&survey.beside)
+            .map(|(server, beside)| FoundServer {
+                network: network(server, survey),
+                ..found_server(server, *beside, &names)
+            })
             .collect(),
         clients: clients.collect(),
         notes: notes(survey),
     }
 }
 
-fn found_server(server: &Server, n_remote: u64, names: &Names) -> FoundServer {
+fn found_server(server: &Server, beside: Beside, names: &Names) -> FoundServer {
     FoundServer {
         kind: server.kind.name().to_owned(),
         version: server.version.clone(),
@@ -57,8 +65,19 @@ fn found_server(server: &Server, n_remote: u64, names: &Names) -> FoundServer {
             .iter()
             .map(|it| found_endpoint(it, &server.process.home, names))
             .collect(),
-        n_remote,
+        network: None,
+        n_remote: beside.n_remote as u64,
+        n_closed_last_minute: beside.n_closed as u64,
     }
+}
+
+/// Set where it listens in another network namespace than ours.
+fn network(server: &Server, survey: &Survey) -> Option<String> {
+    let tcp = server
+        .endpoints
+        .iter()
+        .find(|it| matches!(it.place, Place::Tcp(_)))?;
+    (Some(tcp.network) != survey.own_network).then(|| format!("net:[{}]", tcp.network))
 }
 
 fn found_endpoint(endpoint: &Endpoint, at: &Home, names: &Names) -> FoundEndpoint {

@@ -36,6 +36,17 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
                 Some(server.kind.how_to_add_a_socket().to_owned()),
             )
         }
+        Problem::ShortLived { server_idx, n } => {
+            let server = &survey.servers[*server_idx];
+            (
+                format!(
+                    "{n} connections over TCP to {} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table",
+                    named(server),
+                    *n as f64 / 60.0
+                ),
+                Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),
+            )
+        }
         Problem::LostSocket {
             server_idx,
             path,

@@ -2,11 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use clap::CommandFactory;
 use looptax_path::Protocol;
 use looptax_servers::Kind;
 use looptax_wire::{Login, Secret};
 use url::{Host, Url};
 
+use crate::args::Cli;
 use crate::failure::Failure;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
@@ -66,8 +68,19 @@ pub(crate) fn parse(word: &str) -> Result<TargetSpec, Failure> {
     }
     Err(Failure::usage(
         format!("`{word}` is no target"),
-        format!("targets: {FORMS}"),
+        meant(word).unwrap_or_else(|| format!("targets: {FORMS}")),
     ))
+}
+
+/// A command that was spelt wrong, since one that is not known counts as a target.
+fn meant(word: &str) -> Option<String> {
+    let names = Cli::command();
+    let close = names
+        .get_subcommands()
+        .filter(|it| !it.is_hide_set())
+        .map(|it| (strsim::jaro(word, it.get_name()), it.get_name()))
+        .max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (close.0 > 0.8).then(|| format!("did you mean `looptax {}`?", close.1))
 }
 
 fn running(word: &str) -> Result<Running, Failure> {

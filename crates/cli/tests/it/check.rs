@@ -458,3 +458,80 @@ fn the_loopback_that_counts_is_that_of_the_clients_namespace() {
     expect(&run, "path", "pass", &[]);
     expect(&run, "login", "note", &["over TCP", "refused"]);
 }
+
+#[test]
+fn a_login_that_fails_over_both_is_not_called_a_yes() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let run = check(
+        &server,
+        &format!("mysql://nobody-there:x@{}/", server.it.tcp),
+        &[],
+    );
+    expect(&run, "account", "unknown", &["fails over both"]);
+    run.expect_code(3);
+}
+
+#[test]
+fn a_port_where_nothing_listens_is_told_without_a_guess() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", &format!("mysql://u:pw@{address}/"), "--json"])
+        .run();
+    run.expect_code(1);
+    expect(&run, "server", "fail", &["nothing listens"]);
+    assert!(!run.stdout.contains("/run/mysqld"), "{}", run.stdout);
+}
+
+#[test]
+fn a_configuration_on_a_socket_that_is_gone_does_not_pass() {
+    let scratch = Scratch::new();
+    let file = scratch.file("wp-config.php");
+    let php = "<?php\ndefine( 'DB_NAME', 'd' );\ndefine( 'DB_USER', 'u' );\n\
+               define( 'DB_PASSWORD', 'pw' );\ndefine( 'DB_HOST', 'localhost:/gone/my.sock' );\n";
+    fs::File::create(&file)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, php.as_bytes()))
+        .unwrap();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", "--app", file.to_str().unwrap()])
+        .run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("sees no `/gone`"), "{}", run.stdout);
+}
+
+#[test]
+fn a_process_on_the_socket_is_told_to_be_there_already() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_there("perl") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let script = "use IO::Socket::UNIX; \
+                  my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die; \
+                  $| = 1; print \"up\\n\"; <STDIN>";
+    let mut client = Alive::spawn(
+        Command::new("perl")
+            .args(["-e", script, &server.socket()])
+            .current_dir(scratch.work())
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped()),
+    );
+    let mut up = [0; 3];
+    std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", "--pid", &client.0.id().to_string()])
+        .run();
+    run.expect_code(0);
+    assert!(
+        run.stdout.contains("on the socket already"),
+        "{}",
+        run.stdout
+    );
+}

@@ -145,7 +145,7 @@ fn laravel_has_two_connections_each_with_its_own_answer() {
     );
     let path = write(&scratch, ".env", text);
     let run = check(&scratch, &["--app", &path, "--json"]);
-    run.expect_code(0);
+    run.expect_code(3);
     let answers = answers(&run);
     assert_eq!(answers.len(), 2);
     expect(&run, &answers[0], "account", "unknown", "fails over both");
@@ -210,7 +210,7 @@ fn a_password_that_django_takes_from_elsewhere_is_not_guessed_but_found_in_the_p
     );
     let path = write(&scratch, "settings.py", text);
     let run = check(&scratch, &["--app", &path, "--json"]);
-    run.expect_code(0);
+    run.expect_code(3);
     let answer = &answers(&run)[0];
     expect(
         &run,

@@ -128,3 +128,18 @@ fn what_cannot_be_read_is_refused_without_its_password() {
         assert!(!format!("{}{}", run.stdout, run.stderr).contains("topsecret"));
     }
 }
+
+#[test]
+fn another_machine_is_told_and_stars_stay_stars() {
+    let scratch = Scratch::new();
+    let run = |url: &str| {
+        Looptax::new(exe(), &scratch)
+            .args(["dsn", url, "--for", "SQLAlchemy"])
+            .run()
+    };
+    let far = run("mysql://u:pw@203.0.113.9/d");
+    assert!(far.stdout.contains("is not this machine"), "{}", far.stdout);
+    let near = run("mysql://u:pw@127.0.0.1/d");
+    assert!(near.stdout.contains(":****@"), "{}", near.stdout);
+    assert!(!near.stdout.contains("%2A"), "{}", near.stdout);
+}

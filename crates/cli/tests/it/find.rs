@@ -126,6 +126,12 @@ fn requests_are_counted_and_cost_what_the_record_says() {
         .args(record)
         .run();
     run.expect_code(0);
+    // So short a run may well be inconclusive, and then says nothing of others.
+    let path = scratch.work().join("looptax-1.json");
+    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    record["comparisons"][0]["tax"][0]["verdict"] = "difference".into();
+    fs::remove_file(&path).unwrap();
+    serde_json::to_writer(fs::File::create(&path).unwrap(), &record).unwrap();
     // Some thousand requests a second: enough to be seen, whatever else the machine does.
     let stop = std::sync::atomic::AtomicBool::new(false);
     let found = std::thread::scope(|scope| {
@@ -338,4 +344,28 @@ fn a_client_in_a_chroot_is_told_not_to_see_the_socket() {
          exec chroot TREE /bin/bash -c 'HOLD'",
         "a folder tree of its own (chroot)",
     );
+}
+
+#[test]
+fn clients_that_come_and_go_are_counted_by_what_they_leave() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    for _ in 0..60 {
+        // Who closes first keeps the connection for a minute.
+        drop(TcpStream::connect(server.it.tcp).unwrap());
+    }
+    let found = found(&scratch);
+    let seen = server_of(&found, server.it.pid);
+    assert!(
+        seen["n_closed_last_minute"].as_u64().unwrap() >= 60,
+        "{seen:#}"
+    );
+    let notes = found["notes"].to_string();
+    let words = format!(
+        "connections over TCP to redis-server {} were closed",
+        server.it.pid
+    );
+    assert!(notes.contains(&words), "{notes}");
 }

@@ -36,6 +36,7 @@ fn look() -> Found {
             cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
             source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
         }],
+        sees_all: true,
         servers: vec![FoundServer {
             kind: "mariadb".to_owned(),
             version: Some("10.11.19-MariaDB-0+deb12u1".to_owned()),
@@ -47,7 +48,9 @@ fn look() -> Found {
                 endpoint("tcp", "127.0.0.1:3306", None),
                 endpoint("unix", "/run/mysqld/mysqld.sock", Some("mysql:mysql 0777")),
             ],
+            network: None,
             n_remote: 0,
+            n_closed_last_minute: 0,
         }],
         clients: vec![
             client(
@@ -99,6 +102,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
     CPU time lost, an estimate on the low side: requests/s times what a request costs more over TCP at full speed here:
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    next: looptax check --pid 8 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
     ");
 }
@@ -128,6 +132,8 @@ fn a_narrow_terminal_has_sentences() {
     CPU time lost, an estimate on the low side: requests/s times what a request
       costs more over TCP at full speed here:
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    next: looptax check --pid 8 says whether the switch to the socket would work for
+      that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 80));

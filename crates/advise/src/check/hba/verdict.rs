@@ -54,7 +54,7 @@ pub fn postgres_rules(
             Outcome::Note,
             format!("{shown}: everybody on this machine who reaches the socket is `{user}` without a password"),
         )
-        .with_next(add),
+        .with_next(format!("if the role has a password (else first ALTER ROLE \"{user}\" PASSWORD '…'), {add}")),
         method => {
             let today = today.map_or_else(|| "no line".to_owned(), HbaLine::shown);
             point(Outcome::Pass, format!("{shown} (today {today}): {method}"))

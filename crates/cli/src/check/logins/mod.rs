@@ -43,6 +43,8 @@ struct Opened {
     conversation: Result<Conversation, String>,
     /// Who opened it, for a person.
     whom: String,
+    /// Whether somebody was there, who may then have refused us.
+    is_met: bool,
 }
 
 /// What the two logins show.
@@ -54,6 +56,15 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         "logged in over TCP, and over the socket as {}, and asked the server who it is",
         over_unix.whom
     );
+    if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
+        return vec![Point {
+            topic: "account",
+            outcome: Outcome::Unknown,
+            what: format!("not tried over the socket: {why}"),
+            how,
+            next: Some("mend the path first".to_owned()),
+        }];
+    }
     let mut points = vec![check::same_server(
         identity(&mut over_tcp).as_deref(),
         identity(&mut over_unix).as_deref(),
@@ -131,6 +142,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
             ))
         }),
         whom: "ourselves".to_owned(),
+        is_met: true,
     }
 }
 
@@ -150,11 +162,13 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let client = sides.is_reachable.then_some(sides.client);
     let rights = client.and_then(|client| client.rights.as_ref());
     let path = Path::new(&sides.socket.file);
+    let mut is_met = false;
     let tried = Door::of(path, client).and_then(|door| {
         let opened = on_a_thread(|| {
             rights.map_or(Ok(()), super::rights::Rights::take)?;
             Ok(open(sides.address.product, &door.endpoint(), login))
         })?;
+        is_met = matches!(opened, Ok(_) | Err(PathError::Talk { .. }));
         Ok(opened.map_err(|error| door.named(&words(&error), path)))
     });
     Opened {
@@ -164,6 +178,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
             Some(_) => sides.client.user.clone(),
             None => "ourselves".to_owned(),
         },
+        is_met,
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn answers(answers: &[Answer], looked: &[Looked], style: Style) -> St
         for change in &answer.changes {
             text += &change_of(answer, change, style);
         }
-        if answer.verdict != Verdict::AlreadyThere {
+        if !matches!(answer.verdict, Verdict::AlreadyThere | Verdict::NobodyThere) {
             text += &wrapped(&outcome(&answer.points));
         }
         text.push('\n');
@@ -188,6 +188,10 @@ fn summary(answers: &[Answer]) -> String {
         (Verdict::WouldWork, "would work"),
         (Verdict::Open, "open"),
         (Verdict::WouldNotWork, "would not work as things are"),
+        (
+            Verdict::NobodyThere,
+            "point where nothing listens: are they in use?",
+        ),
     ];
     let parts: Vec<String> = words
         .iter()

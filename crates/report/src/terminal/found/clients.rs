@@ -93,7 +93,7 @@ fn add(group: &mut FoundClient, client: &FoundClient) {
 }
 
 /// What it loses, else what it asks.
-fn weight(client: &FoundClient) -> f64 {
+pub(super) fn weight(client: &FoundClient) -> f64 {
     let lost = client.cpu_ms_per_s.as_ref().and_then(Figure::known);
     let asks = client.requests_per_s.unwrap_or(0.0);
     // A request costs some millionth of a second: those without a figure keep their place among the

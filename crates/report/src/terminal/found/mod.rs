@@ -56,7 +56,12 @@ fn clients_of(found: &Found, lines: &mut Lines) {
     );
     clients::write("on the socket already", &free, found, lines);
     if found.clients.is_empty() && !found.servers.is_empty() {
-        lines.wrapped(0, "no client on this machine is connected just now");
+        let words = if found.sees_all {
+            "no client on this machine is connected just now"
+        } else {
+            "no client can be seen: whose connections they are is known to root alone"
+        };
+        lines.wrapped(0, words);
         lines.blank();
     }
 }
@@ -71,6 +76,11 @@ fn write_words(found: &Found, lines: &mut Lines) {
             counted(n_remote, "connection")
         );
         lines.item(0, &line);
+    }
+    let paying = found.clients.iter().filter(|it| it.way != "unix");
+    let most = paying.max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
+    if let Some(pid) = most.and_then(|it| it.pid) {
+        lines.item(0, &format!("next: looptax check --pid {pid} says whether the switch to the socket would work for that one"));
     }
     let text = lines.style.text();
     for note in &found.notes {

@@ -32,10 +32,7 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
             .as_deref()
             .map_or_else(dash, |it| shown(short(it), text)),
         shown(&server.user, text),
-        server
-            .home
-            .as_deref()
-            .map_or_else(dash, |it| shown(it, text)),
+        place(server, text),
     ];
     if server.endpoints.is_empty() {
         let unseen = ["nothing that we see".to_owned(), dash()];
@@ -50,6 +47,15 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
         [before, cells(endpoint, text)].concat()
     });
     rows.collect()
+}
+
+/// Its container or unit; at least that its 127.0.0.1 is not ours.
+fn place(server: &FoundServer, text: Text) -> String {
+    match (&server.home, &server.network) {
+        (Some(home), _) => shown(home, text),
+        (None, Some(network)) => format!("another network, {}", shown(network, text)),
+        (None, None) => dash(),
+    }
 }
 
 /// `10.11.19` of `10.11.19-MariaDB-0+deb12u1`; all of it is in the JSON.
