@@ -314,9 +314,9 @@ pub(crate) enum Check {
 /// Options of `analyze`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AnalyzeArgs {
-    /// A record saved by `compare`.
+    /// A record saved by `compare`: its file, or its run's name in the history (`last`).
     #[arg(value_name = "RECORD")]
-    pub(crate) record: PathBuf,
+    pub(crate) record: String,
     /// Write the judged record as JSON there; `-` prints it instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -59,6 +59,19 @@ pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
             "give a record's file",
         ));
     };
+    if !path.exists() {
+        return Err(Failure::usage(
+            format!(
+                "the record of run `{}` is no longer at `{}`",
+                run.id,
+                path.display()
+            ),
+            format!(
+                "give its file where it is now; looptax history rm {} forgets the run",
+                run.id
+            ),
+        ));
+    }
     let record = load(&path)?;
     if record.id != run.id {
         return Err(Failure::usage(

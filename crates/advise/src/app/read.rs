@@ -107,7 +107,7 @@ pub fn read(source: &Source<'_>) -> Reading {
         return reading;
     }
     let text = String::from_utf8_lossy(source.bytes);
-    let candidates: Vec<&'static App> = apps().iter().filter(|app| is_for(app, source)).collect();
+    let candidates = candidates(source);
     let mut texts: BTreeMap<u8, Read> = BTreeMap::new();
     let mut bound = Vec::new();
     for app in &candidates {
@@ -170,11 +170,29 @@ fn carried(
     found
 }
 
-fn is_for(app: &App, source: &Source<'_>) -> bool {
-    match source.path {
-        Some(path) => app.files.iter().any(|it| fits_path(it, path)),
-        None => is_of_environment(app, source),
+/// Whose configuration it may be: by its whole path, else by its name alone, since a copy may lie
+/// anywhere.
+fn candidates(source: &Source<'_>) -> Vec<&'static App> {
+    let Some(path) = source.path else {
+        let all = apps().iter();
+        return all.filter(|app| is_of_environment(app, source)).collect();
+    };
+    let whose = |fits: &dyn Fn(&str) -> bool| -> Vec<&'static App> {
+        let all = apps().iter();
+        all.filter(|app| app.files.iter().any(|it| fits(it)))
+            .collect()
+    };
+    let by_path = whose(&|pattern| fits_path(pattern, path));
+    if !by_path.is_empty() {
+        return by_path;
     }
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = last(path);
+    whose(&|pattern| {
+        let pattern = last(pattern);
+        // A name that fits everything says nothing.
+        !pattern.starts_with('*') && fits_path(&pattern, &name)
+    })
 }
 
 /// Whether it reads whatever environment it gets; some programs have names of their own that others use

@@ -4,18 +4,19 @@ use std::path::Path;
 
 use looptax_record::{Record, SamplesAt, Verdict};
 use looptax_report::terminal as report;
-use looptax_store::{Existing, SamplesReader, load, save};
+use looptax_store::{Existing, SamplesReader, save};
 
 use crate::args::AnalyzeArgs;
 use crate::failure::{Exit, Failure};
 use crate::formats;
 use crate::measure::judging;
+use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 
 /// Runs `analyze`.
 pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let mut record = load(&args.record)?;
-    let samples = open_samples(&record, &args.record)?;
+    let (mut record, path) = record_of(&args.record)?;
+    let samples = open_samples(&record, &path)?;
     let mut problem = None;
     let mut read = |at: &SamplesAt| match samples.as_ref().map(|reader| reader.read(at)) {
         Some(Ok(samples)) => samples,
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
     if let Some(error) = problem {
         return Err(error.into());
     }
-    show(args, &record, terminal)?;
+    show(args, &record, &path, terminal)?;
     let is_invalid = record
         .comparisons
         .iter()
@@ -54,7 +55,12 @@ fn open_samples(record: &Record, path: &Path) -> Result<Option<SamplesReader>, F
     Ok(Some(SamplesReader::open(&beside)?))
 }
 
-fn show(args: &AnalyzeArgs, record: &Record, terminal: Terminal) -> Result<(), Failure> {
+fn show(
+    args: &AnalyzeArgs,
+    record: &Record,
+    place: &Path,
+    terminal: Terminal,
+) -> Result<(), Failure> {
     match &args.json {
         Some(path) if path.as_os_str() == "-" => {
             terminal::data(&format!("{}\n", serde_json::to_string_pretty(record)?))?;
@@ -66,10 +72,6 @@ fn show(args: &AnalyzeArgs, record: &Record, terminal: Terminal) -> Result<(), F
     if formats::write(&args.formats, record)? {
         return Ok(());
     }
-    terminal::data(&report::compare(
-        record,
-        args.record.to_str(),
-        terminal.style(),
-    ))?;
+    terminal::data(&report::compare(record, place.to_str(), terminal.style()))?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! Order: per server and workload a heading, per client model a table, then the words about it; then
 //! what holds for the whole run. Called by the command line, which prints it.
 
+mod bars;
 mod columns;
 mod command;
 mod diff;
@@ -103,6 +104,10 @@ fn write_group(group: &GroupStory, lines: &mut Lines) {
         }
     }
     lines.blank();
+    if let Some(sweep) = &group.sweep {
+        bars::write(sweep, lines);
+        lines.blank();
+    }
     for line in group.sentences.iter().chain(&group.notes) {
         lines.item(2, line);
     }

@@ -11,6 +11,7 @@ mod placement;
 mod row;
 mod run;
 mod sentence;
+pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
 
@@ -21,6 +22,7 @@ use crate::heading;
 use command::CommandTable;
 use group::Group;
 pub(crate) use run::RunWords;
+use sweep::Sweep;
 use table::Table;
 pub(crate) use tone::Tone;
 
@@ -44,6 +46,8 @@ pub(crate) struct ServerStory {
 #[derive(Debug)]
 pub(crate) struct GroupStory {
     pub(crate) body: Body,
+    /// What a picture over connections is drawn from.
+    pub(crate) sweep: Option<Sweep>,
     /// One per verdict, in the order of the comparisons.
     pub(crate) sentences: Vec<String>,
     /// What to know beside them: findings, stalls, warnings.
@@ -105,6 +109,7 @@ fn server(groups: &[Group], text: Text) -> ServerStory {
 fn group_story(group: &Group, shows_counts: bool, text: Text) -> GroupStory {
     GroupStory {
         body: body(group, text),
+        sweep: sweep::of(group, text),
         sentences: sentence::of(group, text),
         notes: notes(group, shows_counts, text),
     }

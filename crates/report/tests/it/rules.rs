@@ -471,3 +471,29 @@ fn comparisons_of_one_server_stand_together() {
     let place = |words: &str| text.find(words).unwrap();
     assert!(place("client poll") < place("client block") && place("client block") < place("Redis"));
 }
+
+#[test]
+fn a_sweep_is_drawn_on_one_scale() {
+    let at = |connections, per_s| comparison(connections, Placement::Same, per_s);
+    let sweep = record(
+        vec![
+            at(1, [100_000.0, 50_000.0]),
+            at(2, [200_000.0, 100_000.0]),
+            at(4, [400_000.0, 100_000.0]),
+        ],
+        Vec::new(),
+    );
+    let style = |unicode| Style {
+        width: 72,
+        color: false,
+        unicode,
+    };
+    let text = compare(&sweep, None, style(true));
+    let picture: Vec<&str> = text.lines().filter(|line| line.contains('█')).collect();
+    assert_eq!(picture.len(), 6, "{text}");
+    let longest = picture.iter().map(|line| line.chars().count()).max();
+    assert!(longest.is_some_and(|it| (66..=72).contains(&it)), "{text}");
+    let n_blocks = |line: &str| line.matches('█').count();
+    assert_eq!(n_blocks(picture[4]), 2 * n_blocks(picture[2]), "{text}");
+    assert!(compare(&sweep, None, style(false)).is_ascii());
+}

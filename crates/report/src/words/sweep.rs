@@ -1,0 +1,45 @@
+//! Throughput over connections, where several numbers of connections were measured.
+
+use crate::format::Text;
+
+use super::group::Group;
+
+/// Numbers of connections from which on a picture says more than the table.
+const LEAST_POINTS: usize = 3;
+
+/// What a picture of a sweep is drawn from.
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    pub(crate) points: Vec<Point>,
+}
+
+/// The arms at one number of connections.
+#[derive(Debug)]
+pub(crate) struct Point {
+    pub(crate) connections: u32,
+    /// Name and requests per second.
+    pub(crate) arms: Vec<(String, f64)>,
+}
+
+/// That of a group; none where too few numbers of connections were judged.
+pub(crate) fn of(group: &Group<'_>, text: Text) -> Option<Sweep> {
+    let mut points: Vec<Point> = Vec::new();
+    for comparison in &group.comparisons {
+        let arms = comparison.arms.iter().filter_map(|arm| {
+            let rate = arm.throughput_per_s.known()?.value;
+            Some((text.clean(&arm.name), rate))
+        });
+        let is_new = points
+            .last()
+            .is_none_or(|it| it.connections != comparison.connections);
+        // Of several placements the first one is drawn: it decides.
+        if is_new {
+            points.push(Point {
+                connections: comparison.connections,
+                arms: arms.collect(),
+            });
+        }
+    }
+    points.retain(|it| !it.arms.is_empty());
+    (points.len() >= LEAST_POINTS).then_some(Sweep { points })
+}
