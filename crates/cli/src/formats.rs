@@ -4,7 +4,7 @@ use std::path::Path;
 
 use looptax_record::Record;
 use looptax_report as report;
-use looptax_store::save_text;
+use looptax_store::{Existing, save_text};
 
 use crate::args::FormatArgs;
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
     for (path, text) in wanted {
         let Some(path) = path else { continue };
         if !is_stdout(path) {
-            save_text(&text(), path)?;
+            save_text(&text(), path, Existing::Replace)?;
         } else if has_printed {
             return Err(Failure::usage(
                 "two formats want to be printed",

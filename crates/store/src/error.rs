@@ -148,6 +148,7 @@ impl StoreError {
             Self::Broken { source, .. } if source.is_eof() => {
                 "the file ends too early: it was cut off while it was copied or written"
             }
+            Self::NotARecord { .. } => "is this a record saved by looptax compare?",
             Self::Broken { field, .. } if field == "." => {
                 "is this a record saved by looptax compare?"
             }
@@ -156,6 +157,9 @@ impl StoreError {
                     && path.extension().is_some_and(|it| it == "samples") =>
             {
                 "the file of samples belongs beside its record: copy both"
+            }
+            Self::ReadFile { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "is the name right? looptax compare prints where its record went"
             }
             Self::SamplesMismatch { .. } => {
                 "the file of samples beside the record must be the one of the same run, unchanged"

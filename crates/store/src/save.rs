@@ -30,12 +30,12 @@ pub fn save_value(value: &serde_json::Value, path: &Path) -> Result<(), StoreErr
     write(value, &Place::find(path, Existing::Replace)?)
 }
 
-/// Saves a text, a page or a list of figures, in the same careful way, over whatever is there.
+/// Saves a text, a page or a list of figures, in the same careful way.
 ///
 /// # Errors
-/// As [`save_value`].
-pub fn save_text(text: &str, path: &Path) -> Result<(), StoreError> {
-    let place = Place::find(path, Existing::Replace)?;
+/// As [`save`].
+pub fn save_text(text: &str, path: &Path, existing: Existing) -> Result<(), StoreError> {
+    let place = Place::find(path, existing)?;
     write_with(&place, |file| file.write_all(text.as_bytes()))
 }
 
