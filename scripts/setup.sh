@@ -5,7 +5,8 @@
 # usage: scripts/setup.sh compare|test|peers
 #   compare  goes on with the database servers that are here when the rest cannot be installed
 #   test     needs all of them
-#   peers    needs those too, and the load generators that only long measurements are held against
+#   peers    needs those too, the load generators that only long measurements are held against, and the browser
+#            that the report page is tried in
 #
 # Exit status: 0 ready, 2 something has to be done by hand (said on stderr).
 # LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
@@ -73,7 +74,8 @@ packages_of() {
     memcached) echo memcached ;;
     sysbench) echo sysbench ;;
     cc) echo gcc libc6-dev ;;
-    haproxy | pgbouncer | sockperf | iperf3) echo "$1" ;;
+    haproxy | pgbouncer | sockperf | iperf3 | chromium | npm) echo "$1" ;;
+    node) echo nodejs ;;
   esac
 }
 
@@ -82,7 +84,7 @@ find_missing() {
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
     test) programs+=(haproxy pgbouncer) ;;
-    peers) programs+=(sockperf iperf3) ;;
+    peers) programs+=(sockperf iperf3 chromium node npm) ;;
   esac
   missing=()
   for program in "${programs[@]}"; do

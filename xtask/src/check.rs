@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::steps::Step;
 use crate::workspace::{cargo, run_cargo, run_to_success};
-use crate::{arrows, docs, licences, schema, steps, tidy};
+use crate::{arrows, docs, licences, schema, steps, tidy, web};
 
 const STEPS: &[Step] = &[
     Step {
@@ -29,6 +29,11 @@ const STEPS: &[Step] = &[
         name: "licences",
         repeat: "cargo xtask licences",
         work: licences::run,
+    },
+    Step {
+        name: "web",
+        repeat: "cargo xtask web --check",
+        work: web::check,
     },
     Step {
         name: "cargo-deny",

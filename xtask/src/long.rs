@@ -8,6 +8,7 @@ use anyhow::Result;
 use crate::dialects;
 use crate::peers;
 use crate::steps::{self, Step};
+use crate::web;
 use crate::workspace::run_cargo;
 
 const STEPS: &[Step] = &[
@@ -32,6 +33,11 @@ const STEPS: &[Step] = &[
             let selfcheck = ["selfcheck", "private:redis", "--runs", "100", "--fixed"];
             run_cargo(&[args.as_slice(), &selfcheck].concat())
         },
+    },
+    Step {
+        name: "the report page in a browser",
+        repeat: "cargo xtask web --browser",
+        work: web::browser,
     },
     // The last one: it pins this process to a core.
     Step {

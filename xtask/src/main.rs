@@ -23,6 +23,7 @@ mod schema;
 mod source;
 mod steps;
 mod tidy;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -69,6 +70,8 @@ enum Chore {
     Crowd(crowd::Options),
     /// How long `looptax history` takes with thousands of runs
     History(history::Options),
+    /// The report page's script and style: build them, check them, try them in a browser
+    Web(web::Options),
     /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
     Long,
 }
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Chore::Peers(options) => peers::run(&options),
         Chore::Crowd(options) => crowd::run(&options),
         Chore::History(options) => history::run(&options),
+        Chore::Web(options) => web::run(&options),
         Chore::Long => long::run(),
     };
     match done {

@@ -9,6 +9,7 @@ pub(crate) mod echo;
 mod exec;
 mod find;
 mod history;
+mod report;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
+pub(crate) use report::ReportArgs;
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// not say.
     #[command(after_help = EXIT_CODES)]
     Gate(GateArgs),
+    /// Records as one page to look at and share: tables, charts, raw data; nothing outside itself.
+    #[command(after_help = EXIT_CODES)]
+    Report(ReportArgs),
     /// For looptax itself.
     #[command(hide = true, subcommand)]
     Internal(InternalCommand),
@@ -229,6 +234,9 @@ pub(crate) struct CompareArgs {
     /// the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Write a page to look at and share there, as `report` does.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Where the record goes, with a companion `.samples` of single latencies beside it. Default:
     /// looptax-DATE-TIME.json in this folder.
     #[arg(short, long, value_name = "FILE")]

@@ -17,6 +17,7 @@ mod formats;
 mod host;
 mod local;
 mod measure;
+mod page;
 mod past;
 mod script;
 mod settings;
@@ -54,6 +55,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::History(args)) => commands::history::run(&args, terminal),
         Some(Command::Diff(args)) => commands::diff::run(&args, terminal),
         Some(Command::Gate(args)) => commands::gate::run(&args, terminal),
+        Some(Command::Report(args)) => commands::report::run(&args, terminal),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Text {
 pub(crate) const GLUE: char = '\u{a0}';
 
 /// Above this, times are printed in milliseconds.
-const MS_FROM_US: f64 = 9_999.5;
+pub(crate) const MS_FROM_US: f64 = 9_999.5;
 
 impl Text {
     /// `±`.
@@ -73,6 +73,30 @@ impl Text {
         };
         let ends = self.interval(us, |end| fixed(end / scale, decimals));
         format!("{}{GLUE}{ends}", self.signed_micros(us.value))
+    }
+
+    /// `10.5 µs [10.1, 10.9]`.
+    pub(crate) fn micros_interval(self, us: &Estimate) -> String {
+        self.signed_micros_interval(us)
+            .trim_start_matches('+')
+            .to_owned()
+    }
+
+    /// `94.9K/s [93.0, 96.1]`.
+    pub(crate) fn rate_interval(self, per_s: &Estimate) -> String {
+        let (scale, _) = scale_of(per_s.value);
+        let decimals = three_decimals(per_s.value / scale);
+        let ends = self.interval(per_s, |end| fixed(end / scale, decimals));
+        format!("{}{GLUE}{ends}", rate(per_s.value))
+    }
+
+    /// `4.28 GB/s [4.11, 4.40]`, of requests that move so many bytes each.
+    pub(crate) fn byte_rate_interval(self, per_s: &Estimate, bytes: u64) -> String {
+        let bytes = bytes as f64;
+        let (scale, _) = scale_of(per_s.value * bytes);
+        let decimals = three_decimals(per_s.value * bytes / scale);
+        let ends = self.interval(per_s, |end| fixed(end * bytes / scale, decimals));
+        format!("{}{GLUE}{ends}", byte_rate(per_s.value * bytes))
     }
 
     /// `+10.1 ms [9.8, 10.3]`: what a whole command takes more, in at least as many digits as its

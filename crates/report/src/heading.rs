@@ -68,7 +68,8 @@ fn sizes(workload: &Workload) -> Option<String> {
     Some(format!("{} there, {} back", size(there), size(back)))
 }
 
-fn server(target: &Target, text: Text) -> String {
+/// `MariaDB 10.11.19`.
+pub(crate) fn server(target: &Target, text: Text) -> String {
     let name = match target.kind.as_str() {
         "mariadb" => "MariaDB",
         "mysql" => "MySQL",

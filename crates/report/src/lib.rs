@@ -10,6 +10,7 @@ mod csv;
 mod figures;
 mod format;
 mod heading;
+pub mod html;
 mod load;
 mod markdown;
 mod openmetrics;

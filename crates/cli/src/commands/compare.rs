@@ -16,6 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::formats;
 use crate::host;
 use crate::measure::{self, Sink, plan};
+use crate::page::{Source, page};
 use crate::past::remember;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
@@ -51,6 +52,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         remember(&sink.record, path.as_deref().map(Path::new), terminal);
     }
     show(args, &sink, terminal)?;
+    write_page(args, &sink)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
     match measured {
         Err(failure) => Err(failure),
@@ -233,6 +235,20 @@ fn show(args: &CompareArgs, sink: &Sink, terminal: Terminal) -> Result<(), Failu
         sink.path().as_deref(),
         terminal.style(),
     ))?;
+    Ok(())
+}
+
+/// The page of `--html`; a run without anything measured has none.
+fn write_page(args: &CompareArgs, sink: &Sink) -> Result<(), Failure> {
+    let Some(html) = args.html.as_ref().filter(|_| !sink.is_empty()) else {
+        return Ok(());
+    };
+    let path = sink.path().map(PathBuf::from);
+    let text = page(&[Source {
+        record: &sink.record,
+        path: path.as_deref(),
+    }])?;
+    looptax_store::save_text(&text, html, Existing::Replace)?;
     Ok(())
 }
 

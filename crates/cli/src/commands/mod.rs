@@ -9,4 +9,5 @@ pub(crate) mod find;
 pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod internal;
+pub(crate) mod report;
 pub(crate) mod selfcheck;

@@ -31,7 +31,7 @@ pub(crate) fn epochs(
 }
 
 /// The epochs of `pair` with their positions among all epochs of the comparison.
-pub(super) fn of_pair(
+pub(crate) fn of_pair(
     raw: &Raw,
     pair: [u32; 2],
 ) -> impl Iterator<Item = (usize, &record::Epoch)> + Clone {

@@ -22,6 +22,7 @@ mod killed;
 mod leftovers;
 mod load;
 mod record;
+mod report;
 mod running;
 mod script;
 mod workloads;

@@ -8,14 +8,14 @@ mod counts;
 mod group;
 mod look;
 mod placement;
-mod row;
+pub(crate) mod row;
 mod run;
-mod sentence;
+pub(crate) mod sentence;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
 
-use looptax_record::{Client, Record};
+use looptax_record::{Client, Comparison, Record};
 
 use crate::format::Text;
 use crate::heading;
@@ -45,6 +45,8 @@ pub(crate) struct ServerStory {
 /// What belongs to one client model.
 #[derive(Debug)]
 pub(crate) struct GroupStory {
+    /// Indexes of its comparisons in the record, in the order of the sentences.
+    pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
     /// What a picture over connections is drawn from.
     pub(crate) sweep: Option<Sweep>,
@@ -84,7 +86,7 @@ pub(crate) fn of(record: &Record, text: Text) -> Story {
         while let Some(next) = groups.next_if(|it| it.has_heading_of(&alike[0])) {
             alike.push(next);
         }
-        servers.push(server(&alike, text));
+        servers.push(server(record, &alike, text));
     }
     Story {
         servers,
@@ -92,7 +94,7 @@ pub(crate) fn of(record: &Record, text: Text) -> Story {
     }
 }
 
-fn server(groups: &[Group], text: Text) -> ServerStory {
+fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
     let first = &groups[0];
     // What each client does per request matters where several are compared.
     let shows_counts = groups.iter().any(|it| it.client != first.client);
@@ -101,18 +103,23 @@ fn server(groups: &[Group], text: Text) -> ServerStory {
         own_processes: heading::own_processes(first.target, text),
         groups: groups
             .iter()
-            .map(|group| group_story(group, shows_counts, text))
+            .map(|group| GroupStory {
+                comparisons: indexes(record, group),
+                body: body(group, text),
+                sweep: sweep::of(group, text),
+                sentences: sentence::of(group, text),
+                notes: notes(group, shows_counts, text),
+            })
             .collect(),
     }
 }
 
-fn group_story(group: &Group, shows_counts: bool, text: Text) -> GroupStory {
-    GroupStory {
-        body: body(group, text),
-        sweep: sweep::of(group, text),
-        sentences: sentence::of(group, text),
-        notes: notes(group, shows_counts, text),
-    }
+fn indexes(record: &Record, group: &Group) -> Vec<usize> {
+    let idx_of = |wanted: &&Comparison| {
+        let mut all = record.comparisons.iter();
+        all.position(|it| std::ptr::eq(it, *wanted))
+    };
+    group.comparisons.iter().filter_map(idx_of).collect()
 }
 
 fn body(group: &Group, text: Text) -> Body {

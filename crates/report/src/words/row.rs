@@ -89,34 +89,58 @@ fn with_slices(comparison: &Comparison) -> String {
     }
 }
 
-fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> Tail {
-    let verdict = verdict_words(tax, comparison.schedule.delta_pct, text);
+/// The figures and words of one verdict.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// `16.3 % [15.0, 20.7]`.
+    pub(crate) tax: String,
+    /// `+2.9 µs`.
+    pub(crate) micros: String,
+    /// `tcp is slower`.
+    pub(crate) verdict: String,
+    pub(crate) tone: Tone,
+}
+
+/// A verdict as a table shows it: without figures where it cannot be used.
+pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     let shown = |cell: Option<String>| {
         cell.filter(|_| is_usable(tax))
             .unwrap_or_else(|| "n/a".to_owned())
     };
-    let pct = shown(tax.throughput_pct.known().map(|pct| text.percent(pct)));
-    let pair = || {
-        format!(
-            "{} over {}  {pct}",
-            text.clean(&tax.arm),
-            text.clean(&tax.baseline)
-        )
-    };
-    Tail::Judged {
-        tax: if is_pair_known { pct.clone() } else { pair() },
-        micros: shown(
-            decisive(&tax.latency_us, &comparison.load)
-                .known()
-                .map(|us| text.signed_micros(us.value)),
-        ),
-        verdict,
+    let micros = decisive(&tax.latency_us, &comparison.load).known();
+    Judged {
+        tax: shown(tax.throughput_pct.known().map(|pct| text.percent(pct))),
+        micros: shown(micros.map(|us| text.signed_micros(us.value))),
+        verdict: verdict_words(tax, comparison.schedule.delta_pct, text),
         tone: tone(tax),
     }
 }
 
+/// `tcp over unix`.
+pub(crate) fn pair(tax: &Tax, text: Text) -> String {
+    format!(
+        "{} over {}",
+        text.clean(&tax.arm),
+        text.clean(&tax.baseline)
+    )
+}
+
+fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> Tail {
+    let judged = judged(tax, comparison, text);
+    Tail::Judged {
+        tax: if is_pair_known {
+            judged.tax
+        } else {
+            format!("{}  {}", pair(tax, text), judged.tax)
+        },
+        micros: judged.micros,
+        verdict: judged.verdict,
+        tone: judged.tone,
+    }
+}
+
 /// The statistic of latency that the verdict stands on.
-fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
+pub(crate) fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
     if load.is_flat_out() {
         &latency.mean
     } else {
@@ -138,7 +162,7 @@ pub(crate) fn tone(tax: &Tax) -> Tone {
     }
 }
 
-fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> String {
+pub(crate) fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> String {
     comparison
         .arms
         .iter()

@@ -7,6 +7,7 @@
 mod commands;
 mod formats;
 mod found;
+mod html;
 mod made_up;
 mod rules;
 mod whole;

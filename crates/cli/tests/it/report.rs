@@ -1,0 +1,108 @@
+//! `report` and `compare --html`: a page of what was measured, and clear errors where there can be none.
+
+use std::fs;
+
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{SHORT, compare, exe, saved};
+
+fn report<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
+    Looptax::new(exe(), scratch).args(["report"]).args(args)
+}
+
+/// A short run on the echo server, its record in `r.json` with the samples beside it and its page in `live.html`.
+fn measured() -> Scratch {
+    let scratch = Scratch::new();
+    let args = ["echo", "--placement", "same", "--html", "live.html"];
+    compare(&scratch)
+        .args(args)
+        .args(SHORT)
+        .run()
+        .expect_code(0);
+    scratch
+}
+
+/// What the script draws.
+#[track_caller]
+fn data(page: &str) -> Value {
+    let (_, after) = page.split_once("id=\"data-0\">").unwrap();
+    serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_page_holds_what_the_record_and_its_samples_say() {
+    let scratch = measured();
+    let run = report(&scratch, &["r.json", "-o", "r.html"]).run();
+    run.expect_code(0);
+    let page = fs::read_to_string(scratch.file("r.html")).unwrap();
+    let live = fs::read_to_string(scratch.file("live.html")).unwrap();
+    assert_eq!(page, live, "a run's own page is that of its record");
+    let (record, data) = (saved(&scratch), data(&page));
+    let (measured, drawn) = (&record["comparisons"][0], &data["comparisons"][0]);
+    let epochs = measured["raw"]["epochs"].as_array().unwrap();
+    assert_eq!(
+        drawn["epochs"][0]["effectPct"].as_array().unwrap().len(),
+        epochs.len()
+    );
+    assert_eq!(
+        drawn["slices"]["rate"].as_array().unwrap().len(),
+        8 * epochs.len()
+    );
+    let percentiles = drawn["percentiles"][1]["points"].as_array().unwrap();
+    let median = percentiles.iter().find(|it| it["pct"] == 50.0).unwrap();
+    let recorded = &measured["arms"][1]["latency_pooled_us"]["p50"]["value"];
+    assert_eq!(&median["v"], recorded);
+    let log = data["hdr"].as_str().unwrap();
+    let tags = log
+        .lines()
+        .filter(|line| line.starts_with("Tag=1-c1-same-"));
+    assert_eq!(tags.count(), 2, "{log}");
+}
+
+#[test]
+fn a_record_without_its_samples_has_a_page_that_says_so() {
+    let scratch = measured();
+    fs::remove_file(scratch.file("r.samples")).unwrap();
+    let run = report(&scratch, &["r.json", "-o", "-"]).run();
+    run.expect_code(0);
+    let words = "There is no log of latencies: `r.samples` does not lie beside the record.";
+    assert!(run.stdout.contains(words));
+    assert_eq!(data(&run.stdout)["hdr"], "");
+}
+
+#[test]
+fn samples_of_another_run_are_refused() {
+    let scratch = measured();
+    let path = scratch.file("r.samples");
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let run = report(&scratch, &["r.json", "-o", "r.html"]).run();
+    run.expect_error(2, &["does not hold the", "samples of this record"]);
+    assert!(!scratch.file("r.html").exists());
+}
+
+#[test]
+fn several_records_make_one_page_and_nothing_is_overwritten_unasked() {
+    let scratch = measured();
+    fs::copy(scratch.file("r.json"), scratch.file("again.json")).unwrap();
+    let run = report(&scratch, &["r.json", "again.json"]).run();
+    run.expect_code(0);
+    let page = fs::read_to_string(scratch.file("r.html")).unwrap();
+    assert!(page.contains("2 records") && page.contains("id=\"record-1\""));
+    let run = report(&scratch, &["r.json"]).run();
+    run.expect_error(2, &["`r.html` exists already", "give another name"]);
+}
+
+#[test]
+fn what_is_no_record_is_one_error() {
+    let scratch = Scratch::new();
+    fs::write(scratch.file("other.json"), "{}").unwrap();
+    let run = report(&scratch, &["other.json"]).run();
+    run.expect_error(2, &["`other.json` is no looptax record"]);
+    let run = report(&scratch, &["missing.json"]).run();
+    run.expect_error(2, &["cannot read `missing.json`"]);
+}

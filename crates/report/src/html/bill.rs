@@ -1,0 +1,102 @@
+//! The bill of a request: what its mean latency went to on each arm, in parts that add up.
+//!
+//! CPU time of either end, and what is left: waiting for a core or for the other end. Parts add up to
+//! the shown digit, because the last one is made from the rounded others.
+
+use looptax_record::{Arm, Comparison};
+
+use crate::format::{MS_FROM_US, Text};
+
+/// What the parts are, in their order.
+pub(super) const PARTS: [&str; 3] = [
+    "client's CPU time",
+    "server's CPU time",
+    "the rest: waiting for a core or for the other end",
+];
+
+/// CPU times are those of whole slices and the latency is that of their active part, so that they differ a little;
+/// by more than this share of it, both ends worked at once.
+const MOST_OVERLAP: f64 = 0.05;
+
+/// One arm's bill.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ArmBill {
+    /// The arm's index.
+    pub(super) arm_idx: usize,
+    /// The parts in their unit, rounded to what is shown.
+    pub(super) parts: [f64; 3],
+    /// Their sum: the mean latency.
+    pub(super) total: f64,
+}
+
+/// The bills of all arms, in one unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bills {
+    /// `µs`, or `ms` where requests are long.
+    pub(super) unit: &'static str,
+    pub(super) arms: Vec<ArmBill>,
+    decimals: usize,
+}
+
+impl Bills {
+    /// A part or a sum as it is shown.
+    pub(super) fn shown(&self, value: f64) -> String {
+        format!("{value:.*}\u{a0}{}", self.decimals, self.unit)
+    }
+}
+
+/// The bills of all arms, or why there are none.
+pub(super) fn of(comparison: &Comparison, text: Text) -> Result<Bills, String> {
+    if comparison.commands.is_some() {
+        return Err("whole commands: their CPU time stands in the table above".to_owned());
+    }
+    let means = comparison
+        .arms
+        .iter()
+        .map(|arm| arm.latency_us.mean.known());
+    let longest_us = means.flatten().map(|us| us.value).fold(0.0, f64::max);
+    // As times are shown elsewhere: three digits, or whole numbers.
+    let (unit, us_per_unit, decimals) = match longest_us {
+        us if us < 99.95 => ("µs", 1.0, 1),
+        us if us < MS_FROM_US => ("µs", 1.0, 0),
+        _ => ("ms", 1e3, 0),
+    };
+    let arms = comparison.arms.iter().enumerate();
+    let per_us = 10_f64.powi(decimals) / us_per_unit;
+    let arms = arms.map(|(idx, arm)| arm_bill(idx, arm, [per_us, 10_f64.powi(decimals)], text));
+    Ok(Bills {
+        unit,
+        arms: arms.collect::<Result<_, _>>()?,
+        decimals: decimals as usize,
+    })
+}
+
+/// `per_us` steps of the last shown digit make a µs, `per_unit` of them the shown unit.
+fn arm_bill(
+    arm_idx: usize,
+    arm: &Arm,
+    [per_us, per_unit]: [f64; 2],
+    text: Text,
+) -> Result<ArmBill, String> {
+    let name = text.clean(&arm.name);
+    let figures = [
+        &arm.cpu_us_per_query.client,
+        &arm.cpu_us_per_query.server,
+        &arm.latency_us.mean,
+    ];
+    let [Some(client), Some(server), Some(total)] = figures.map(|figure| figure.known()) else {
+        return Err(format!("the CPU time of both ends is not known for {name}"));
+    };
+    let [client, server, total] = [client, server, total].map(|it| (it.value * per_us).round());
+    let rest = total - client - server;
+    if rest < -MOST_OVERLAP * total {
+        return Err(format!(
+            "both ends of {name} worked at the same time: their CPU times add up to more than the latency"
+        ));
+    }
+    Ok(ArmBill {
+        arm_idx,
+        parts: [client, server, rest].map(|it| it / per_unit),
+        total: total / per_unit,
+    })
+}

@@ -1,0 +1,307 @@
+//! The figures of the page: an empty box that the script fills, and the table behind it.
+//!
+//! Counts overviews and sweeps in the order in which the script finds them in the data.
+
+use looptax_record::{Comparison, Record, Tax};
+
+use super::behind;
+use super::bill;
+use super::data::{epochs_of, every_nth_epoch};
+use super::markup::{Markup, TEXT};
+use super::series::{self, Sweep};
+use super::shown::{Detail, Shown};
+use super::tail;
+use crate::words::row::pair;
+use crate::words::{GroupStory, sentence};
+
+/// Writes figures, and knows which one is next.
+#[derive(Debug)]
+pub(super) struct Charts<'a> {
+    shown: &'a Shown<'a>,
+    n_overviews: usize,
+    n_sweeps: usize,
+    n_opened: usize,
+    every: usize,
+    record_idx: usize,
+}
+
+/// So many comparisons of a record are unfolded from the start.
+const MOST_OPEN: usize = 3;
+
+/// What a figure needs.
+struct Figure<'a> {
+    kind: &'static str,
+    idx: usize,
+    part: usize,
+    title: &'a str,
+    /// What there is to see, for those who do not see it.
+    says: &'a str,
+}
+
+/// The sweep of a group, if it is one.
+pub(super) fn sweep(record: &Record, group: &GroupStory) -> Option<Sweep> {
+    let comparisons = group
+        .comparisons
+        .iter()
+        .map(|idx| &record.comparisons[*idx]);
+    series::of(&comparisons.collect::<Vec<_>>())
+}
+
+impl<'a> Charts<'a> {
+    pub(super) fn new(shown: &'a Shown<'a>, record_idx: usize) -> Self {
+        Self {
+            shown,
+            n_overviews: 0,
+            n_sweeps: 0,
+            n_opened: 0,
+            every: every_nth_epoch(shown.record),
+            record_idx,
+        }
+    }
+
+    /// The charts of a group as a whole: a sweep, or all verdicts beside each other.
+    pub(super) fn group(&mut self, group: &GroupStory, out: &mut Markup) {
+        let overview_idx = self.n_overviews;
+        self.n_overviews += 1;
+        if let Some(sweep) = sweep(self.shown.record, group) {
+            return self.sweep(&sweep, out);
+        }
+        let comparisons = group.comparisons.iter();
+        let n: usize = comparisons
+            .map(|idx| self.shown.record.comparisons[*idx].tax.len())
+            .sum();
+        if n > 1 {
+            let about = Figure {
+                kind: "overview",
+                idx: overview_idx,
+                part: 0,
+                title: "Every verdict",
+                says: "The tax of every comparison with its interval; the grey band is too small to be worth naming. \
+                       The figures stand in the table of verdicts.",
+            };
+            figure(&about, out, |_| {});
+        }
+    }
+
+    fn sweep(&mut self, sweep: &Sweep, out: &mut Markup) {
+        let idx = self.n_sweeps;
+        self.n_sweeps += 1;
+        out.open("div", &[("class", "grid sweeps")]);
+        for (part, series) in sweep.series.iter().enumerate() {
+            let title = format!("{} over {}", series.name, sweep.axis);
+            let about = Figure {
+                kind: "sweep",
+                idx,
+                part,
+                title: &title,
+                says: "A line for each arm, with the band of its intervals. The figures stand in the table below.",
+            };
+            figure(&about, out, |out| {
+                behind::series(&title, sweep.axis, series, out);
+            });
+        }
+        out.close("div");
+    }
+
+    /// Everything about one comparison, unfolded where there are few.
+    pub(super) fn comparison(&mut self, idx: usize, is_first: bool, out: &mut Markup) {
+        let comparison = &self.shown.record.comparisons[idx];
+        let none = Detail::default();
+        let detail = self.shown.details.get(idx).unwrap_or(&none);
+        let is_open = self.shown.record.comparisons.len() <= MOST_OPEN
+            || (is_first && self.n_opened < MOST_OPEN);
+        self.n_opened += usize::from(is_open);
+        let id = format!("record-{}-comparison-{idx}", self.record_idx);
+        let mut attributes = vec![("class", "comparison"), ("id", id.as_str())];
+        if is_open {
+            attributes.push(("open", ""));
+        }
+        out.open("details", &attributes).open("summary", &[]);
+        out.element("h4", &[], &sentence::place(comparison, TEXT));
+        out.element(
+            "span",
+            &[("class", "hint")],
+            "latency, bill, every epoch, every slice",
+        );
+        out.close("summary").open("div", &[("class", "grid")]);
+        self.latency(idx, comparison, detail, out);
+        bill_figure(idx, comparison, out);
+        for (part, tax) in comparison.tax.iter().enumerate() {
+            epochs_figure([idx, part], tax, comparison, detail, out);
+        }
+        self.slices(idx, comparison, detail, out);
+        out.close("div").close("details");
+    }
+
+    fn latency(&self, idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
+        let tails = tail::arms(comparison, detail);
+        if tails.is_empty() {
+            return absent(
+                "Latency by percentile",
+                "there are no percentiles of single requests here",
+                out,
+            );
+        }
+        let title = "Latency by percentile";
+        let says = "A line for each arm from the fastest requests to the slowest one in ten thousand, \
+                    on logarithmic axes. The figures stand in the table below.";
+        figure(
+            &Figure {
+                kind: "percentiles",
+                idx,
+                part: 0,
+                title,
+                says,
+            },
+            out,
+            |out| {
+                behind::tails(&tails, detail, out);
+                let samples = self.shown.record.samples.as_ref();
+                if samples.is_some_and(|file| !file.complete) {
+                    let words = "The file of single latencies was full before the run ended: later epochs are missing here.";
+                    out.element("p", &[("class", "note")], words);
+                }
+                if let Some(reason) = &self.shown.no_samples {
+                    let words =
+                        format!("Only the percentiles of the record: {}", TEXT.clean(reason));
+                    out.element("p", &[("class", "note")], &words);
+                }
+            },
+        );
+        let added = tail::added(comparison, &tails);
+        if added.is_empty() {
+            return;
+        }
+        let title = "Added latency by percentile";
+        let says = "What the other arm adds: the line is of all requests together, the diamonds with bars were judged \
+                    epoch by epoch. The figures stand in the table below.";
+        figure(
+            &Figure {
+                kind: "difference",
+                idx,
+                part: 0,
+                title,
+                says,
+            },
+            out,
+            |out| behind::added(&added, out),
+        );
+    }
+
+    fn slices(&self, idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
+        if comparison.raw.epochs.is_empty() {
+            return absent("Every slice", "the record holds no slices", out);
+        }
+        let title = if comparison.commands.is_some() {
+            "Every run"
+        } else {
+            "Every slice"
+        };
+        let says = "The pace of each slice over time, arm by arm; shaded where the hypervisor or other programs took \
+                    CPU time. The table of epochs stands beside it.";
+        figure(
+            &Figure {
+                kind: "slices",
+                idx,
+                part: 0,
+                title,
+                says,
+            },
+            out,
+            |out| {
+                let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
+                let noise = match n_noisy {
+                0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
+                n => format!("{n} of {} epochs stand in windows with more than 1 % of stolen or 5 % of foreign CPU time.", detail.epochs.len()),
+            };
+                out.element("p", &[("class", "note")], &noise);
+                if self.every > 1 {
+                    let words = format!(
+                        "Too many slices to draw: those of one epoch in {} are drawn and are in the CSV.",
+                        self.every
+                    );
+                    out.element("p", &[("class", "note")], &words);
+                }
+            },
+        );
+    }
+}
+
+/// A box for the script, named and described, with `below` under it.
+fn figure(about: &Figure, out: &mut Markup, below: impl FnOnce(&mut Markup)) {
+    let (idx, part) = (about.idx.to_string(), about.part.to_string());
+    let label = format!(
+        "{}. {} Arrow keys go from figure to figure.",
+        about.title, about.says
+    );
+    out.open("figure", &[("class", about.kind)]);
+    out.element("figcaption", &[], about.title);
+    let attributes = [
+        ("class", "chart"),
+        ("data-chart", about.kind),
+        ("data-idx", idx.as_str()),
+        ("data-part", &part),
+        ("role", "application"),
+        ("aria-roledescription", "chart"),
+        ("tabindex", "0"),
+        ("aria-label", &label),
+    ];
+    out.open("div", &attributes).close("div");
+    below(out);
+    out.close("figure");
+}
+
+/// A figure that there is none of, and why.
+fn absent(title: &str, why: &str, out: &mut Markup) {
+    out.open("figure", &[("class", "absent")]);
+    out.element("figcaption", &[], title);
+    out.element("p", &[("class", "note")], &format!("Not shown: {why}."));
+    out.close("figure");
+}
+
+fn bill_figure(idx: usize, comparison: &Comparison, out: &mut Markup) {
+    let title = "The bill of a request";
+    let bills = match bill::of(comparison, TEXT) {
+        Ok(bills) if !bills.arms.is_empty() => bills,
+        Ok(_) => return absent(title, "no arm has figures", out),
+        Err(why) => return absent(title, &why, out),
+    };
+    let about = Figure {
+        kind: "bill",
+        idx,
+        part: 0,
+        title,
+        says: "A bar for each arm: CPU time of the client and of the server, and the rest. They add up to the mean \
+               latency; the figures stand in the table below.",
+    };
+    figure(&about, out, |out| {
+        behind::bill(title, &bills, comparison, out);
+    });
+}
+
+fn epochs_figure(
+    [idx, part]: [usize; 2],
+    tax: &Tax,
+    comparison: &Comparison,
+    detail: &Detail,
+    out: &mut Markup,
+) {
+    let epochs = epochs_of(detail, part);
+    let title = format!("The tax of every epoch, {}", pair(tax, TEXT));
+    if epochs.iter().all(|it| it.effect_pct.is_none()) {
+        return absent(&title, "the record holds no whole epochs", out);
+    }
+    let about = Figure {
+        kind: "epochs",
+        idx,
+        part,
+        title: &title,
+        says: "A dot for each epoch, a cross where it was disturbed; the line with its band is the estimate. The \
+               figures stand in the table below.",
+    };
+    figure(&about, out, |out| {
+        out.folded("Table", |out| {
+            out.table(&title, |out| behind::epochs(&epochs, comparison, tax, out));
+        });
+    });
+}

@@ -1,0 +1,315 @@
+//! What the script draws, as JSON: in the form of [`super::form`].
+//!
+//! Figures with an interval bring their words, so that a chart says the digits of the tables.
+
+use std::io::{self, BufWriter, Write};
+
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
+use base64::write::EncoderStringWriter;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use looptax_record::{Comparison, Estimate, Record};
+
+use super::bill::{self, PARTS};
+use super::form::{
+    AddedDrawn, BillDrawn, BillPart, ComparisonDrawn, Disturbed, Drawn, EpochsDrawn, FigureDrawn,
+    Overview, PercentileDrawn, PointDrawn, SeriesDrawn, SlicesDrawn, SweepDrawn, TailDrawn,
+    VerdictDrawn,
+};
+use super::markup::TEXT;
+use super::series::{Series, Sweep};
+use super::shown::{Detail, EpochShown, Shown};
+use super::tail;
+use super::unit::Unit;
+use crate::words::row::{is_usable, judged, pair};
+use crate::words::{GroupStory, Tone, sentence};
+
+/// More slices of a record are not drawn: a browser would take seconds, and an eye sees no more.
+const MOST_SLICES: usize = 30_000;
+/// A packed record that is larger does not travel inside its page.
+const MOST_PACKED_BYTES: usize = 6 << 20;
+
+/// All that is drawn of `shown`; `groups` are those of its story that have an overview, `sweeps` theirs.
+pub(super) fn of(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep>) -> Drawn {
+    let record = shown.record;
+    let every = every_nth_epoch(record);
+    let comparisons = record.comparisons.iter().enumerate();
+    let none = Detail::default();
+    Drawn {
+        name: TEXT.clean(shown.name),
+        overviews: groups.iter().map(|it| overview(record, it)).collect(),
+        sweeps: sweeps.into_iter().map(sweep).collect(),
+        comparisons: comparisons
+            .map(|(idx, it)| comparison(it, shown.details.get(idx).unwrap_or(&none), every))
+            .collect(),
+        hdr: shown.hdr_log.clone(),
+    }
+}
+
+/// Of so many epochs one has its slices drawn: 1 unless there are too many slices.
+pub(super) fn every_nth_epoch(record: &Record) -> usize {
+    let epochs = record.comparisons.iter().flat_map(|it| &it.raw.epochs);
+    let n_slices: usize = epochs.map(|epoch| epoch.slices.len()).sum();
+    n_slices.div_ceil(MOST_SLICES).max(1)
+}
+
+/// The record as gzip in base64, or `None` where it is too large to travel inside its page.
+pub(super) fn packed(record: &Record) -> Option<String> {
+    let limit = Limited {
+        out: EncoderStringWriter::new(&STANDARD),
+        n_left: MOST_PACKED_BYTES,
+    };
+    // The encoder takes long over each of the thousands of small writes that JSON is made of.
+    let gzip = GzEncoder::new(limit, Compression::new(6));
+    let mut buffered = BufWriter::with_capacity(1 << 16, gzip);
+    serde_json::to_writer(&mut buffered, record).ok()?;
+    let gzip = buffered.into_inner().ok()?;
+    Some(gzip.finish().ok()?.out.into_inner())
+}
+
+/// Takes so many bytes and no more.
+struct Limited<'e> {
+    out: EncoderStringWriter<'e, GeneralPurpose, String>,
+    n_left: usize,
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.n_left.checked_sub(bytes.len());
+        self.n_left = left.ok_or(io::ErrorKind::FileTooLarge)?;
+        self.out.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn overview(record: &Record, group: &GroupStory) -> Overview {
+    let comparisons = || {
+        group
+            .comparisons
+            .iter()
+            .map(|idx| &record.comparisons[*idx])
+    };
+    let is_alone = comparisons().all(|it| it.tax.len() < 2);
+    let verdicts = comparisons().flat_map(|it| {
+        it.tax.iter().map(move |tax| {
+            let words = judged(tax, it, TEXT);
+            let place = sentence::place(it, TEXT);
+            let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
+            VerdictDrawn {
+                label: if is_alone {
+                    place
+                } else {
+                    format!("{place}: {}", pair(tax, TEXT))
+                },
+                tax: known.map(|pct| figure(pct, TEXT.percent(pct))),
+                micros: words.micros,
+                verdict: words.verdict,
+                tone: tone_word(words.tone),
+            }
+        })
+    });
+    let deltas = comparisons().map(|it| it.schedule.delta_pct);
+    Overview {
+        delta_pct: deltas.fold(0.0, f64::max),
+        verdicts: verdicts.collect(),
+    }
+}
+
+/// How the style and the script call a tone.
+pub(super) fn tone_word(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Loss => "loss",
+        Tone::Unsure => "unsure",
+    }
+}
+
+fn figure(estimate: &Estimate, text: String) -> FigureDrawn {
+    FigureDrawn {
+        v: estimate.value,
+        lo: estimate.lo,
+        hi: estimate.hi,
+        text,
+    }
+}
+
+fn sweep(sweep: Sweep) -> SweepDrawn {
+    let series = |it: Series| SeriesDrawn {
+        name: it.name,
+        unit: it.unit,
+        log: it.is_log,
+        points: it
+            .points
+            .into_iter()
+            .map(|point| PointDrawn {
+                x: point.at,
+                arm: point.arm,
+                figure: figure(&point.figure, point.text),
+            })
+            .collect(),
+    };
+    SweepDrawn {
+        axis: sweep.axis,
+        arms: sweep.arms,
+        series: sweep.series.into_iter().map(series).collect(),
+    }
+}
+
+fn comparison(comparison: &Comparison, detail: &Detail, every: usize) -> ComparisonDrawn {
+    let tails = tail::arms(comparison, detail);
+    let arms: Vec<String> = comparison
+        .arms
+        .iter()
+        .map(|arm| TEXT.clean(&arm.name))
+        .collect();
+    ComparisonDrawn {
+        place: sentence::place(comparison, TEXT),
+        differences: tail::added(comparison, &tails)
+            .into_iter()
+            .map(added)
+            .collect(),
+        percentiles: tails.into_iter().map(tail_drawn).collect(),
+        bill: bill_parts(comparison, &arms),
+        epochs: pairs(comparison, detail),
+        slices: slices(comparison, detail, every),
+        arms,
+    }
+}
+
+fn tail_drawn(tail: tail::ArmTail) -> TailDrawn {
+    let points = tail.points.iter().map(|point| {
+        let estimate = Estimate {
+            value: point.us,
+            lo: point.lo_us,
+            hi: point.hi_us,
+            n: 0,
+        };
+        percentile(point.pct, &estimate, TEXT.micros_interval(&estimate))
+    });
+    TailDrawn {
+        points: points.collect(),
+        arm: tail.arm,
+    }
+}
+
+fn added(added: tail::Added) -> AddedDrawn {
+    let exact = |(pct, us): &(f64, f64)| {
+        let estimate = Estimate {
+            value: *us,
+            lo: None,
+            hi: None,
+            n: 0,
+        };
+        percentile(*pct, &estimate, TEXT.signed_micros(*us))
+    };
+    let judged =
+        |(pct, us): &(f64, Estimate)| percentile(*pct, us, TEXT.signed_micros_interval(us));
+    AddedDrawn {
+        pooled: added.pooled.iter().map(exact).collect(),
+        judged: added.judged.iter().map(judged).collect(),
+        arm: added.arm,
+        baseline: added.baseline,
+    }
+}
+
+fn percentile(pct: f64, us: &Estimate, text: String) -> PercentileDrawn {
+    PercentileDrawn {
+        pct,
+        figure: figure(us, text),
+    }
+}
+
+fn bill_parts(comparison: &Comparison, arms: &[String]) -> Option<BillDrawn> {
+    let bills = bill::of(comparison, TEXT).ok()?;
+    let parts = bills.arms.iter().flat_map(|bill| {
+        let parts = PARTS.iter().zip(bill.parts);
+        parts.map(|(part, value)| BillPart {
+            arm: arms[bill.arm_idx].clone(),
+            part,
+            value,
+            text: bills.shown(value),
+        })
+    });
+    Some(BillDrawn {
+        unit: bills.unit,
+        parts: parts.collect(),
+    })
+}
+
+/// The epochs of each verdict, in the order of the verdicts.
+fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
+    let pairs = comparison.tax.iter().enumerate().map(|(idx, tax)| {
+        let epochs = epochs_of(detail, idx);
+        let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
+        EpochsDrawn {
+            arm: TEXT.clean(&tax.arm),
+            tax: known.map(|pct| figure(pct, TEXT.percent(pct))),
+            number: epochs.iter().map(|it| it.epoch_idx + 1).collect(),
+            effect_pct: epochs.iter().map(|it| it.effect_pct.map(short)).collect(),
+            steal_pct: epochs.iter().map(|it| it.steal_pct.map(short)).collect(),
+            foreign_pct: epochs.iter().map(|it| it.foreign_pct.map(short)).collect(),
+            noisy: epochs.iter().map(|it| it.is_noisy).collect(),
+        }
+    });
+    pairs.collect()
+}
+
+/// The epochs that the verdict `tax_idx` rests on: the arm of that place, or itself in an A/A run.
+pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
+    let other = tax_idx as u32 + 1;
+    detail
+        .epochs
+        .iter()
+        .filter(|it| it.pair[1] == other)
+        .collect()
+}
+
+fn slices(comparison: &Comparison, detail: &Detail, every: usize) -> Option<SlicesDrawn> {
+    let unit = Unit::of(comparison);
+    let mut drawn = SlicesDrawn {
+        unit: unit.word(),
+        epoch: Vec::new(),
+        arm: Vec::new(),
+        start_s: Vec::new(),
+        rate: Vec::new(),
+        disturbed: Vec::new(),
+    };
+    for (idx, epoch) in comparison.raw.epochs.iter().enumerate().step_by(every) {
+        for slice in &epoch.slices {
+            drawn.epoch.push(idx + 1);
+            drawn.arm.push(slice.arm_idx);
+            drawn.start_s.push(short(slice.start_ns as f64 / 1e9));
+            drawn.rate.push(unit.of_slice(slice).map(short));
+        }
+    }
+    let noisy = detail.epochs.iter().filter(|it| it.is_noisy);
+    drawn.disturbed = noisy.filter_map(|it| disturbed(comparison, it)).collect();
+    (!drawn.rate.is_empty()).then_some(drawn)
+}
+
+fn disturbed(comparison: &Comparison, shown: &EpochShown) -> Option<Disturbed> {
+    let epoch = comparison.raw.epochs.get(shown.epoch_idx)?;
+    let (first, last) = (epoch.slices.first()?, epoch.slices.last()?);
+    let end_ns = last.start_ns + last.guard_ns + last.active_ns + last.drain_ns;
+    let (steal, foreign) = (
+        shown.steal_pct.unwrap_or(0.0),
+        shown.foreign_pct.unwrap_or(0.0),
+    );
+    Some(Disturbed {
+        epoch: shown.epoch_idx + 1,
+        from_s: short(first.start_ns as f64 / 1e9),
+        to_s: short(end_ns as f64 / 1e9),
+        text: format!("{steal:.1}\u{a0}% stolen, {foreign:.1}\u{a0}% foreign"),
+        // A hypervisor that takes a percent disturbs as much as five percent of other work do.
+        steal: steal * 5.0 >= foreign,
+    })
+}
+
+/// Five digits: more than a chart shows.
+fn short(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
+}

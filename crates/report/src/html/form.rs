@@ -1,0 +1,156 @@
+//! The form of what the script draws; web/src/data.ts tells the script the same.
+//!
+//! Types alone: [`super::data`] fills them.
+
+use serde::Serialize;
+
+/// All that is drawn of a record.
+#[derive(Debug, Serialize)]
+pub(super) struct Drawn {
+    pub(super) name: String,
+    pub(super) overviews: Vec<Overview>,
+    pub(super) sweeps: Vec<SweepDrawn>,
+    pub(super) comparisons: Vec<ComparisonDrawn>,
+    pub(super) hdr: String,
+}
+
+/// The verdicts of a group, with the largest tax that is not worth naming.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Overview {
+    pub(super) delta_pct: f64,
+    pub(super) verdicts: Vec<VerdictDrawn>,
+}
+
+/// One verdict.
+#[derive(Debug, Serialize)]
+pub(super) struct VerdictDrawn {
+    pub(super) label: String,
+    pub(super) tax: Option<FigureDrawn>,
+    pub(super) micros: String,
+    pub(super) verdict: String,
+    pub(super) tone: &'static str,
+}
+
+/// A value, the ends of its interval (`null` where unbounded) and its words.
+#[derive(Debug, Serialize)]
+pub(super) struct FigureDrawn {
+    pub(super) v: f64,
+    pub(super) lo: Option<f64>,
+    pub(super) hi: Option<f64>,
+    pub(super) text: String,
+}
+
+/// Series over connections or over a rate.
+#[derive(Debug, Serialize)]
+pub(super) struct SweepDrawn {
+    pub(super) axis: &'static str,
+    pub(super) arms: Vec<String>,
+    pub(super) series: Vec<SeriesDrawn>,
+}
+
+/// One figure of all arms.
+#[derive(Debug, Serialize)]
+pub(super) struct SeriesDrawn {
+    pub(super) name: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) log: bool,
+    pub(super) points: Vec<PointDrawn>,
+}
+
+/// One point of it.
+#[derive(Debug, Serialize)]
+pub(super) struct PointDrawn {
+    pub(super) x: f64,
+    pub(super) arm: String,
+    #[serde(flatten)]
+    pub(super) figure: FigureDrawn,
+}
+
+/// Everything about one comparison.
+#[derive(Debug, Serialize)]
+pub(super) struct ComparisonDrawn {
+    pub(super) place: String,
+    pub(super) arms: Vec<String>,
+    pub(super) percentiles: Vec<TailDrawn>,
+    pub(super) differences: Vec<AddedDrawn>,
+    pub(super) bill: Option<BillDrawn>,
+    pub(super) epochs: Vec<EpochsDrawn>,
+    pub(super) slices: Option<SlicesDrawn>,
+}
+
+/// The percentiles of an arm.
+#[derive(Debug, Serialize)]
+pub(super) struct TailDrawn {
+    pub(super) arm: String,
+    pub(super) points: Vec<PercentileDrawn>,
+}
+
+/// A percentile, or the difference between two.
+#[derive(Debug, Serialize)]
+pub(super) struct PercentileDrawn {
+    pub(super) pct: f64,
+    #[serde(flatten)]
+    pub(super) figure: FigureDrawn,
+}
+
+/// What the other arm adds.
+#[derive(Debug, Serialize)]
+pub(super) struct AddedDrawn {
+    pub(super) arm: String,
+    pub(super) baseline: String,
+    pub(super) pooled: Vec<PercentileDrawn>,
+    pub(super) judged: Vec<PercentileDrawn>,
+}
+
+/// What a request's time went to.
+#[derive(Debug, Serialize)]
+pub(super) struct BillDrawn {
+    pub(super) unit: &'static str,
+    pub(super) parts: Vec<BillPart>,
+}
+
+/// One part of it.
+#[derive(Debug, Serialize)]
+pub(super) struct BillPart {
+    pub(super) arm: String,
+    pub(super) part: &'static str,
+    pub(super) value: f64,
+    pub(super) text: String,
+}
+
+/// The epochs of a pair of arms, column by column.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct EpochsDrawn {
+    pub(super) arm: String,
+    pub(super) tax: Option<FigureDrawn>,
+    pub(super) number: Vec<usize>,
+    pub(super) effect_pct: Vec<Option<f64>>,
+    pub(super) steal_pct: Vec<Option<f64>>,
+    pub(super) foreign_pct: Vec<Option<f64>>,
+    pub(super) noisy: Vec<bool>,
+}
+
+/// Slices in the order of time, column by column.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SlicesDrawn {
+    pub(super) unit: &'static str,
+    pub(super) epoch: Vec<usize>,
+    pub(super) arm: Vec<u32>,
+    pub(super) start_s: Vec<f64>,
+    pub(super) rate: Vec<Option<f64>>,
+    pub(super) disturbed: Vec<Disturbed>,
+}
+
+/// An epoch that is drawn as disturbed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Disturbed {
+    pub(super) epoch: usize,
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+    pub(super) text: String,
+    pub(super) steal: bool,
+}

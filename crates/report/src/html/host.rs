@@ -1,0 +1,183 @@
+//! The machine, the servers' settings, the commands that repeat the run, and raw data to keep.
+
+use std::collections::BTreeMap;
+
+use looptax_record::{Host, Record};
+
+use super::markup::{Markup, TEXT};
+use super::shown::Shown;
+use crate::heading;
+
+/// `2026-11-21 19:06:55 UTC` of an RFC 3339 time; any other text as it is.
+pub(super) fn moment(stated: &str) -> String {
+    let seconds = stated.strip_suffix('Z').and_then(|it| it.get(..19));
+    match seconds.and_then(|it| it.split_once('T')) {
+        Some((day, time)) => TEXT.clean(&format!("{day} {time} UTC")),
+        None => TEXT.clean(stated),
+    }
+}
+
+/// "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine; looptax 0.1.0, record run.json".
+pub(super) fn in_short(record: &Record, name: &str) -> String {
+    let host = &record.host;
+    let release = host
+        .kernel
+        .split_whitespace()
+        .next()
+        .unwrap_or("of an unknown release");
+    let mut parts = vec![format!("Linux {}", TEXT.clean(release))];
+    parts.extend(host.cpu_model.as_deref().map(|model| TEXT.clean(model)));
+    parts.push(match host.cpus {
+        1 => "1 CPU".to_owned(),
+        n => format!("{n} CPUs"),
+    });
+    if host.hypervisor == Some(true) {
+        parts.push("virtual machine".to_owned());
+    }
+    format!(
+        "{} · looptax {} · record {}",
+        parts.join(", "),
+        TEXT.clean(&record.looptax_version),
+        TEXT.clean(name)
+    )
+}
+
+/// The sections about machine and commands.
+pub(super) fn write(shown: &Shown, out: &mut Markup) {
+    let record = shown.record;
+    out.open("section", &[]).element("h3", &[], "The machine");
+    out.open("dl", &[("class", "facts")]);
+    for (name, value) in facts(&record.host) {
+        out.element("dt", &[], name)
+            .element("dd", &[], &TEXT.clean(&value));
+    }
+    out.close("dl");
+    settings("Kernel settings for loopback", &record.host.sysctls, out);
+    settings("Mitigations of CPU faults", &record.host.mitigations, out);
+    let mut seen = Vec::new();
+    for target in record.comparisons.iter().map(|it| &it.target) {
+        let name = format!("Settings of {}", heading::server(target, TEXT));
+        if !seen.contains(&name) {
+            settings(&name, &target.settings, out);
+            seen.push(name);
+        }
+    }
+    out.close("section");
+    commands(shown, out);
+}
+
+fn facts(host: &Host) -> Vec<(&'static str, String)> {
+    let is = |value: Option<bool>| value.map(|it| if it { "yes" } else { "no" }.to_owned());
+    let mut facts = vec![("kernel", host.kernel.clone())];
+    let optional = [
+        ("architecture", host.arch.clone()),
+        ("CPU", host.cpu_model.clone()),
+        ("CPUs that looptax may use", Some(host.cpus.to_string())),
+        ("virtual machine", is(host.hypervisor)),
+        ("threads share cores", is(host.smt)),
+        ("clock source", host.clocksource.clone()),
+        ("frequency governor", host.governor.clone()),
+        (
+            "CPU limit of the control group",
+            host.cgroup_cpu_max.clone(),
+        ),
+        ("allowed CPUs", host.cpuset.clone()),
+        ("MTU of loopback", host.lo_mtu.map(|mtu| mtu.to_string())),
+        ("transparent huge pages", host.thp.clone()),
+        ("interrupt time booked apart", is(host.irq_time_accounting)),
+    ];
+    let known = optional
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    facts.extend(known);
+    facts
+}
+
+fn settings(title: &str, settings: &BTreeMap<String, String>, out: &mut Markup) {
+    if settings.is_empty() {
+        return;
+    }
+    out.folded(title, |out| {
+        out.table(title, |out| {
+            out.head(&["setting", "value"]).open("tbody", &[]);
+            for (name, value) in settings {
+                out.row(true, &[TEXT.clean(name), TEXT.clean(value)]);
+            }
+            out.close("tbody");
+        });
+    });
+}
+
+fn commands(shown: &Shown, out: &mut Markup) {
+    let record = shown.record;
+    let name = shell_words::quote(shown.name);
+    let mut lines = match record.command.as_slice() {
+        [_, words @ ..] => measure_again(record, words),
+        [] => Vec::new(),
+    };
+    lines.extend([
+        "# the same verdicts from the same raw data, bit for bit".to_owned(),
+        format!("looptax analyze {name}"),
+        "# this page".to_owned(),
+        format!("looptax report {name} -o report.html"),
+    ]);
+    let lines: Vec<String> = lines.iter().map(|line| TEXT.clean(line)).collect();
+    out.open("section", &[]).element("h3", &[], "To repeat it");
+    out.element("pre", &[("tabindex", "0")], &lines.join("\n"));
+    out.close("section");
+}
+
+/// The command as it was typed, and once more with its seed where that was drawn by lot.
+fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
+    let mut repeat = vec!["looptax".to_owned()];
+    repeat.extend(words.iter().cloned());
+    let mut lines = vec!["# measures again".to_owned(), shell_words::join(&repeat)];
+    if !words
+        .iter()
+        .any(|word| word == "--seed" || word.starts_with("--seed="))
+    {
+        repeat.extend(["--seed".to_owned(), record.seed.to_string()]);
+        lines.push("# measures again, with the arms in the same order".to_owned());
+        lines.push(shell_words::join(&repeat));
+    }
+    lines
+}
+
+/// The buttons; they need the script, which is said where there is none.
+pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
+    out.open("section", &[("class", "downloads")])
+        .element("h3", &[], "Raw data");
+    out.element(
+        "p",
+        &[("class", "without")],
+        "The files are made by the page's script, which does not run here.",
+    );
+    out.open("p", &[("class", "buttons")]);
+    let button = |kind: &'static str, words: &str, out: &mut Markup| {
+        out.element(
+            "button",
+            &[("type", "button"), ("data-download", kind)],
+            words,
+        );
+    };
+    if has_record {
+        button("json", "Record (JSON)", out);
+    }
+    button("csv", "Slices (CSV)", out);
+    if !shown.hdr_log.is_empty() {
+        button("hdr", "Latencies (HdrHistogram log)", out);
+    }
+    out.close("p");
+    if !has_record {
+        let words = format!(
+            "The record is too large to travel inside this page; it is {}.",
+            TEXT.clean(shown.name)
+        );
+        out.element("p", &[("class", "note")], &words);
+    }
+    if let Some(reason) = &shown.no_samples {
+        let words = format!("There is no log of latencies: {}.", TEXT.clean(reason));
+        out.element("p", &[("class", "note")], &words);
+    }
+    out.close("section");
+}

@@ -1,0 +1,167 @@
+//! Markup in the making: whatever is text goes in escaped, so that no string of a record becomes markup.
+//!
+//! Names of elements and attributes are the page's own and static; values never are markup.
+
+use std::fmt::Write;
+
+use crate::format::Text;
+
+/// How foreign strings are cleaned: a page shows all of Unicode but what misleads the eye.
+pub(super) const TEXT: Text = Text { is_unicode: true };
+
+/// An attribute and its value; an empty value stands for one that has none.
+pub(super) type Attribute<'a> = (&'static str, &'a str);
+
+/// A piece of a page.
+#[derive(Debug, Default)]
+pub(super) struct Markup {
+    out: String,
+}
+
+impl Markup {
+    /// Opens an element.
+    pub(super) fn open(&mut self, name: &'static str, attributes: &[Attribute]) -> &mut Self {
+        self.out.push('<');
+        self.out.push_str(name);
+        for (attribute, value) in attributes {
+            self.out.push(' ');
+            self.out.push_str(attribute);
+            if !value.is_empty() {
+                self.out.push_str("=\"");
+                escape(value, &mut self.out);
+                self.out.push('"');
+            }
+        }
+        self.out.push('>');
+        self
+    }
+
+    /// Closes an element.
+    pub(super) fn close(&mut self, name: &'static str) -> &mut Self {
+        let _ = writeln!(self.out, "</{name}>");
+        self
+    }
+
+    /// Text that is clean already: the report's own words.
+    pub(super) fn text(&mut self, words: &str) -> &mut Self {
+        escape(words, &mut self.out);
+        self
+    }
+
+    /// A whole element with nothing but clean text in it.
+    pub(super) fn element(
+        &mut self,
+        name: &'static str,
+        attributes: &[Attribute],
+        words: &str,
+    ) -> &mut Self {
+        self.open(name, attributes).text(words).close(name)
+    }
+
+    /// A row of cells; the first one is a heading where `has_head`.
+    pub(super) fn row<S: AsRef<str>>(&mut self, has_head: bool, cells: &[S]) -> &mut Self {
+        self.open("tr", &[]);
+        for (idx, cell) in cells.iter().enumerate() {
+            if idx == 0 && has_head {
+                self.element("th", &[("scope", "row")], cell.as_ref());
+            } else {
+                self.element("td", &[], cell.as_ref());
+            }
+        }
+        self.close("tr")
+    }
+
+    /// The head of a table.
+    pub(super) fn head<S: AsRef<str>>(&mut self, cells: &[S]) -> &mut Self {
+        self.open("thead", &[]).open("tr", &[]);
+        for cell in cells {
+            self.element("th", &[("scope", "col")], cell.as_ref());
+        }
+        self.close("tr").close("thead")
+    }
+
+    /// A table with a caption that stands in a box of its own, so that it can be wider than the page.
+    pub(super) fn table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
+        let region = [
+            ("class", "wide"),
+            ("role", "region"),
+            ("tabindex", "0"),
+            ("aria-label", caption),
+        ];
+        self.open("div", &region).open("table", &[]);
+        self.element("caption", &[("class", "unseen")], caption);
+        body(self);
+        self.close("table").close("div")
+    }
+
+    /// A part that is folded until somebody asks for it.
+    pub(super) fn folded(&mut self, summary: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
+        self.open("details", &[]).element("summary", &[], summary);
+        body(self);
+        self.close("details")
+    }
+
+    /// The page's own script, style or data, as they are: never a string of a record.
+    pub(super) fn verbatim(&mut self, own: &str) -> &mut Self {
+        self.out.push_str(own);
+        self
+    }
+
+    /// JSON for the script. It may hold anything, so that nothing in it can end the element.
+    pub(super) fn json(&mut self, json: &str) -> &mut Self {
+        for c in json.chars() {
+            match c {
+                '<' => self.out.push_str("\\u003c"),
+                '>' => self.out.push_str("\\u003e"),
+                '&' => self.out.push_str("\\u0026"),
+                '\u{2028}' => self.out.push_str("\\u2028"),
+                '\u{2029}' => self.out.push_str("\\u2029"),
+                _ => self.out.push(c),
+            }
+        }
+        self
+    }
+
+    /// All of it.
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+}
+
+fn escape(words: &str, out: &mut String) {
+    for c in words.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_values_never_become_markup() {
+        let mut markup = Markup::default();
+        markup.element("p", &[("title", "a\"b'>")], "<b>&</b>");
+        assert_eq!(
+            markup.finish(),
+            "<p title=\"a&quot;b&#39;&gt;\">&lt;b&gt;&amp;&lt;/b&gt;</p>\n"
+        );
+    }
+
+    #[test]
+    fn json_cannot_end_its_element() {
+        let mut markup = Markup::default();
+        markup.json("\"</script><!--&\u{2028}\"");
+        assert_eq!(
+            markup.finish(),
+            "\"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\""
+        );
+    }
+}

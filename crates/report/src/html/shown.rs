@@ -1,0 +1,70 @@
+//! What a page shows beside the record's own fields: made from raw counts and samples by the command line.
+//!
+//! Plain data; the statistics behind it are the same that judged the run.
+
+use looptax_record::Record;
+
+/// A record and what was made of its raw data.
+#[derive(Debug)]
+pub struct Shown<'a> {
+    /// The record.
+    pub record: &'a Record,
+    /// The name of its file.
+    pub name: &'a str,
+    /// One for each comparison, in their order.
+    pub details: Vec<Detail>,
+    /// Why there are no distributions of latency; `None` where there are.
+    pub no_samples: Option<String>,
+    /// The distributions of all arms as an `HdrHistogram` interval log; empty without samples.
+    pub hdr_log: String,
+}
+
+/// Of one comparison.
+#[derive(Debug, Default)]
+pub struct Detail {
+    /// Its epochs in the order of time, each with its position in the record.
+    pub epochs: Vec<EpochShown>,
+    /// The latency of each arm's requests, in the order of the arms; `None` without samples.
+    pub distributions: Vec<Option<Distribution>>,
+}
+
+/// One epoch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EpochShown {
+    /// Its position among all epochs of the comparison, from 0.
+    pub epoch_idx: usize,
+    /// The arms' indexes, `[baseline, other]`.
+    pub pair: [u32; 2],
+    /// Its own tax, percent; `None` for an epoch cut short.
+    pub effect_pct: Option<f64>,
+    /// What a request typically cost each arm, nanoseconds; its response time where that decides.
+    pub cost_ns: [Option<f64>; 2],
+    /// CPU time that the hypervisor gave to others, percent of all.
+    pub steal_pct: Option<f64>,
+    /// CPU time of processes that are neither ours nor the server, percent of all.
+    pub foreign_pct: Option<f64>,
+    /// Whether it stands among the disturbed ones that a verdict is checked without.
+    pub is_noisy: bool,
+}
+
+/// How long the requests of an arm took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// Requests.
+    pub n: u64,
+    /// In rising order.
+    pub percentiles: Vec<PercentileShown>,
+}
+
+/// A percentile of an arm's latency, µs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PercentileShown {
+    /// Which one: 99.9.
+    pub pct: f64,
+    /// The latency.
+    pub us: f64,
+    /// The lower end of its interval, as if requests were independent.
+    pub lo_us: Option<f64>,
+    /// The upper end.
+    pub hi_us: Option<f64>,
+}

@@ -1,0 +1,130 @@
+//! Latency by percentile: the arms' own, and what the other arm adds at each.
+//!
+//! Where the record holds a percentile, its figure is shown and not the one made from the samples.
+
+use looptax_record::{Arm, Comparison, Estimate, Figure, Tax};
+
+use super::markup::TEXT;
+use super::shown::{Detail, PercentileShown};
+use crate::words::row::is_usable;
+
+/// Rows of the table; the chart has more.
+pub(super) const IN_TABLE: [f64; 8] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99];
+
+/// Percentiles that a record holds.
+const RECORDED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// The percentiles of one arm.
+#[derive(Debug)]
+pub(super) struct ArmTail {
+    pub(super) arm: String,
+    /// Whether they are those of all requests together, and not of typical stretches of time.
+    pub(super) is_pooled: bool,
+    pub(super) points: Vec<PercentileShown>,
+}
+
+/// What one arm adds over the baseline.
+#[derive(Debug)]
+pub(super) struct Added {
+    pub(super) arm: String,
+    pub(super) baseline: String,
+    /// Of all requests together: percentile and µs.
+    pub(super) pooled: Vec<(f64, f64)>,
+    /// Judged epoch by epoch: percentile and figure, µs.
+    pub(super) judged: Vec<(f64, Estimate)>,
+}
+
+/// The percentiles of every arm that has any: of all requests together where those are known, else of typical
+/// stretches, as the record holds them.
+pub(super) fn arms(comparison: &Comparison, detail: &Detail) -> Vec<ArmTail> {
+    let tails = comparison.arms.iter().enumerate().map(|(idx, arm)| {
+        let found = detail.distributions.get(idx).and_then(Option::as_ref);
+        let mut points = found.map_or_else(Vec::new, |it| it.percentiles.clone());
+        let is_pooled = found.is_some() || arm.latency_pooled_us.is_some();
+        for (pct, figure) in recorded(arm, is_pooled) {
+            if let Some(known) = figure.known() {
+                put(&mut points, pct, known);
+            }
+        }
+        ArmTail {
+            arm: TEXT.clean(&arm.name),
+            is_pooled,
+            points,
+        }
+    });
+    tails.filter(|it| !it.points.is_empty()).collect()
+}
+
+fn recorded(arm: &Arm, is_pooled: bool) -> Vec<(f64, &Figure)> {
+    let typical = &arm.latency_us;
+    let figures = match &arm.latency_pooled_us {
+        Some(all) => [&all.p50, &all.p90, &all.p99, &all.p999],
+        None if is_pooled => return Vec::new(),
+        None => [&typical.p50, &typical.p90, &typical.p99, &typical.p999],
+    };
+    RECORDED.into_iter().zip(figures).collect()
+}
+
+/// Puts a figure of the record in its place, over the one that was made from the samples.
+fn put(points: &mut Vec<PercentileShown>, pct: f64, us: &Estimate) {
+    let own = PercentileShown {
+        pct,
+        us: us.value,
+        lo_us: us.lo,
+        hi_us: us.hi,
+    };
+    match points.iter().position(|it| it.pct >= pct - 1e-6) {
+        Some(at) if is_same(points[at].pct, pct) => points[at] = own,
+        Some(at) => points.insert(at, own),
+        None => points.push(own),
+    }
+}
+
+/// What every arm adds; nothing for a verdict that cannot be used.
+pub(super) fn added(comparison: &Comparison, tails: &[ArmTail]) -> Vec<Added> {
+    let taxes = comparison.tax.iter().filter(|tax| is_usable(tax));
+    let added = taxes.map(|tax| {
+        let [arm, baseline] = [&tax.arm, &tax.baseline].map(|it| TEXT.clean(it));
+        Added {
+            pooled: pooled(tails, &arm, &baseline),
+            judged: judged(tax),
+            arm,
+            baseline,
+        }
+    });
+    added
+        .filter(|it| !it.pooled.is_empty() || !it.judged.is_empty())
+        .collect()
+}
+
+fn pooled(tails: &[ArmTail], arm: &str, baseline: &str) -> Vec<(f64, f64)> {
+    let find = |name: &str| tails.iter().find(|it| it.arm == name && it.is_pooled);
+    let (Some(other), Some(base)) = (find(arm), find(baseline)) else {
+        return Vec::new();
+    };
+    let differences = other.points.iter().filter_map(|point| {
+        let beside = at(&base.points, point.pct)?;
+        Some((point.pct, point.us - beside.us))
+    });
+    differences.collect()
+}
+
+fn judged(tax: &Tax) -> Vec<(f64, Estimate)> {
+    let figures = &tax.latency_us;
+    let all = [&figures.p50, &figures.p90, &figures.p99, &figures.p999];
+    let known = RECORDED
+        .into_iter()
+        .zip(all)
+        .filter_map(|(pct, figure)| Some((pct, *figure.known()?)));
+    known.collect()
+}
+
+/// The point of a percentile.
+pub(super) fn at(points: &[PercentileShown], pct: f64) -> Option<&PercentileShown> {
+    points.iter().find(|it| is_same(it.pct, pct))
+}
+
+/// Percentiles are numbers from a list, so they differ by far more than rounding.
+fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() < 1e-6
+}

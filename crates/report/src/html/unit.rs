@@ -1,0 +1,64 @@
+//! In what the pace of a slice or an epoch is shown: it depends on what was measured.
+
+use looptax_record::{Comparison, Slice};
+
+use super::markup::TEXT;
+use crate::format::{byte_rate, rate, run_time};
+
+/// What a request's cost is shown as.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Unit {
+    /// Requests per second.
+    Requests,
+    /// Bytes per second, of so many bytes each.
+    Bytes(f64),
+    /// The time of a whole run, seconds.
+    Run,
+    /// The median response time, µs: the rate was chosen.
+    Response,
+}
+
+impl Unit {
+    /// The unit of a comparison.
+    pub(super) fn of(comparison: &Comparison) -> Self {
+        match &comparison.workload.stream {
+            _ if comparison.commands.is_some() => Self::Run,
+            _ if !comparison.load.is_flat_out() => Self::Response,
+            Some(stream) => Self::Bytes(stream.bytes as f64),
+            None => Self::Requests,
+        }
+    }
+
+    /// How the script tells it: see web/src/numbers.ts.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Requests => "/s",
+            Self::Bytes(_) => "B",
+            Self::Run => "s",
+            Self::Response => "us",
+        }
+    }
+
+    /// A slice in this unit; `None` where nothing was answered in no time.
+    pub(super) fn of_slice(self, slice: &Slice) -> Option<f64> {
+        let seconds = slice.active_ns as f64 / 1e9;
+        let per_s = slice.completions as f64 / seconds;
+        let value = match self {
+            Self::Requests => per_s,
+            Self::Bytes(bytes) => per_s * bytes,
+            Self::Run => 1.0 / per_s,
+            Self::Response => f64::from(slice.median_ns?) / 1e3,
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// What a request cost, in words: `67.3K/s`.
+    pub(super) fn shown(self, cost_ns: f64) -> String {
+        match self {
+            Self::Requests => rate(1e9 / cost_ns),
+            Self::Bytes(bytes) => byte_rate(bytes * 1e9 / cost_ns),
+            Self::Run => run_time(cost_ns / 1e3),
+            Self::Response => TEXT.micros(cost_ns / 1e3),
+        }
+    }
+}

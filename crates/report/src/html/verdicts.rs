@@ -1,0 +1,209 @@
+//! What came out: verdicts in figures and sentences, the table, what to know beside them.
+//!
+//! The words are the story's; nothing is worded here but headings.
+
+use looptax_record::{Comparison, Record};
+
+use super::charts::Charts;
+use super::data::tone_word;
+use super::markup::{Markup, TEXT};
+use crate::words::command::{CommandRow, CommandTable};
+use crate::words::row::{judged, pair};
+use crate::words::table::{Row, Table, Tail};
+use crate::words::{Body, GroupStory, RunWords, ServerStory, sentence};
+
+/// So many verdicts are shown as cards; more are told in a list.
+const MOST_CARDS: usize = 6;
+
+/// What went wrong in the whole run, and what to think of its verdicts.
+pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
+    let alarms: Vec<&str> = run
+        .problems
+        .iter()
+        .map(String::as_str)
+        .chain(run.interrupted)
+        .collect();
+    if !alarms.is_empty() {
+        out.open("div", &[("class", "alarm"), ("role", "note")]);
+        list(&alarms, out);
+        out.close("div");
+    }
+    out.open("div", &[("class", "run")]);
+    list(&run.verdicts, out);
+    out.close("div");
+}
+
+/// A server with a workload: verdicts, table, notes, charts.
+pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts, out: &mut Markup) {
+    out.open("section", &[("class", "server")]);
+    out.element("h3", &[], &server.heading);
+    if let Some(line) = &server.own_processes {
+        out.element("p", &[("class", "note")], line);
+    }
+    let mut is_first = true;
+    for group in &server.groups {
+        cards(record, group, out);
+        charts.group(group, out);
+        match &group.body {
+            Body::Requests {
+                client,
+                table,
+                placement,
+            } => {
+                requests_table(client, table, out);
+                if let Some(line) = placement {
+                    out.element("p", &[("class", "note")], line);
+                }
+            }
+            Body::Commands(commands) => {
+                for it in commands {
+                    out.open("pre", &[("tabindex", "0")])
+                        .text(&it.lines.join("\n"))
+                        .close("pre");
+                    for table in &it.tables {
+                        command_table(table, out);
+                    }
+                }
+            }
+        }
+        if !group.notes.is_empty() {
+            out.open("div", &[("class", "notes")]);
+            list(&group.notes, out);
+            out.close("div");
+        }
+        for idx in &group.comparisons {
+            charts.comparison(*idx, is_first, out);
+            is_first = false;
+        }
+    }
+    out.close("section");
+}
+
+/// The verdicts of a group as cards; where there are many, as a list of sentences.
+fn cards(record: &Record, group: &GroupStory, out: &mut Markup) {
+    if group.sentences.len() > MOST_CARDS {
+        out.open("div", &[("class", "sentences")]);
+        let summary = format!("All {} verdicts in a sentence each", group.sentences.len());
+        out.folded(&summary, |out| list(&group.sentences, out));
+        out.close("div");
+        return;
+    }
+    let comparisons = group
+        .comparisons
+        .iter()
+        .map(|idx| &record.comparisons[*idx]);
+    let taxes = comparisons.flat_map(|it| it.tax.iter().map(move |tax| (it, tax)));
+    let sentences = group.sentences.iter().zip(taxes);
+    out.open("div", &[("class", "cards")]);
+    for (sentence, (comparison, tax)) in sentences {
+        card(sentence, comparison, tax, out);
+    }
+    out.close("div");
+}
+
+fn card(sentence: &str, comparison: &Comparison, tax: &looptax_record::Tax, out: &mut Markup) {
+    let words = judged(tax, comparison, TEXT);
+    let class = format!("card {}", tone_word(words.tone));
+    out.open("article", &[("class", &class)]);
+    let place = format!(
+        "{} · {}",
+        sentence::place(comparison, TEXT),
+        pair(tax, TEXT)
+    );
+    out.element("p", &[("class", "place")], &place);
+    out.open("p", &[("class", "figure")]);
+    // The interval is part of the figure and stands beside it, smaller.
+    match words.tax.split_once('[') {
+        Some((value, interval)) => {
+            out.element("strong", &[], value.trim_end());
+            out.text(" ").element("span", &[], &format!("[{interval}"));
+        }
+        None => {
+            out.element("strong", &[], &words.tax);
+        }
+    }
+    out.text(" ")
+        .element("span", &[("class", "verdict")], &words.verdict)
+        .close("p");
+    out.element("p", &[], sentence).close("article");
+}
+
+fn requests_table(client: &str, table: &Table, out: &mut Markup) {
+    out.element("h4", &[("class", "client")], client);
+    out.table(client, |out| {
+        let has_verdict = table.has_verdict();
+        let mut head = vec!["connections", "placement"];
+        head.extend(table.arms.iter().map(String::as_str));
+        if has_verdict {
+            head.extend([table.tax_header.as_str(), "per request", "verdict"]);
+        } else {
+            head.push("");
+        }
+        out.head(&head).open("tbody", &[]);
+        for row in &table.rows {
+            requests_row(row, has_verdict, out);
+        }
+        out.close("tbody");
+    });
+}
+
+fn requests_row(row: &Row, has_verdict: bool, out: &mut Markup) {
+    out.open("tr", &[]);
+    out.element("th", &[("scope", "row")], &row.connections);
+    out.element("td", &[], &row.placement);
+    for cell in &row.arms {
+        out.element("td", &[("class", "number")], cell);
+    }
+    match &row.tail {
+        Tail::Judged {
+            tax,
+            micros,
+            verdict,
+            tone,
+        } => {
+            out.element("td", &[("class", "number")], tax);
+            out.element("td", &[("class", "number")], micros);
+            out.element("td", &[("class", tone_word(*tone))], verdict);
+        }
+        Tail::Open(words) => {
+            let span = if has_verdict { "3" } else { "1" };
+            out.element("td", &[("colspan", span), ("class", "open")], words);
+        }
+    }
+    out.close("tr");
+}
+
+fn command_table(table: &CommandTable, out: &mut Markup) {
+    out.table(&table.tax_header, |out| {
+        let mut head = vec![""];
+        head.extend(table.arms.iter().map(String::as_str));
+        head.extend([table.tax_header.as_str(), "difference", "verdict"]);
+        out.head(&head).open("tbody", &[]);
+        for row in &table.rows {
+            command_row(row, out);
+        }
+        out.close("tbody");
+    });
+}
+
+fn command_row(row: &CommandRow, out: &mut Markup) {
+    out.open("tr", &[])
+        .element("th", &[("scope", "row")], row.label);
+    let cells = row.arms.iter().chain([&row.tax, &row.difference]);
+    for cell in cells {
+        out.element("td", &[("class", "number")], cell);
+    }
+    match &row.verdict {
+        Some((words, tone)) => out.element("td", &[("class", tone_word(*tone))], words),
+        None => out.element("td", &[], ""),
+    };
+    out.close("tr");
+}
+
+fn list<S: AsRef<str>>(lines: &[S], out: &mut Markup) {
+    out.open("ul", &[]);
+    for line in lines {
+        out.element("li", &[], line.as_ref());
+    }
+    out.close("ul");
+}
