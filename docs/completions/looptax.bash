@@ -46,6 +46,9 @@ _looptax() {
             looptax,internal)
                 cmd="looptax__subcmd__internal"
                 ;;
+            looptax,report)
+                cmd="looptax__subcmd__report"
+                ;;
             looptax,selfcheck)
                 cmd="looptax__subcmd__selfcheck"
                 ;;
@@ -78,6 +81,9 @@ _looptax() {
                 ;;
             looptax__subcmd__help,internal)
                 cmd="looptax__subcmd__help__subcmd__internal"
+                ;;
+            looptax__subcmd__help,report)
+                cmd="looptax__subcmd__help__subcmd__report"
                 ;;
             looptax__subcmd__help,selfcheck)
                 cmd="looptax__subcmd__help__subcmd__selfcheck"
@@ -173,7 +179,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -D -o -y -q -h -V --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --json --output --md --csv --openmetrics --benchmark-json --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn analyze history diff gate internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --json --html --output --md --csv --openmetrics --benchmark-json --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn analyze history diff gate report internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -284,6 +290,10 @@ _looptax() {
                     return 0
                     ;;
                 --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -439,7 +449,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -D -o -y -q -h --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --json --output --md --csv --openmetrics --benchmark-json --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --json --html --output --md --csv --openmetrics --benchmark-json --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -550,6 +560,10 @@ _looptax() {
                     return 0
                     ;;
                 --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -721,7 +735,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help)
-            opts="compare selfcheck find check dsn analyze history diff gate internal help"
+            opts="compare selfcheck find check dsn analyze history diff gate report internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -975,6 +989,20 @@ _looptax() {
         looptax__subcmd__help__subcmd__internal__subcmd__schema)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1381,6 +1409,32 @@ _looptax() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__report)
+            opts="-o -q -h --output --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

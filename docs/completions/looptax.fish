@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -51,6 +51,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l warm-up -d 'How long ev
 complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
@@ -90,6 +91,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "analyze" -d 'Judge a s
 complete -c looptax -n "__fish_looptax_needs_command" -a "history" -d 'What was measured on this machine'
 complete -c looptax -n "__fish_looptax_needs_command" -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
 complete -c looptax -n "__fish_looptax_needs_command" -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
+complete -c looptax -n "__fish_looptax_needs_command" -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other' -r
@@ -119,6 +121,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l warm-up -d '
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
@@ -247,6 +250,12 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand report" -s o -l output -d 'Where the page goes; `-` prints it. Default: the first record\'s name with `.html`, in this folder, unless it exists' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand report" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -297,17 +306,18 @@ complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_see
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Prints the record\'s JSON schema'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "history" -d 'What was measured on this machine'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "internal" -d 'For looptax itself'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "history" -d 'What was measured on this machine'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "internal" -d 'For looptax itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn analyze history diff gate report internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "list" -d 'The latest runs, the newest first'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "show" -d 'A run again, from its record'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. Their records stay where they are'
