@@ -111,6 +111,7 @@ impl Dialect {
 
     /// Whether `word` means it: its name, or its language.
     pub fn is_called(&self, word: &str) -> bool {
+        let word = usual(word);
         self.name.eq_ignore_ascii_case(word) || self.language.eq_ignore_ascii_case(word)
     }
 
@@ -126,6 +127,25 @@ impl Dialect {
             Some(_) => Takes::Tcp,
         }
     }
+}
+
+/// The table's word for what people also call it.
+fn usual(word: &str) -> &str {
+    const OTHERS: [(&str, &str); 9] = [
+        ("nodejs", "Node"),
+        ("node.js", "Node"),
+        ("js", "Node"),
+        ("javascript", "Node"),
+        ("golang", "Go"),
+        ("dotnet", ".NET"),
+        ("c#", ".NET"),
+        ("psql", "libpq"),
+        ("jdbc", "Java"),
+    ];
+    let other = OTHERS
+        .iter()
+        .find(|(other, _)| other.eq_ignore_ascii_case(word));
+    other.map_or(word, |(_, usual)| usual)
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -168,6 +188,21 @@ mod tests {
                 dialect.name
             );
         }
+    }
+
+    #[test]
+    fn a_dialect_is_known_by_what_people_call_it() {
+        let named = |word: &str| dialects().iter().filter(|it| it.is_called(word)).count();
+        for (word, same) in [
+            ("nodejs", "Node"),
+            ("golang", "go"),
+            ("C#", ".NET"),
+            ("psql", "libpq"),
+        ] {
+            assert!(named(word) > 0, "{word}");
+            assert_eq!(named(word), named(same), "{word}");
+        }
+        assert_eq!(named("perl"), 0);
     }
 
     #[track_caller]

@@ -72,12 +72,19 @@ fn wanted(args: &DsnArgs, address: &Address) -> Result<Vec<&'static Dialect>, Fa
     let is_known = |word: &&String| fitting.iter().any(|it| it.is_called(word));
     if let Some(unknown) = args.wanted.iter().find(|word| !is_known(word)) {
         let names: Vec<&str> = fitting.iter().map(|it| &*it.name).collect();
+        let mut languages: Vec<&str> = fitting.iter().map(|it| &*it.language).collect();
+        languages.sort_unstable();
+        languages.dedup();
         return Err(Failure::usage(
             format!(
                 "nothing called `{unknown}` is known for {}",
                 address.product
             ),
-            format!("known: {}; or a language", names.join(", ")),
+            format!(
+                "languages: {}; by name: {}",
+                languages.join(", "),
+                names.join(", ")
+            ),
         ));
     }
     let is_wanted = |it: &&Dialect| args.wanted.iter().any(|word| it.is_called(word));

@@ -96,8 +96,11 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
         what: format!("not logged in, since {why}: account, rights and TLS are open"),
         how: "nothing was tried with guessed words".to_owned(),
         next: Some(format!(
-            "LOOPTAX_PASSWORD=… looptax check {}://USER@{}/",
-            sides.address.product, sides.tcp
+            "LOOPTAX_PASSWORD=… looptax check {}://{}@{}/{}",
+            sides.address.product,
+            sides.address.user.as_deref().unwrap_or("USER"),
+            sides.tcp,
+            sides.address.database.as_deref().unwrap_or_default()
         )),
     }];
     points.extend(check::demanded_tls(sides.address));
