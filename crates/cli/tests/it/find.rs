@@ -352,16 +352,16 @@ fn clients_that_come_and_go_are_counted_by_what_they_leave() {
         return;
     };
     let scratch = Scratch::new();
-    for _ in 0..60 {
-        // Who closes first keeps the connection for a minute.
+    for _ in 0..120 {
+        // Who closes first keeps the connection for a minute, once the server has closed it too.
         drop(TcpStream::connect(server.it.tcp).unwrap());
     }
-    let found = found(&scratch);
-    let seen = server_of(&found, server.it.pid);
-    assert!(
-        seen["n_closed_last_minute"].as_u64().unwrap() >= 60,
-        "{seen:#}"
-    );
+    // Half of them, since the kernel may give their ports to others meanwhile.
+    let found = patience::wait_for("their ends", std::time::Duration::from_secs(20), || {
+        let found = found(&scratch);
+        let seen = server_of(&found, server.it.pid);
+        (seen["n_closed_last_minute"].as_u64().unwrap() >= 60).then_some(found)
+    });
     let notes = found["notes"].to_string();
     let words = format!(
         "connections over TCP to redis-server {} were closed",
