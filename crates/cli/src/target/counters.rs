@@ -3,6 +3,8 @@
 //! Read before and after a comparison on a private server; nobody else asks it anything then.
 
 use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
 
 use looptax_path::{Conversation, Limits, Protocol, Workload};
 use looptax_wire::redis::Value;
@@ -154,7 +156,21 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
     }
 }
 
+/// A backend hands in what it counted when it ends, and ends a moment after its connection: on a busy
+/// machine that is seen. So long, in questions and pauses between them, it is waited for.
+const BACKEND_LOOKS: u32 = 60;
+const BACKEND_PAUSE: Duration = Duration::from_millis(50);
+
 fn of_database(conversation: &mut Conversation, column: &str) -> Option<u64> {
+    const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
+                          AND datname = current_database() AND pid <> pg_backend_pid()";
+    for _ in 0..BACKEND_LOOKS {
+        let n_others = conversation.query(OTHERS).ok()?.pop()?.pop()??;
+        if n_others == "0" {
+            break;
+        }
+        thread::sleep(BACKEND_PAUSE);
+    }
     let sql = format!("SELECT {column} FROM pg_stat_database WHERE datname = current_database()");
     let cell = conversation.query(&sql).ok()?.pop()?.pop()??;
     cell.parse().ok()
