@@ -105,9 +105,10 @@ fn every_errand_is_counted_once() {
         let found = outcome(&mut errander, connections);
         assert!(found.failure.is_none(), "{found:?}");
         assert_eq!(found.n_requests, errander.n_runs());
-        let slices = found.contrasts[0].epochs.iter().flat_map(|it| &it.slices);
-        for slice in slices {
-            assert!(slice.completions > 0);
+        let slices = || found.contrasts[0].epochs.iter().flat_map(|it| &it.slices);
+        // A single slice may see none: a busy machine takes longer breaks than a slice is long.
+        assert!(slices().any(|slice| slice.completions > 0));
+        for slice in slices() {
             assert_eq!(slice.sends, 3 * slice.requests);
             assert_eq!(slice.receives, 2 * slice.requests);
             assert!(slice.server_cpu_ns.is_some());
