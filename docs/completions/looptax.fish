@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -75,6 +75,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 1
 complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_needs_command" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the plan and do nothing'
+complete -c looptax -n "__fish_looptax_needs_command" -l live -d 'Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what comes next, time left. q ends the run and keeps what it has'
 complete -c looptax -n "__fish_looptax_needs_command" -l no-history -d 'Leave this run out of the history'
 complete -c looptax -n "__fish_looptax_needs_command" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_needs_command" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
@@ -145,6 +146,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d 'Print the plan and do nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l live -d 'Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what comes next, time left. q ends the run and keeps what it has'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l no-history -d 'Leave this run out of the history'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use looptax_stats::Estimate;
 
+use crate::epoch::EpochData;
+
 /// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -20,12 +22,21 @@ pub enum Phase {
 pub struct Progress<'a> {
     /// The contrast that just had an epoch.
     pub contrast: &'a str,
+    /// Its position in the plan.
+    pub contrast_idx: usize,
     /// What is going on.
     pub phase: Phase,
     /// Epochs done by this contrast.
     pub n_epochs: usize,
     /// Epochs it has at most.
     pub n_epochs_at_most: usize,
+    /// The epoch that just ended; `None` before the first run of a command. Its latencies are empty
+    /// beyond the plan's cap.
+    pub epoch: Option<&'a EpochData>,
+    /// θ of that epoch alone, where both sides have answers.
+    pub epoch_theta: Option<f64>,
+    /// Epochs of this contrast at its next look; `None` in the warm-up, and when it has ended.
+    pub next_look: Option<usize>,
     /// The running θ, from the latest look or a rough look at all epochs so far.
     pub theta: Option<Estimate>,
     /// Longest time until all contrasts end.

@@ -148,7 +148,7 @@ impl Experiment<'_> {
                 if self.plan.may_adapt_shape && round < 2 {
                     self.outcome.shape = adapted(self.outcome.shape, &data);
                 }
-                self.tell(contrast_idx, Phase::WarmUp, round as usize + 1, None);
+                self.tell_warm_up(contrast_idx, round as usize + 1, &data);
             }
             self.outcome.n_warm_up_epochs = round as usize + 1;
             let spent = Duration::from_nanos(now_ns() - start_ns);
@@ -216,38 +216,55 @@ impl Experiment<'_> {
             )
             .map(|cause| (look, cause));
         }
-        let theta = rough_theta(&self.numbers[contrast_idx]);
-        self.tell(contrast_idx, Phase::Measuring, n_epochs, theta);
+        self.tell(contrast_idx);
     }
 
-    fn tell(
-        &mut self,
-        contrast_idx: usize,
-        phase: Phase,
-        n_epochs: usize,
-        theta: Option<Estimate>,
-    ) {
+    fn tell_warm_up(&mut self, contrast_idx: usize, n_epochs: usize, data: &EpochData) {
+        let left_at_most = self.left_at_most();
+        self.observer.epoch_ended(&Progress {
+            contrast: &self.plan.contrasts[contrast_idx].name,
+            contrast_idx,
+            phase: Phase::WarmUp,
+            n_epochs,
+            n_epochs_at_most: self.plan.warm_up.least_epochs.max(n_epochs),
+            epoch: Some(data),
+            epoch_theta: None,
+            next_look: None,
+            theta: None,
+            left_at_most,
+        });
+    }
+
+    fn tell(&mut self, contrast_idx: usize) {
+        let left_at_most = self.left_at_most();
+        let run = &self.outcome.contrasts[contrast_idx];
+        let n_epochs = run.epochs.len();
+        let numbers = &self.numbers[contrast_idx];
+        let looks = &self.plan.stopping.looks;
+        let next_look = looks.after(n_epochs).filter(|_| run.stopped.is_none());
+        self.observer.epoch_ended(&Progress {
+            contrast: &self.plan.contrasts[contrast_idx].name,
+            contrast_idx,
+            phase: Phase::Measuring,
+            n_epochs,
+            n_epochs_at_most: looks.n_max(),
+            epoch: run.epochs.last(),
+            epoch_theta: numbers.last().and_then(Epoch::theta),
+            next_look: next_look.map(|look| look.n_epochs),
+            theta: rough_theta(numbers),
+            left_at_most,
+        });
+    }
+
+    /// What the contrasts that have not ended need if none ends early.
+    fn left_at_most(&self) -> Duration {
         let most = self.plan.stopping.looks.n_max();
-        let left: usize = self
-            .outcome
-            .contrasts
-            .iter()
+        let running = self.outcome.contrasts.iter();
+        let left: usize = running
             .filter(|it| it.stopped.is_none())
             .map(|it| most.saturating_sub(it.epochs.len()))
             .sum();
-        let at_most = if phase == Phase::WarmUp {
-            self.plan.warm_up.least_epochs.max(n_epochs)
-        } else {
-            most
-        };
-        self.observer.epoch_ended(&Progress {
-            contrast: &self.plan.contrasts[contrast_idx].name,
-            phase,
-            n_epochs,
-            n_epochs_at_most: at_most,
-            theta,
-            left_at_most: self.epoch_time * u32::try_from(left).unwrap_or(u32::MAX),
-        });
+        self.epoch_time * u32::try_from(left).unwrap_or(u32::MAX)
     }
 }
 

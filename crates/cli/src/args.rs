@@ -230,6 +230,10 @@ pub(crate) struct CompareArgs {
     /// Print the plan and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what
+    /// comes next, time left. q ends the run and keeps what it has.
+    #[arg(long)]
+    pub(crate) live: bool,
     /// Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of
     /// the table.
     #[arg(long, value_name = "FILE")]

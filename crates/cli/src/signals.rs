@@ -1,15 +1,16 @@
 //! Ctrl-C: the first asks for an orderly end, a later one ends at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 use signal_hook::iterator::Signals;
+use signal_hook::{flag, low_level};
 
 use crate::failure::Exit;
+use crate::terminal::live;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// A second signal that comes sooner is the same wish: `timeout` signals the process and its group,
@@ -21,23 +22,21 @@ const SAME_WISH: Duration = Duration::from_secs(1);
 /// removes folders.
 pub(crate) fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let is_urgent = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
-        flag::register_conditional_shutdown(
-            signal,
-            Exit::Interrupted.code(),
-            Arc::clone(&is_urgent),
-        )?;
         flag::register(signal, Arc::clone(&stop))?;
     }
     let mut signals = Signals::new(SIGNALS)?;
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            // It sleeps until the first one comes, and is needed once.
+            if signals.forever().next().is_none() {
+                return;
+            }
+            thread::sleep(SAME_WISH);
+            signals.pending().for_each(drop);
             if signals.forever().next().is_some() {
-                thread::sleep(SAME_WISH);
-                is_urgent.store(true, Ordering::Relaxed);
+                live::give_back();
+                low_level::exit(Exit::Interrupted.code());
             }
         })?;
     Ok(stop)

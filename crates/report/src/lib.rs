@@ -11,6 +11,7 @@ mod figures;
 mod format;
 mod heading;
 pub mod html;
+pub mod live;
 mod load;
 mod markdown;
 mod openmetrics;

@@ -64,6 +64,11 @@ impl Looks {
         self.iter().find(|look| look.n_epochs == n_epochs)
     }
 
+    /// The look that comes next when `n_epochs` are done.
+    pub fn after(&self, n_epochs: usize) -> Option<Look> {
+        self.iter().find(|look| look.n_epochs > n_epochs)
+    }
+
     /// All looks, first to last.
     pub fn iter(&self) -> impl Iterator<Item = Look> {
         self.0.iter().copied()

@@ -265,11 +265,16 @@ impl Experiment<'_> {
         } else {
             n_epochs_at_most.saturating_sub(n_epochs)
         };
+        let next_look = self.outcome.looks.after(n_epochs).map(|look| look.n_epochs);
         observer.epoch_ended(&Progress {
             contrast: &self.plan.name,
+            contrast_idx: 0,
             phase,
             n_epochs,
             n_epochs_at_most,
+            epoch: self.outcome.contrast.epochs.last(),
+            epoch_theta: self.numbers.last().and_then(Epoch::theta),
+            next_look: next_look.filter(|_| !is_over),
             theta: rough_theta(&self.numbers),
             left_at_most: self.epoch_time() * u32::try_from(n_left).unwrap_or(u32::MAX),
         });

@@ -1,7 +1,7 @@
 //! `compare`: plan, targets one after the other, record, table.
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
@@ -24,6 +24,7 @@ use crate::signals::stop_flag;
 use crate::sys;
 use crate::target::workloads::list;
 use crate::target::{Host, Target};
+use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal};
 
 /// Runs `compare`.
@@ -33,6 +34,12 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         return Ok(Exit::Done);
     }
     let settings = Compare::new(args)?;
+    if args.live && !io::stderr().is_terminal() {
+        return Err(Failure::usage(
+            "--live needs a terminal on stderr",
+            "without it, what is measured is said line by line",
+        ));
+    }
     let plan = plan::of(&settings)?;
     if args.dry_run {
         terminal::data(&plan.text)?;
@@ -44,7 +51,12 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let stop = stop_flag()?;
     sys::raise_open_files();
     let mut sink = sink(args, &settings)?;
-    let measured = measure_all(&settings, &plan, &mut sink, terminal, &stop);
+    let stage = if args.live {
+        Stage::live(terminal, plan.steps.clone(), &stop)?
+    } else {
+        Stage::line(terminal)
+    };
+    let measured = measure_all(&settings, &plan, &mut sink, stage, &stop);
     // What was measured is shown even when it cannot be saved.
     let saved = sink.finish();
     if !args.no_history && !sink.is_empty() {
@@ -82,7 +94,7 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
     let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
     let mut sink = Sink::new(empty_record(&settings), None);
-    measure_all(&settings, &plan, &mut sink, terminal, &stop)?;
+    measure_all(&settings, &plan, &mut sink, Stage::line(terminal), &stop)?;
     Ok(sink.record)
 }
 
@@ -108,26 +120,27 @@ fn measure_all(
     settings: &Compare,
     plan: &plan::Overview,
     sink: &mut Sink,
-    terminal: Terminal,
-    stop: &Arc<AtomicBool>,
+    mut stage: Stage,
+    stop: &AtomicBool,
 ) -> Result<(), Failure> {
     if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
-        return exec::measure(None, settings, exec, sink, terminal, stop);
+        return exec::measure(None, settings, exec, sink, &mut stage, stop);
     }
     let host = Host::new()?;
     for (target_idx, spec) in settings.targets.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
+        stage.say(&spec.before_measuring());
         let mut target = Target::open(spec, settings, &host)?;
         let measured = match &settings.exec {
-            Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, terminal, stop),
+            Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, &mut stage, stop),
             None => measure::target(
                 &mut target,
                 settings,
                 &plan.targets[target_idx],
                 sink,
-                terminal,
+                &mut stage,
                 stop,
             ),
         };

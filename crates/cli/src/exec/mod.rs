@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_bench::{WholePlan, run_commands};
 use looptax_path::Arm;
+use looptax_report::live::Unit;
 use looptax_stats::StopRule;
 
 use crate::failure::Failure;
 use crate::measure::plan::DELTA;
 use crate::measure::{Sink, with_log};
-use crate::settings::exec::{Exec, Given, joined};
+use crate::settings::exec::Exec;
 use crate::settings::{Compare, Effort};
 use crate::target::Target;
-use crate::terminal::Terminal;
-use crate::terminal::progress::Line;
+use crate::terminal::stage::{Scene, Stage};
 use watch::Onlooker;
 
 /// Runs the commands against `target`, or against whatever they find themselves.
@@ -30,14 +30,19 @@ pub(crate) fn measure(
     settings: &Compare,
     exec: &Exec,
     sink: &mut Sink,
-    terminal: Terminal,
+    stage: &mut Stage,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = bench_plan(target.as_deref(), settings, exec)?;
     let mut watcher = Onlooker::new(target.as_deref(), arms(settings))?;
-    let mut line = Line::new(terminal, &label(target.as_deref(), exec));
-    let outcome = run_commands(&plan, &mut watcher, &mut line, stop);
-    drop(line);
+    stage.begin(Scene {
+        title: label(target.as_deref(), exec),
+        arms: vec![arms(settings).map(|arm| arm.name().to_owned())],
+        news: "one run of each first, which does not count".to_owned(),
+        unit: Unit::Runs,
+    });
+    let outcome = run_commands(&plan, &mut watcher, stage, stop);
+    stage.end();
     if !outcome.contrast.epochs.is_empty() {
         let judged = record::comparison(target.as_deref(), settings, exec, &plan, &outcome)?;
         sink.record.comparisons.push(judged);
@@ -85,10 +90,7 @@ fn bench_plan(
 }
 
 fn label(target: Option<&Target>, exec: &Exec) -> String {
-    let program = match &exec.given {
-        Given::Template(template) => joined(&template.words[..=template.program_idx]),
-        Given::PerArm { unix, .. } => joined(&unix[..1]),
-    };
+    let program = plan::program(exec);
     match target {
         Some(target) => format!("{program} on {}", target.name),
         None => program,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use looptax_bench::Length;
 use looptax_path::Protocol;
-use looptax_servers::Kind;
+use looptax_report::live::Step;
 use looptax_stats::Looks;
 
 use super::arms;
@@ -61,6 +61,28 @@ pub(crate) fn text(settings: &Compare, exec: &Exec) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// One comparison per server, or the only one.
+pub(crate) fn steps(settings: &Compare, exec: &Exec) -> Vec<Step> {
+    let step = |label| Step {
+        label,
+        // Nobody knows before the first run is over.
+        at_most_s: None,
+    };
+    if settings.targets.is_empty() {
+        return vec![step(program(exec))];
+    }
+    let on = |spec: &TargetSpec| step(format!("{} on {}", program(exec), spec.name()));
+    settings.targets.iter().map(on).collect()
+}
+
+/// The program that is run, as it was typed.
+pub(super) fn program(exec: &Exec) -> String {
+    match &exec.given {
+        Given::Template(template) => joined(&template.words[..=template.program_idx]),
+        Given::PerArm { unix, .. } => joined(&unix[..1]),
+    }
+}
+
 fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
     if settings.arms.len() != 2 {
         return Err(Failure::usage(
@@ -72,9 +94,9 @@ fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
         return Err(needs_target());
     }
     for spec in &settings.targets {
-        let (protocol, name) = match spec {
-            TargetSpec::Private(kind) => (protocol_of(*kind), private_name(*kind)),
-            TargetSpec::Running(running) => (running.protocol, running.shown.clone()),
+        let protocol = match spec {
+            TargetSpec::Private(kind) => protocol_of(*kind),
+            TargetSpec::Running(running) => running.protocol,
         };
         if protocol == Protocol::Memcached {
             return Err(Failure::usage(
@@ -82,7 +104,7 @@ fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
                 "--workload get, set or mixed; or commands that bring their own servers, without a target",
             ));
         }
-        check_tool(exec, protocol, &name)?;
+        check_tool(exec, protocol, &spec.name())?;
         if matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server {
             return Err(Failure::usage(
                 "looptax cannot bound what a whole command does to a running server",
@@ -91,14 +113,6 @@ fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn private_name(kind: Kind) -> String {
-    if kind == Kind::Echo {
-        "echo".to_owned()
-    } else {
-        format!("private:{kind}")
-    }
 }
 
 fn check_tool(exec: &Exec, protocol: Protocol, name: &str) -> Result<(), Failure> {

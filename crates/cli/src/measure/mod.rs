@@ -13,6 +13,7 @@ use std::time::Duration;
 use looptax_bench::{Outcome, Placement, look, run};
 use looptax_path::{Arm, LocalPorts};
 use looptax_record as record;
+use looptax_report::live::Unit;
 use looptax_stats::rate_modes;
 
 use crate::connector::TargetConnector;
@@ -23,8 +24,7 @@ use crate::settings::Compare;
 use crate::settings::waits::client_of;
 use crate::target::Target;
 use crate::target::counters::Counter;
-use crate::terminal::Terminal;
-use crate::terminal::progress::Line;
+use crate::terminal::stage::{Scene, Stage};
 use judging::Ending;
 use plan::{Case, Doing};
 pub(crate) use sink::Sink;
@@ -40,7 +40,7 @@ pub(crate) fn target(
     settings: &Compare,
     cases: &[Case],
     sink: &mut Sink,
-    terminal: Terminal,
+    stage: &mut Stage,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let mut capacities = Capacities::default();
@@ -49,28 +49,45 @@ pub(crate) fn target(
             break;
         }
         let seed = settings.seed.wrapping_add(case_idx as u64);
-        let label = format!(
-            "{}, {} connections, {}",
-            target.name, case.connections, case.placement
-        );
-        let mut line = Line::new(terminal, &label);
+        stage.begin(scene(target, settings, case));
         let measured = match case.doing {
             Doing::Judge => {
                 capacities
                     .of(target, settings, case, seed, stop)
                     .and_then(|capacity| {
                         let case = Loaded { case, capacity };
-                        judge(target, settings, case, seed, sink, &mut line, stop)
+                        judge(target, settings, case, seed, sink, stage, stop)
                     })
             }
             Doing::Look(length) => look_at(target, settings, case, seed, length, sink, stop),
         };
-        drop(line);
+        stage.end();
         sink.record.interrupted |= stop.load(Ordering::Relaxed);
         sink.save()?;
         measured.map_err(|failure| with_log(failure, target))?;
     }
     Ok(())
+}
+
+fn scene(target: &Target, settings: &Compare, case: &Case) -> Scene {
+    let named = |arms: [Arm; 2]| arms.map(|arm| arm.name().to_owned());
+    Scene {
+        title: format!(
+            "{}, {}, {}",
+            target.name,
+            plan::case_name(case),
+            target.workload
+        ),
+        arms: pairs(settings, case).into_iter().map(named).collect(),
+        news: match case.doing {
+            Doing::Judge if case.load.needs_capacity() => {
+                "finding out what the slower arm can serve".to_owned()
+            }
+            Doing::Judge => "connecting, then warming up".to_owned(),
+            Doing::Look(length) => format!("a look of {}, not judged", plan::minutes(length)),
+        },
+        unit: Unit::Requests,
+    }
 }
 
 /// A case with what was found out for it.
@@ -138,7 +155,7 @@ fn judge(
     Loaded { case, capacity }: Loaded<'_>,
     seed: u64,
     sink: &mut Sink,
-    line: &mut Line,
+    stage: &mut Stage,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = plan::bench(settings, target, case, seed, capacity);
@@ -149,7 +166,7 @@ fn judge(
         .then(|| Counter::start(target))
         .flatten();
     let ports = ports(settings);
-    let outcome = run(&plan, &mut connector, line, stop)?;
+    let outcome = run(&plan, &mut connector, stage, stop)?;
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = settings.arms.len() - 1;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use looptax_bench::{
     Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp, allowed_cores,
 };
+use looptax_report::live::Step;
 use looptax_stats::{Looks, StopRule};
 
 use crate::exec::plan as exec_plan;
@@ -17,8 +18,8 @@ use crate::settings::waits::Waits;
 use crate::settings::{Compare, Effort, Requests};
 use crate::target::{Target, connections, private_workload};
 pub(crate) use load::CaseLoad;
-use text::text;
-pub(crate) use text::{minutes, target_line};
+pub(crate) use text::{case_name, minutes, target_line};
+use text::{steps, text};
 
 /// Half the width of "no difference worth naming": 1 % of throughput.
 pub(crate) const DELTA: f64 = 0.01;
@@ -64,14 +65,19 @@ pub(crate) struct Overview {
     pub(crate) text: String,
     /// By target; none for whole commands.
     pub(crate) targets: Vec<Vec<Case>>,
+    /// Its comparisons in order.
+    pub(crate) steps: Vec<Step>,
 }
 
 /// Lays out the run.
 pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
     if let Some(exec) = &settings.exec {
         let text = exec_plan::text(settings, exec)?;
-        let targets = Vec::new();
-        return Ok(Overview { text, targets });
+        return Ok(Overview {
+            text,
+            targets: Vec::new(),
+            steps: exec_plan::steps(settings, exec),
+        });
     }
     let n_cores = allowed_cores()?.len();
     let targets: Vec<Vec<Case>> = settings
@@ -79,8 +85,11 @@ pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
         .iter()
         .map(|spec| cases(settings, spec, n_cores))
         .collect::<Result<_, _>>()?;
-    let text = text(settings, &targets);
-    Ok(Overview { text, targets })
+    Ok(Overview {
+        text: text(settings, &targets),
+        steps: steps(settings, &targets),
+        targets,
+    })
 }
 
 fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Case>, Failure> {

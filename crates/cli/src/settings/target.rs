@@ -25,6 +25,23 @@ pub(crate) enum TargetSpec {
 }
 
 impl TargetSpec {
+    /// As it is typed; a URL without its password.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Private(Kind::Echo) => "echo".to_owned(),
+            Self::Private(kind) => format!("private:{kind}"),
+            Self::Running(running) => running.shown.clone(),
+        }
+    }
+
+    /// What happens to it first.
+    pub(crate) fn before_measuring(&self) -> String {
+        match self {
+            Self::Private(_) => format!("starting {}", self.name()),
+            Self::Running(_) => format!("logging in to {}", self.name()),
+        }
+    }
+
     /// `mariadb`, `postgres` …; a running server is known by its protocol alone.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

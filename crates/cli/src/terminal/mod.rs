@@ -1,7 +1,9 @@
 //! What reaches the user: data to stdout, words and progress to stderr. The only place that prints.
 
+pub(crate) mod live;
 pub(crate) mod progress;
 pub(crate) mod screen;
+pub(crate) mod stage;
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -11,41 +13,59 @@ use looptax_report::terminal::{Style, fitted};
 use crate::args::{ColorWhen, GlobalArgs};
 use crate::failure::Failure;
 
+/// Columns where nobody says.
+const DEFAULT_WIDTH: usize = 120;
+
 /// How to print, decided once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
     /// Whether words beside the result are wanted.
     pub(crate) is_quiet: bool,
     is_colored: bool,
+    are_words_colored: bool,
 }
 
 impl Terminal {
     /// From the options and what stdout is.
     pub(crate) fn new(global: &GlobalArgs) -> Self {
-        let wanted = io::stdout().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        let may_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        let is_colored = match global.color {
-            ColorWhen::Auto => wanted,
+        let is_colored = |is_terminal: bool| match global.color {
+            ColorWhen::Auto => is_terminal && may_color,
             ColorWhen::Always => true,
             ColorWhen::Never => false,
         };
         Self {
             is_quiet: global.quiet,
-            is_colored,
+            is_colored: is_colored(io::stdout().is_terminal()),
+            are_words_colored: is_colored(io::stderr().is_terminal()),
         }
     }
 
     /// For the report.
     pub(crate) fn style(self) -> Style {
-        let width = width_of(io::stdout()).unwrap_or(120);
+        Self::style_in(
+            width_of(io::stdout()).unwrap_or(DEFAULT_WIDTH),
+            self.is_colored,
+        )
+    }
+
+    /// For what is shown while a run lasts.
+    pub(crate) fn style_of_words(self) -> Style {
+        Self::style_in(
+            width_of(io::stderr()).unwrap_or(DEFAULT_WIDTH),
+            self.are_words_colored,
+        )
+    }
+
+    fn style_in(width: usize, color: bool) -> Style {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
         let is_plain = locale.is_some_and(|locale| locale == "C" || locale == "POSIX");
         Style {
             width,
-            color: self.is_colored,
+            color,
             unicode: !is_plain,
         }
     }

@@ -9,8 +9,8 @@ use std::io::{self, IsTerminal};
 use super::{data, size_of};
 
 /// The alternate screen, without a cursor.
-const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
-const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
+pub(super) const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
+pub(super) const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
 const HOME: &str = "\u{1b}[H";
 const REST_OF_LINE: &str = "\u{1b}[K";
 const REST_OF_SCREEN: &str = "\u{1b}[J";

@@ -20,6 +20,7 @@ mod fixture;
 mod history;
 mod killed;
 mod leftovers;
+mod live;
 mod load;
 mod record;
 mod report;

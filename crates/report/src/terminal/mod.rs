@@ -43,7 +43,7 @@ pub fn cleaned(text: &str, style: Style) -> String {
 }
 
 impl Style {
-    fn text(self) -> Text {
+    pub(crate) fn text(self) -> Text {
         Text {
             is_unicode: self.unicode,
         }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::REQUESTS_PER_SLICE;
+use looptax_report::live::Step;
 use looptax_servers::Kind;
 
 use super::{Case, Doing, most_epochs, shape, warm_up_of};
@@ -38,6 +39,36 @@ pub(super) fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
         settings.seed,
     );
     text
+}
+
+/// The comparisons in their order, for the live view.
+pub(super) fn steps(settings: &Compare, targets: &[Vec<Case>]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for (spec, cases) in settings.targets.iter().zip(targets) {
+        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        steps.extend(cases.iter().map(|case| {
+            let time = most_time(settings, case, is_cared_for);
+            let most = time.measuring + time.warm_up;
+            Step {
+                label: format!("{}, {}", spec.name(), case_name(case)),
+                at_most_s: (!time.measuring.is_zero()).then_some(most.as_secs_f64()),
+            }
+        }));
+    }
+    steps
+}
+
+/// `16 connections, same`: what tells a case from the others of its server.
+pub(crate) fn case_name(case: &Case) -> String {
+    let s = if case.connections == 1 { "" } else { "s" };
+    let look = match case.doing {
+        Doing::Judge => "",
+        Doing::Look(_) => ", a look",
+    };
+    format!(
+        "{} connection{s}, {}{look}",
+        case.connections, case.placement
+    )
 }
 
 pub(crate) fn target_line(settings: &Compare, spec: &TargetSpec) -> String {

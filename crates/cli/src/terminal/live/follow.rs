@@ -1,0 +1,66 @@
+//! What an epoch adds to the view.
+
+use looptax_bench::{EpochData, Phase, Progress, SliceData};
+use looptax_record::Estimate;
+use looptax_report::live::{Pair, View};
+use looptax_stats::{Side, tax_pct};
+
+/// Brings the view up to date.
+pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
+    view.news.clear();
+    view.left_s =
+        (progress.phase == Phase::Measuring).then_some(progress.left_at_most.as_secs_f64());
+    let Some(pair) = view.pairs.get_mut(progress.contrast_idx) else {
+        return;
+    };
+    progress.contrast.clone_into(&mut pair.name);
+    let was_warming_up = pair.is_warming_up;
+    pair.is_warming_up = progress.phase == Phase::WarmUp;
+    if was_warming_up && !pair.is_warming_up {
+        // Epochs that do not count have shown that something moves, and go.
+        forget(pair);
+    }
+    pair.n_epochs = progress.n_epochs;
+    pair.n_epochs_at_most = progress.n_epochs_at_most;
+    pair.next_look = progress.next_look;
+    pair.tax_pct = progress.theta.map(|theta| {
+        let tax = theta.map_monotone(tax_pct);
+        let end = |end: f64| end.is_finite().then_some(end);
+        Estimate {
+            value: tax.value,
+            lo: end(tax.lo),
+            hi: end(tax.hi),
+            n: tax.n as u64,
+        }
+    });
+    pair.taxes_pct.extend(progress.epoch_theta.map(tax_pct));
+    if let Some(epoch) = progress.epoch {
+        add(pair, epoch);
+    }
+}
+
+fn forget(pair: &mut Pair) {
+    for arm in &mut pair.arms {
+        arm.rates_per_s.clear();
+        arm.latencies_ns.reset();
+    }
+}
+
+fn add(pair: &mut Pair, epoch: &EpochData) {
+    for side in Side::BOTH {
+        let arm = &mut pair.arms[side.idx()];
+        arm.rates_per_s.extend(rate_per_s(epoch, side));
+        for ns in &epoch.samples[side.idx()] {
+            arm.latencies_ns.saturating_record(u64::from(*ns));
+        }
+    }
+}
+
+/// Answers of one side over the time of its slices; `None` where there was no time.
+fn rate_per_s(epoch: &EpochData, side: Side) -> Option<f64> {
+    let slices = || epoch.slices.iter().filter(|slice| slice.side == side);
+    let sum = |of: fn(&SliceData) -> u64| slices().map(of).sum::<u64>();
+    let active_ns = sum(|slice| slice.active_ns);
+    let n_answers = sum(|slice| slice.completions);
+    (active_ns > 0).then(|| n_answers as f64 / (active_ns as f64 / 1e9))
+}

@@ -1,0 +1,103 @@
+//! `--live`: the run on the whole terminal, drawn in the gaps between epochs and by nobody else.
+//!
+//! While slices run, nothing of this wakes up: the thread that waits for keys sleeps until one is hit.
+
+mod follow;
+mod keys;
+mod tty;
+
+use std::io::{self, Stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use looptax_bench::{Observer, Progress};
+use looptax_report::live::{Pair, Step, View, draw};
+use looptax_report::terminal::Style;
+use ratatui::backend::CrosstermBackend;
+
+use super::Terminal;
+use super::stage::Scene;
+use keys::Keys;
+use tty::Taken;
+pub(crate) use tty::give_back;
+
+/// The open view.
+pub(crate) struct Live {
+    view: View,
+    style: Style,
+    screen: ratatui::Terminal<CrosstermBackend<Stderr>>,
+    stop: Arc<AtomicBool>,
+    /// Whether one comparison has begun: the next one is the one after it.
+    has_begun: bool,
+    /// Ends before the terminal is given back.
+    _keys: Option<Keys>,
+    _taken: Taken,
+}
+
+impl Live {
+    /// Takes the terminal.
+    pub(super) fn open(
+        terminal: Terminal,
+        steps: Vec<Step>,
+        stop: &Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let taken = Taken::take()?;
+        let keys = Keys::listen(Arc::clone(stop));
+        let mut live = Self {
+            view: View {
+                steps,
+                has_keys: keys.is_some(),
+                ..View::default()
+            },
+            style: terminal.style_of_words(),
+            screen: ratatui::Terminal::new(CrosstermBackend::new(io::stderr()))?,
+            stop: Arc::clone(stop),
+            has_begun: false,
+            _keys: keys,
+            _taken: taken,
+        };
+        live.draw();
+        Ok(live)
+    }
+
+    pub(super) fn say(&mut self, news: &str) {
+        news.clone_into(&mut self.view.news);
+        self.draw();
+    }
+
+    pub(super) fn begin(&mut self, scene: Scene) {
+        if std::mem::replace(&mut self.has_begun, true) {
+            self.view.at += 1;
+        }
+        self.view.news = scene.news;
+        self.view.title = scene.title;
+        self.view.unit = scene.unit;
+        self.view.left_s = None;
+        let arms = scene.arms.iter();
+        self.view.pairs = arms
+            .map(|[baseline, other]| Pair::new(&format!("{baseline}, {other}"), [baseline, other]))
+            .collect();
+        self.draw();
+    }
+
+    pub(super) fn end(&mut self) {
+        self.say("saving");
+    }
+
+    fn draw(&mut self) {
+        self.view.is_ending = self.stop.load(Ordering::Relaxed);
+        let (view, style) = (&self.view, self.style);
+        // A terminal that has gone is no reason to end the run.
+        let _ = self.screen.draw(|frame| {
+            let area = frame.area();
+            draw(view, style, area, frame.buffer_mut());
+        });
+    }
+}
+
+impl Observer for Live {
+    fn epoch_ended(&mut self, progress: &Progress<'_>) {
+        follow::follow(&mut self.view, progress);
+        self.draw();
+    }
+}

@@ -1,0 +1,87 @@
+//! The terminal while the view has it: another screen, keys without Enter and without echo.
+//!
+//! What it was is kept for the whole process, so that the end of the view, a panic and a signal that
+//! ends us at once can all give it back. Ctrl-C stays a signal; Ctrl-Z would leave the shell with our
+//! screen, and is off meanwhile.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Mutex, Once, PoisonError};
+
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+
+use crate::terminal::screen::{CLOSE, OPEN};
+
+/// A special character that is off.
+const OFF: u8 = 0;
+
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+static HOOK: Once = Once::new();
+
+/// Gives the terminal back when it is dropped.
+pub(super) struct Taken(());
+
+impl Taken {
+    /// Takes the terminal behind stderr.
+    pub(super) fn take() -> io::Result<Self> {
+        take()?;
+        let taken = Self(());
+        write(OPEN)?;
+        Ok(taken)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take() -> io::Result<()> {
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+    });
+    let stderr = io::stderr();
+    let before = tcgetattr(&stderr)?;
+    let mut ours = before.clone();
+    ours.local_modes
+        .remove(LocalModes::ICANON | LocalModes::ECHO);
+    ours.special_codes[SpecialCodeIndex::VSUSP] = OFF;
+    tcsetattr(&stderr, OptionalActions::Now, &ours)?;
+    *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+    Ok(())
+}
+
+/// Gives it back as it was, if we have it.
+pub(crate) fn give_back() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(before) = before else {
+        return;
+    };
+    // Nobody is left to be told.
+    let _ = write(CLOSE);
+    // What was typed meanwhile was not meant for the shell.
+    let _ = tcsetattr(io::stderr().as_fd(), OptionalActions::Flush, &before);
+}
+
+/// The terminal's keyboard, whatever stdin is.
+pub(super) fn keyboard() -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NOCTTY.bits().cast_signed())
+        .open("/dev/tty")
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(text.as_bytes())?;
+    stderr.flush()
+}

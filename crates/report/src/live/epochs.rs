@@ -1,0 +1,84 @@
+//! Every epoch's tax as a dot over time: noise is seen, not believed.
+
+use ratatui::style::{Color, Modifier, Style as Look};
+use ratatui::symbols::Marker;
+use ratatui::text::Span;
+use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
+
+use super::Pair;
+use super::layout::Rows;
+
+/// Rows, and in a high window.
+const HEIGHTS: [u16; 2] = [6, 10];
+/// Free rows that make it high.
+const MANY_ROWS: u16 = 16;
+/// Fewer dots show nothing.
+const LEAST: usize = 2;
+/// A column of the axis is at least so many percent high: beyond that it would magnify noise.
+const LEAST_SPAN_PCT: f64 = 2.0;
+
+/// Draws it; nothing without epochs or room.
+pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
+    let height = HEIGHTS[usize::from(rows.left() >= MANY_ROWS)];
+    if pair.taxes_pct.len() < LEAST || rows.left() < height + 2 {
+        return;
+    }
+    let text = rows.style.text();
+    let [zero_marker, marker] = if rows.style.unicode {
+        [Marker::Braille; 2]
+    } else {
+        ['-', 'o'].map(Marker::Custom)
+    };
+    let is_colored = rows.style.color;
+    rows.blank();
+    rows.words(&format!(
+        "tax of each epoch, {} (over 0: the other arm loses)",
+        text.clean(&pair.name)
+    ));
+    let dots: Vec<(f64, f64)> = pair
+        .taxes_pct
+        .iter()
+        .enumerate()
+        .map(|(idx, pct)| ((idx + 1) as f64, *pct))
+        .collect();
+    let bounds = bounds(&pair.taxes_pct);
+    let last = dots.len().max(10) as f64;
+    let zero = [(0.0, 0.0), (last, 0.0)];
+    let faint = Look::new().add_modifier(Modifier::DIM);
+    let dot = if is_colored {
+        Look::new().fg(Color::Green)
+    } else {
+        Look::new()
+    };
+    let Some((area, buffer)) = rows.chart(height) else {
+        return;
+    };
+    Chart::new(vec![
+        Dataset::default()
+            .marker(zero_marker)
+            .graph_type(GraphType::Line)
+            .style(faint)
+            .data(&zero),
+        Dataset::default()
+            .marker(marker)
+            .graph_type(GraphType::Scatter)
+            .style(dot)
+            .data(&dots),
+    ])
+    .x_axis(Axis::default().bounds([0.0, last]))
+    .y_axis(
+        Axis::default()
+            .bounds(bounds)
+            .labels(bounds.map(|pct| Span::raw(format!("{pct:>5.1} %"))))
+            .style(faint),
+    )
+    .render(area, buffer);
+}
+
+/// All dots and zero, with a little air.
+fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
+    let low = taxes_pct.iter().copied().fold(0.0, f64::min);
+    let high = taxes_pct.iter().copied().fold(0.0, f64::max);
+    let air = ((high - low) * 0.05).max((LEAST_SPAN_PCT - (high - low)) / 2.0);
+    [low - air, high + air]
+}
