@@ -152,6 +152,7 @@ impl StoreError {
             Self::Broken { field, .. } if field == "." => {
                 "is this a record saved by looptax compare?"
             }
+            Self::Broken { .. } => "the file was changed after it was saved: take it as it was",
             Self::ReadFile { path, source }
                 if source.kind() == io::ErrorKind::NotFound
                     && path.extension().is_some_and(|it| it == "samples") =>

@@ -48,18 +48,25 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
 
 fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    let record: Record = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let field = error.path().to_string();
-        StoreError::Broken {
+    let record: Record =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| StoreError::Broken {
             path: path.to_owned(),
-            field,
+            field: field(error.path()),
             source: error.into_inner(),
-        }
-    })?;
+        })?;
     json.end().map_err(|source| StoreError::Broken {
         path: path.to_owned(),
         field: "the end".to_owned(),
         source,
     })?;
     Ok(record)
+}
+
+/// The innermost field whose name is known: what is cut off within a name ends in a question mark.
+fn field(path: &serde_path_to_error::Path) -> String {
+    let text = path.to_string();
+    match text.trim_end_matches('?').trim_end_matches('.') {
+        "" => ".".to_owned(),
+        known => known.to_owned(),
+    }
 }

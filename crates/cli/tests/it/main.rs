@@ -26,4 +26,5 @@ mod record;
 mod report;
 mod running;
 mod script;
+mod versions;
 mod workloads;

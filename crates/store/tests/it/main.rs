@@ -8,6 +8,7 @@ mod history;
 mod loading;
 mod samples;
 mod saving;
+mod versions;
 
 use looptax_record::{Hex64, Host, METHOD_VERSION, Record, SCHEMA_VERSION};
 

@@ -1,0 +1,129 @@
+//! The records that are kept of each schema version, in every view; and broken ones, by every command.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use looptax_record::SCHEMA_VERSION;
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+use serde_json::{Value, json};
+
+use crate::fixture::{exe, saved};
+use crate::record::{analyze, check_against_schema};
+
+/// Commands that read a record.
+const READERS: [&[&str]; 5] = [
+    &["analyze", "r.json"],
+    &["analyze", "r.json", "--md", "-"],
+    &["report", "r.json"],
+    &["diff", "r.json", "r.json"],
+    &["gate", "r.json", "--max-tax", "5%"],
+];
+
+fn kept(version: u32) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests/records");
+    fs::read(PathBuf::from(format!("{folder}/schema-{version}.json"))).unwrap()
+}
+
+/// A folder with `text` as `r.json`.
+fn with(text: &[u8]) -> Scratch {
+    let scratch = Scratch::new();
+    let file = fs::File::create(scratch.file("r.json"));
+    file.and_then(|mut file| file.write_all(text)).unwrap();
+    scratch
+}
+
+fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
+    Looptax::new(exe(), scratch)
+        .args(args.iter().copied())
+        .run()
+}
+
+#[track_caller]
+fn check_says(scratch: &Scratch, args: &[&str], words: &[&str]) {
+    let run = looptax(scratch, args);
+    run.expect_code(0);
+    for words in words {
+        if !run.stdout.contains(words) {
+            run.fail(&format!("`{words}` was expected on stdout"));
+        }
+    }
+}
+
+#[test]
+fn every_view_of_a_record_of_version_1_says_what_it_holds() {
+    let scratch = with(&kept(1));
+    let heading = "Redis 7.0.15, get, private server on this machine";
+    check_says(
+        &scratch,
+        &["analyze", "r.json"],
+        &[
+            heading,
+            "26.4 % [19.9, 30.6]",
+            "throughput over connections",
+        ],
+    );
+    check_says(
+        &scratch,
+        &["analyze", "r.json", "--md", "-"],
+        &[heading, "\\[19.9,\u{a0}30.6\\]", "| 4 | split |"],
+    );
+    check_says(
+        &scratch,
+        &["analyze", "r.json", "--csv", "-"],
+        &[",get,1,same,event,tcp,unix,throughput_tax,%,26.41"],
+    );
+    check_says(
+        &scratch,
+        &["report", "r.json", "-o", "-"],
+        &[heading, "[19.9,\u{a0}30.6]"],
+    );
+}
+
+#[test]
+fn every_kept_record_is_judged_again_as_it_was() {
+    for version in 1..=SCHEMA_VERSION {
+        let scratch = with(&kept(version));
+        let (first, again) = (saved(&scratch), analyze(&scratch));
+        check_against_schema(&again);
+        let comparisons = first["comparisons"].as_array().unwrap();
+        for (idx, comparison) in comparisons.iter().enumerate() {
+            let (was, is) = (&comparison["tax"][0], &again["comparisons"][idx]["tax"][0]);
+            for name in ["verdict", "theta", "throughput_pct", "reason", "cpu_us"] {
+                assert_eq!(was[name], is[name], "version {version}, {name}");
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn check_refused(text: &[u8], words: &[&str]) {
+    let scratch = with(text);
+    for args in READERS {
+        looptax(&scratch, args).expect_error(2, words);
+    }
+    assert!(!scratch.file("r.html").exists(), "a page of nothing");
+}
+
+#[test]
+fn what_is_broken_cut_off_or_of_tomorrow_is_one_error_that_names_the_field() {
+    let whole = kept(SCHEMA_VERSION);
+    let changed = |pointer: &str, wrong: Value| {
+        let mut record: Value = serde_json::from_slice(&whole).unwrap();
+        *record.pointer_mut(pointer).unwrap() = wrong;
+        record.to_string().into_bytes()
+    };
+    check_refused(
+        &changed("/comparisons/1/tax/0/verdict", json!("maybe")),
+        &["`r.json` is broken at `comparisons[1].tax[0].verdict`"],
+    );
+    check_refused(
+        &changed("/schema_version", json!(SCHEMA_VERSION + 1)),
+        &["has schema version", "newer looptax"],
+    );
+    check_refused(
+        &whole[..whole.len() / 2],
+        &["`r.json` is broken at `comparisons[1].", "ends too early"],
+    );
+}

@@ -1,0 +1,146 @@
+//! Records of every schema version that there was, as looptax once wrote them: `../records`.
+//!
+//! When the version is raised, the first test fails until a record of the new one lies there, too; the
+//! older ones have to stay readable.
+
+use std::fs;
+use std::path::PathBuf;
+
+use looptax_record::{Figure, SCHEMA_VERSION};
+use looptax_store::{StoreError, load};
+use serde_json::{Value, json};
+
+/// The record that was kept of a schema version.
+fn kept(version: u32) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records");
+    PathBuf::from(format!("{folder}/schema-{version}.json"))
+}
+
+#[test]
+fn a_record_of_every_version_is_kept_and_read() {
+    for version in 1..=SCHEMA_VERSION {
+        let path = kept(version);
+        let stated: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(stated["schema_version"], version, "{}", path.display());
+        let record = load(&path).unwrap();
+        assert_eq!(stated["id"], record.id);
+        assert!(!record.comparisons.is_empty());
+    }
+}
+
+#[test]
+fn the_figures_of_version_1_mean_what_they_meant() {
+    let record = load(&kept(1)).unwrap();
+    let connections: Vec<u32> = record.comparisons.iter().map(|it| it.connections).collect();
+    assert_eq!((connections, record.looks.len()), (vec![1, 2, 4], 2));
+    let first = &record.comparisons[0];
+    assert_eq!(first.raw.epochs.len(), 6);
+    assert_eq!(first.raw.epochs[0].slices.len(), 8);
+    let Figure::Known(tax) = &first.tax[0].throughput_pct else {
+        panic!("{:?}", first.tax[0].throughput_pct);
+    };
+    assert_eq!(tax.n, 6);
+    assert_eq!(format!("{:.1}", tax.value), "26.4");
+}
+
+/// The kept record of the present version, changed, and what reading it gives.
+fn error_of(change: impl FnOnce(&mut Value)) -> StoreError {
+    let text = fs::read(kept(SCHEMA_VERSION)).unwrap();
+    let mut record = serde_json::from_slice(&text).unwrap();
+    change(&mut record);
+    error_of_text(record.to_string().as_bytes())
+}
+
+fn error_of_text(text: &[u8]) -> StoreError {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    fs::write(&path, text).unwrap();
+    load(&path).unwrap_err()
+}
+
+#[track_caller]
+fn check_broken(pointer: &str, wrong: Value, field: &str) {
+    let error = error_of(|record| *record.pointer_mut(pointer).unwrap() = wrong);
+    let message = format!("is broken at `{field}`");
+    assert!(error.to_string().ends_with(&message), "{error}");
+    assert!(error.hint().unwrap().contains("changed"), "{error:?}");
+}
+
+#[test]
+fn a_field_that_is_wrong_is_named() {
+    check_broken(
+        "/comparisons/1/tax/0/verdict",
+        json!("maybe"),
+        "comparisons[1].tax[0].verdict",
+    );
+    check_broken(
+        "/comparisons/0/tax/0/throughput_pct",
+        json!(26.4),
+        "comparisons[0].tax[0].throughput_pct",
+    );
+    check_broken(
+        "/comparisons/2/raw/epochs/5/slices/7/completions",
+        json!(-1),
+        "comparisons[2].raw.epochs[5].slices[7].completions",
+    );
+    check_broken("/looks/1/arms", json!({}), "looks[1].arms");
+    check_broken("/host/cpus", json!("two"), "host.cpus");
+    check_broken("/seed", json!(42), "seed");
+}
+
+#[test]
+fn a_field_that_is_missing_is_named() {
+    let error = error_of(|record| {
+        let arm = record.pointer_mut("/comparisons/0/arms/1").unwrap();
+        arm.as_object_mut().unwrap().remove("endpoint").unwrap();
+    });
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(
+        error
+            .to_string()
+            .ends_with("is broken at `comparisons[0].arms[1]`"),
+        "{error}"
+    );
+    assert!(cause.contains("missing field `endpoint`"), "{cause}");
+}
+
+#[test]
+fn a_version_that_is_not_known_is_told_before_anything_else() {
+    let error = error_of(|record| {
+        record["schema_version"] = json!(SCHEMA_VERSION + 1);
+        record["comparisons"] = json!("of another form");
+    });
+    let stated = format!("has schema version {}", SCHEMA_VERSION + 1);
+    assert!(error.to_string().contains(&stated), "{error}");
+    assert!(error.hint().unwrap().contains("newer looptax"), "{error:?}");
+}
+
+#[test]
+fn a_record_that_is_cut_off_says_in_which_field_it_ends() {
+    let text = fs::read(kept(SCHEMA_VERSION)).unwrap();
+    let whole = text.trim_ascii_end().len();
+    let after = |words: &str| {
+        let text = String::from_utf8_lossy(&text);
+        text.find(words).unwrap() + words.len()
+    };
+    for (end, field) in [
+        (after("\"cpu_model\":\"A p"), "host.cpu_model"),
+        (after("\"slices\":["), "comparisons[0].raw.epochs[0].slices"),
+        // Within a name, which nobody can tell: the object is named that it belongs to.
+        (
+            after("\"slices\":[{\"arm_i"),
+            "comparisons[0].raw.epochs[0].slices[0]",
+        ),
+        (whole - 1, "."),
+    ] {
+        let error = error_of_text(&text[..end]);
+        let message = format!("is broken at `{field}`");
+        assert!(error.to_string().ends_with(&message), "{error}");
+        assert!(error.hint().unwrap().contains("ends too early"), "{end}");
+    }
+    // Not each byte, for time's sake; a prime, so that all kinds of places are met.
+    for end in (0..whole).step_by(1009) {
+        let error = error_of_text(&text[..end]);
+        assert!(error.hint().unwrap().contains("ends too early"), "{end}");
+    }
+}
