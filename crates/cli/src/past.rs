@@ -41,6 +41,9 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
     if let Err(error) = added {
         let failure = Failure::from(error);
         terminal.words(&format!("not in the history: {:#}\n", failure.error));
+        if let Some(hint) = failure.hint {
+            terminal.words(&format!("{hint}\n"));
+        }
     }
 }
 

@@ -133,6 +133,19 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether space that is freed would help.
+    pub(crate) fn is_of_full_disk(&self) -> bool {
+        match self {
+            Self::CreateFile { source, .. }
+            | Self::WriteFile { source, .. }
+            | Self::RenameFile { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ),
+            _ => false,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -164,6 +177,11 @@ impl StoreError {
             }
             Self::SamplesMismatch { .. } => {
                 "the file of samples beside the record must be the one of the same run, unchanged"
+            }
+            Self::History { source, .. }
+                if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) =>
+            {
+                "the disk is full: free some space; records are files of their own and not touched"
             }
             Self::History { .. } | Self::HistoryEntry { .. } => {
                 "records are files of their own and not touched; --no-history leaves the history out"

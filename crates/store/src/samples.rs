@@ -42,6 +42,8 @@ pub(crate) struct SamplesWriter {
     existing: Existing,
     file: Option<File>,
     end_bytes: u64,
+    /// Up to here a saved record points into the file.
+    saved_bytes: u64,
     is_complete: bool,
 }
 
@@ -55,6 +57,7 @@ impl SamplesWriter {
             existing,
             file: None,
             end_bytes: HEADER_BYTES,
+            saved_bytes: HEADER_BYTES,
             is_complete: true,
         })
     }
@@ -97,6 +100,34 @@ impl SamplesWriter {
                 source,
             }),
             None => Ok(()),
+        }
+    }
+
+    /// Notes that a saved record points to all that is here.
+    pub(crate) fn mark_saved(&mut self) {
+        self.saved_bytes = self.end_bytes;
+    }
+
+    /// Whether giving up what no saved record points to would make room.
+    pub(crate) fn has_unsaved(&self) -> bool {
+        self.file.is_some() && self.end_bytes > self.saved_bytes
+    }
+
+    /// Gives up what no saved record points to, and says from which byte on.
+    pub(crate) fn give_up_unsaved(&mut self) -> u64 {
+        self.end_bytes = self.saved_bytes;
+        self.give_up();
+        self.end_bytes
+    }
+
+    /// Frees what a failed write left; a file without a block goes.
+    pub(crate) fn give_up(&mut self) {
+        self.is_complete = false;
+        if self.end_bytes == HEADER_BYTES {
+            self.remove();
+        } else if let Some(file) = &self.file {
+            // What cannot be freed is beyond the end that the record states.
+            let _ = file.set_len(self.end_bytes);
         }
     }
 
@@ -199,11 +230,14 @@ fn create(path: &Path, existing: Existing) -> Result<File, StoreError> {
             source,
         },
     })?;
-    file.write_all_at(&header(), 0)
-        .map_err(|source| StoreError::WriteFile {
+    file.write_all_at(&header(), 0).map_err(|source| {
+        // Without a head it is nothing, and the error to tell is the one above.
+        let _ = std::fs::remove_file(path);
+        StoreError::WriteFile {
             path: path.to_owned(),
             source,
-        })?;
+        }
+    })?;
     Ok(file)
 }
 

@@ -41,11 +41,13 @@ pub fn save_text(text: &str, path: &Path, existing: Existing) -> Result<(), Stor
 
 /// Saves a record again and again while it grows, and the single latencies beside it.
 ///
+/// The record comes first: latencies that cannot be written are left out of it, see [`Saver::lost`].
 /// Dropped before any save that worked, it removes the companion file that it made.
 #[derive(Debug)]
 pub struct Saver {
     place: Place,
     samples: Option<SamplesWriter>,
+    lost: Option<StoreError>,
     is_saved: bool,
 }
 
@@ -67,26 +69,31 @@ impl Saver {
         Ok(Self {
             place,
             samples,
+            lost: None,
             is_saved: false,
         })
     }
 
     /// Appends one block of latencies to the companion file, and says where it lies.
     ///
-    /// `None` when the block would take the file beyond [`crate::SAMPLES_CAP_BYTES`], or when the
-    /// record goes to a device and has no companion: then the samples are not kept.
+    /// `None` when the block would take the file beyond [`crate::SAMPLES_CAP_BYTES`], when the record
+    /// goes to a device and has no companion, and from the first write on that failed: then the
+    /// samples are not kept.
     ///
     /// # Units
     /// `latencies_ns` in nanoseconds.
-    ///
-    /// # Errors
-    /// [`StoreError::AlreadyExists`], `CreateFile` or `WriteFile`. What a failed write left in the
-    /// file is overwritten by the next one.
-    pub fn append(&mut self, latencies_ns: &[u32]) -> Result<Option<SamplesAt>, StoreError> {
-        match &mut self.samples {
-            Some(samples) => samples.append(latencies_ns),
-            None => Ok(None),
-        }
+    pub fn append(&mut self, latencies_ns: &[u32]) -> Option<SamplesAt> {
+        let samples = self.samples.as_mut().filter(|_| self.lost.is_none())?;
+        samples.append(latencies_ns).unwrap_or_else(|error| {
+            samples.give_up();
+            self.lost = Some(error);
+            None
+        })
+    }
+
+    /// Why not all latencies were kept, where a write failed; told once.
+    pub fn lost(&mut self) -> Option<StoreError> {
+        self.lost.take()
     }
 
     /// What the record should say about the companion file; `None` while there is none.
@@ -97,11 +104,29 @@ impl Saver {
     /// Saves `record` with its `samples` field set to [`Saver::samples_file`].
     ///
     /// The companion file is on disk before the record that points into it. A device is written to
-    /// each time, so there call it once.
+    /// each time, so there call it once. On a full disk, latencies that no saved record points to make
+    /// room for the record, which then says that it has none of them.
     ///
     /// # Errors
     /// As [`save`]; the record saved before stays.
     pub fn save(&mut self, record: &mut Record) -> Result<(), StoreError> {
+        let saved = self.save_with_samples(record);
+        let unsaved = self.samples.as_mut().filter(|it| it.has_unsaved());
+        match (saved, unsaved) {
+            (Ok(()), Some(samples)) => {
+                samples.mark_saved();
+                Ok(())
+            }
+            (Err(full), Some(samples)) if full.is_of_full_disk() => {
+                forget_samples(record, samples.give_up_unsaved());
+                self.lost.get_or_insert(full);
+                self.save_with_samples(record)
+            }
+            (saved, _) => saved,
+        }
+    }
+
+    fn save_with_samples(&mut self, record: &mut Record) -> Result<(), StoreError> {
         record.samples = self.samples_file();
         if let Some(samples) = &mut self.samples {
             samples.sync()?;
@@ -126,6 +151,15 @@ impl Drop for Saver {
         if let (false, Some(samples)) = (self.is_saved, &mut self.samples) {
             samples.remove();
         }
+    }
+}
+
+/// Takes the places of samples out that lie behind `end_bytes` of the companion file.
+fn forget_samples(record: &mut Record, end_bytes: u64) {
+    let comparisons = record.comparisons.iter_mut();
+    let epochs = comparisons.flat_map(|it| it.raw.epochs.iter_mut());
+    for at in epochs.flat_map(|it| it.samples.iter_mut()) {
+        *at = at.take().filter(|at| at.offset_bytes < end_bytes);
     }
 }
 

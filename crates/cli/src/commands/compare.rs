@@ -59,20 +59,22 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let measured = measure_all(&settings, &plan, &mut sink, stage, &stop);
     // What was measured is shown even when it cannot be saved.
     let saved = sink.finish();
+    let path = sink.path().filter(|_| saved.is_ok());
     if !args.no_history && !sink.is_empty() {
-        let path = sink.path().filter(|_| saved.is_ok());
         remember(&sink.record, path.as_deref().map(Path::new), terminal);
     }
-    show(args, &sink, terminal)?;
-    write_page(args, &sink)?;
-    let is_interrupted = stop.load(Ordering::Relaxed);
-    match measured {
-        Err(failure) => Err(failure),
-        Ok(()) if saved.is_err() => saved.map(|()| Exit::Done),
-        Ok(()) if is_interrupted => Ok(Exit::Interrupted),
-        Ok(()) if has_invalid(&sink.record) => Ok(Exit::Invalid),
-        Ok(()) => Ok(Exit::Done),
-    }
+    let shown = show(args, &sink, path.as_deref(), terminal);
+    let paged = write_page(args, &sink, path.as_deref());
+    // The first error is told; where there are several, one full disk is behind them all.
+    measured.and(saved).and(shown).and(paged)?;
+    sink.check_samples()?;
+    Ok(if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else if has_invalid(&sink.record) {
+        Exit::Invalid
+    } else {
+        Exit::Done
+    })
 }
 
 /// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
@@ -225,41 +227,45 @@ fn command_line(settings: &Compare) -> Vec<String> {
         .collect()
 }
 
-fn show(args: &CompareArgs, sink: &Sink, terminal: Terminal) -> Result<(), Failure> {
-    if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&sink.record)?;
-        if path.as_os_str() == "-" {
-            terminal::data(&format!("{json}\n"))?;
+/// Prints the result, and writes copies of it; one that cannot be written is an error after that.
+fn show(
+    args: &CompareArgs,
+    sink: &Sink,
+    path: Option<&str>,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let copied = match &args.json {
+        Some(json) if json.as_os_str() == "-" => {
+            let text = serde_json::to_string_pretty(&sink.record)?;
+            terminal::data(&format!("{text}\n"))?;
             return Ok(());
         }
-        looptax_store::save(&sink.record, path, Existing::Replace)?;
-    }
+        Some(json) => looptax_store::save(&sink.record, json, Existing::Replace),
+        None => Ok(()),
+    };
     if sink.is_empty() {
         if sink.record.interrupted {
             terminal.words("interrupted before anything was measured: nothing is saved");
         }
-        return Ok(());
+        return Ok(copied?);
     }
-    if formats::write(&args.formats, &sink.record)? {
-        return Ok(());
+    let written = formats::write(&args.formats, &sink.record);
+    if !matches!(written, Ok(true)) {
+        let table = report::compare(&sink.record, path, terminal.style());
+        terminal::data(&table)?;
     }
-    terminal::data(&report::compare(
-        &sink.record,
-        sink.path().as_deref(),
-        terminal.style(),
-    ))?;
-    Ok(())
+    copied?;
+    written.map(|_| ())
 }
 
 /// The page of `--html`; a run without anything measured has none.
-fn write_page(args: &CompareArgs, sink: &Sink) -> Result<(), Failure> {
+fn write_page(args: &CompareArgs, sink: &Sink, path: Option<&str>) -> Result<(), Failure> {
     let Some(html) = args.html.as_ref().filter(|_| !sink.is_empty()) else {
         return Ok(());
     };
-    let path = sink.path().map(PathBuf::from);
     let text = page(&[Source {
         record: &sink.record,
-        path: path.as_deref(),
+        path: path.map(Path::new),
     }])?;
     looptax_store::save_text(&text, html, Existing::Replace)?;
     Ok(())

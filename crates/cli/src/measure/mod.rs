@@ -196,7 +196,7 @@ fn judge(
         for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
             endings.push(Ending::of_run(&contrast, cut_short_alpha, failure.as_ref()));
             for mut epoch in contrast.epochs {
-                let samples = keep_samples(sink, &mut epoch)?;
+                let samples = keep_samples(sink, &mut epoch);
                 comparison
                     .raw
                     .epochs
@@ -266,9 +266,8 @@ fn pairs(settings: &Compare, case: &Case) -> Vec<[Arm; 2]> {
 fn keep_samples(
     sink: &mut Sink,
     epoch: &mut looptax_bench::EpochData,
-) -> Result<[Option<record::SamplesAt>; 2], Failure> {
-    let [baseline, other] = std::mem::take(&mut epoch.samples);
-    Ok([sink.append(baseline)?, sink.append(other)?])
+) -> [Option<record::SamplesAt>; 2] {
+    std::mem::take(&mut epoch.samples).map(|latencies_ns| sink.append(latencies_ns))
 }
 
 /// Judges from the record's own numbers, as `analyze` will.

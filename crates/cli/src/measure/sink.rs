@@ -28,14 +28,14 @@ impl Sink {
         }
     }
 
-    /// Takes the latencies of one side of an epoch. `None` beyond the cap, and when there are none:
-    /// an empty block would share its place with the next one.
-    pub(crate) fn append(&mut self, latencies_ns: Vec<u32>) -> Result<Option<SamplesAt>, Failure> {
+    /// Takes the latencies of one side of an epoch. `None` beyond the cap or a full disk, and when
+    /// there are none: an empty block would share its place with the next one.
+    pub(crate) fn append(&mut self, latencies_ns: Vec<u32>) -> Option<SamplesAt> {
         if latencies_ns.is_empty() {
-            return Ok(None);
+            return None;
         }
         let at = if let Some(saver) = &mut self.saver {
-            saver.append(&latencies_ns)?
+            saver.append(&latencies_ns)
         } else {
             // Nothing is written: the place is a number of ours, forgotten after judging.
             self.n_unsaved += 1;
@@ -49,7 +49,7 @@ impl Sink {
         if let Some(at) = &at {
             self.pending.insert(at.offset_bytes, latencies_ns);
         }
-        Ok(at)
+        at
     }
 
     /// The latencies at a place of the comparison in work.
@@ -77,6 +77,16 @@ impl Sink {
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         self.record.finished_at = Some(jiff::Timestamp::now().to_string());
         self.save()
+    }
+
+    /// Fails where latencies could not be written; the record has been saved without them.
+    pub(crate) fn check_samples(&mut self) -> Result<(), Failure> {
+        match self.saver.as_mut().and_then(Saver::lost) {
+            Some(lost) => Err(anyhow::Error::from(lost)
+                .context("the record is saved, but not the latencies of all requests")
+                .into()),
+            None => Ok(()),
+        }
     }
 
     /// Whether nothing was measured: then nothing is saved either.

@@ -17,6 +17,7 @@ mod exec;
 mod find;
 mod find_hops;
 mod fixture;
+mod full_disk;
 mod history;
 mod killed;
 mod leftovers;

@@ -16,7 +16,7 @@ fn blocks_come_back_as_they_were() {
         .map(|n| n.wrapping_mul(2_654_435_761))
         .collect();
     let blocks: [&[u32]; 4] = [&[0, 1, u32::MAX], &[], &long, &[7]];
-    let places = blocks.map(|block| saver.append(block).unwrap().unwrap());
+    let places = blocks.map(|block| saver.append(block).unwrap());
     saver.save(&mut record("first")).unwrap();
 
     let file = load(&path).unwrap().samples.unwrap();
@@ -46,7 +46,7 @@ fn a_companion_without_a_record_goes_away() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
     let mut saver = Saver::new(&path, Existing::Keep).unwrap();
-    saver.append(&[1]).unwrap().unwrap();
+    saver.append(&[1]).unwrap();
     assert!(samples_path(&path).exists());
     drop(saver);
     assert!(!samples_path(&path).exists());
@@ -70,7 +70,7 @@ fn check_noticed(spoil: impl Fn(&mut Vec<u8>), mislead: impl Fn(&mut SamplesAt))
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
     let mut saver = Saver::new(&path, Existing::Keep).unwrap();
-    let mut at = saver.append(&[1, 2, 3]).unwrap().unwrap();
+    let mut at = saver.append(&[1, 2, 3]).unwrap();
     saver.save(&mut record("first")).unwrap();
     let mut bytes = fs::read(samples_path(&path)).unwrap();
     spoil(&mut bytes);

@@ -1,0 +1,203 @@
+//! A disk that is really full while a record and the history are written: the result is printed, what was
+//! there before stays whole, and all works again once there is room.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Alive, exe, is_there};
+
+/// Room for what these tests write, several times over.
+const DISK: &str = "size=4m";
+/// More than a short run's record and far less than its latencies.
+const ROOM_FOR_A_RECORD: usize = 128 << 10;
+
+/// As short as slices may be.
+const SLICES: [&str; 2] = ["--slice-ms", "10"];
+
+/// A disk of its own in memory, which programs see that enter its mount namespace.
+struct Disk {
+    // Ends before its folder.
+    holder: Alive,
+    scratch: Scratch,
+}
+
+impl Disk {
+    /// `None` where one may not mount.
+    fn new() -> Option<Self> {
+        let is_root = rustix::process::geteuid().is_root();
+        if !is_root || !is_there("unshare") || !is_there("nsenter") {
+            return None;
+        }
+        let scratch = Scratch::new();
+        let script = format!("mount -t tmpfs -o {DISK} none . && echo up && exec sleep 600");
+        let mut holder = Alive::spawn(
+            Command::new("unshare")
+                .args(["--mount", "sh", "-c", &script])
+                .current_dir(scratch.work())
+                .stdout(Stdio::piped()),
+        );
+        let mut up = [0; 3];
+        let output = holder.0.stdout.as_mut().unwrap();
+        output.read_exact(&mut up).unwrap();
+        Some(Self { holder, scratch })
+    }
+
+    /// A file on it, as seen from here.
+    fn file(&self, name: &str) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.holder.0.id()));
+        root.join(self.scratch.file(name).strip_prefix("/").unwrap())
+    }
+
+    fn run(&self, args: &[&str]) -> Finished {
+        Looptax::new("nsenter", &self.scratch)
+            .args(["--target", &self.holder.0.id().to_string(), "--mount"])
+            .args([exe()])
+            .args(args.iter().copied())
+            .env("XDG_DATA_HOME", self.scratch.file("data"))
+            .run()
+    }
+
+    /// A short run with its record in `name`.
+    fn measure(&self, name: &str, more: &[&str]) -> Finished {
+        let path = self.scratch.file(name);
+        let mut args = vec!["compare", "echo", "--placement", "same"];
+        // Neither quiet, nor with a length that `more` sets.
+        args.extend(["-c", "1", "--fixed", "6", "--warm-up", "0s"]);
+        args.extend(["-o", path.to_str().unwrap()]);
+        args.extend(more);
+        self.run(&args)
+    }
+
+    /// Takes all room but this many bytes.
+    fn fill_but(&self, left_bytes: usize) {
+        let held = vec![1; left_bytes];
+        let room = self.file("room");
+        let reserve = File::create(&room).and_then(|mut file| file.write_all(&held));
+        reserve.unwrap();
+        let mut ballast = File::create(self.file("ballast")).unwrap();
+        let full = loop {
+            if let Err(error) = ballast.write_all(&[1; 4096]) {
+                break error.kind();
+            }
+        };
+        assert_eq!(full, ErrorKind::StorageFull);
+        fs::remove_file(room).unwrap();
+    }
+
+    fn free(&self) {
+        fs::remove_file(self.file("ballast")).unwrap();
+    }
+
+    /// Where the records of the runs in the history lie, the newest first.
+    #[track_caller]
+    fn remembered(&self) -> Vec<String> {
+        let run = self.run(&["history", "--json"]);
+        run.expect_code(0);
+        let runs: Value = serde_json::from_str(&run.stdout).unwrap();
+        let paths = runs
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["path"].as_str());
+        let name = |path: Option<&str>| path.unwrap().rsplit('/').next().unwrap().to_owned();
+        paths.map(name).collect()
+    }
+
+    /// The record in `name`, as `analyze` reads it.
+    #[track_caller]
+    fn analyzed(&self, name: &str) -> Value {
+        let path = self.scratch.file(name);
+        let run = self.run(&["analyze", path.to_str().unwrap(), "--json", "-"]);
+        run.expect_code(0);
+        serde_json::from_str(&run.stdout).unwrap()
+    }
+}
+
+/// What a table of the result holds.
+#[track_caller]
+fn check_printed(run: &Finished) {
+    if !run.stdout.contains("tax (tcp over unix)") {
+        run.fail("the result is not printed");
+    }
+}
+
+#[test]
+fn a_full_disk_costs_neither_the_result_nor_the_history() {
+    let Some(disk) = Disk::new() else { return };
+    disk.measure("a.json", &SLICES).expect_code(0);
+    disk.fill_but(0);
+    let run = disk.measure("b.json", &SLICES);
+    run.expect_error(
+        2,
+        &[
+            "cannot write `",
+            "b.json`",
+            "No space left",
+            "free some space",
+        ],
+    );
+    check_printed(&run);
+    if run.stdout.contains("record: ") {
+        run.fail("a record is told that is not there");
+    }
+    if !run.stderr.contains("not in the history") {
+        run.fail("nothing is said of the history");
+    }
+    assert!(!disk.file("b.json").exists() && !disk.file("b.samples").exists());
+    assert_eq!(disk.remembered(), ["a.json"]);
+
+    disk.free();
+    disk.measure("b.json", &SLICES).expect_code(0);
+    assert_eq!(disk.remembered(), ["b.json", "a.json"]);
+    for name in ["a.json", "b.json"] {
+        assert!(
+            disk.analyzed(name)["samples"]["complete"]
+                .as_bool()
+                .unwrap()
+        );
+    }
+}
+
+#[test]
+fn latencies_make_room_for_their_record() {
+    let Some(disk) = Disk::new() else { return };
+    disk.fill_but(ROOM_FOR_A_RECORD);
+    // Ten times as long as the shortest, for latencies enough on a slow machine.
+    let run = disk.measure("a.json", &["--slice-ms", "100"]);
+    run.expect_error(
+        2,
+        &[
+            "the record is saved, but not the latencies",
+            "No space left",
+            "free some space",
+        ],
+    );
+    check_printed(&run);
+    let comparison = &disk.analyzed("a.json")["comparisons"][0];
+    assert_eq!(comparison["raw"]["epochs"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn a_copy_that_cannot_be_written_costs_no_result() {
+    let Some(disk) = Disk::new() else { return };
+    disk.fill_but(0);
+    let record = disk.scratch.tmp().join("r.json");
+    let copy = disk.scratch.file("copy.json");
+    let copy = [
+        "--slice-ms",
+        "10",
+        "--json",
+        copy.to_str().unwrap(),
+        "--no-history",
+    ];
+    let run = disk.measure(record.to_str().unwrap(), &copy);
+    run.expect_error(2, &["copy.json`", "No space left", "free some space"]);
+    check_printed(&run);
+    assert!(record.exists());
+}
