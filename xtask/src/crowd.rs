@@ -79,12 +79,12 @@ fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
     if seen != u64::from(n_connections) {
         bail!("find saw {seen} of our connections");
     }
-    let peak_bytes = ended.used.peak_bytes.unwrap_or(0);
-    println!(
-        "{seconds:.2} s, {:.1} MB, CPU {:.2} s",
-        peak_bytes as f64 / 1e6,
-        ended.used.user_s + ended.used.system_s
+    let memory = ended.used.peak_bytes.map_or_else(
+        || "memory less than our own".to_owned(),
+        |bytes| format!("{:.1} MB", bytes as f64 / 1e6),
     );
+    let cpu_s = ended.used.user_s + ended.used.system_s;
+    println!("{seconds:.2} s, {memory}, CPU {cpu_s:.2} s");
     Ok(())
 }
 

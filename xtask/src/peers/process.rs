@@ -29,7 +29,8 @@ pub(crate) struct Used {
     pub(crate) user_s: f64,
     /// CPU time in the kernel, in seconds.
     pub(crate) system_s: f64,
-    /// Largest resident memory up to the last look, in bytes; `None` when it was gone too fast.
+    /// Largest resident memory in bytes: the kernel's own figure, or that of the last look where ours
+    /// hides it; `None` when it was gone too fast for a look.
     pub(crate) peak_bytes: Option<u64>,
 }
 
@@ -51,7 +52,8 @@ pub(crate) fn run(mut command: Command) -> Result<Ended> {
     let ended = child
         .wait4()
         .with_context(|| format!("cannot wait for `{program}`"))?;
-    let (stdout, peak_bytes) =
+    let own_status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let (stdout, seen_bytes) =
         read.with_context(|| format!("cannot read what `{program}` prints"))?;
     if !ended.status.success() {
         bail!(
@@ -66,9 +68,21 @@ pub(crate) fn run(mut command: Command) -> Result<Ended> {
         used: Used {
             user_s: ended.rusage.utime.as_secs_f64(),
             system_s: ended.rusage.stime.as_secs_f64(),
-            peak_bytes,
+            peak_bytes: peak_of(ended.rusage.maxrss, peak_in(&own_status), seen_bytes),
         },
     })
+}
+
+/// The peak of an ended process: what `wait4` says of it, unless that may be our own.
+///
+/// A child starts from the peak of the process that starts it, so only a larger one is its own; below
+/// that there is what was seen while it ran.
+///
+/// # Source
+/// Linux, `fs/exec.c`, `exec_mmap`: the peak of the old address space is kept over exec.
+fn peak_of(told_bytes: u64, own_bytes: Option<u64>, seen_bytes: Option<u64>) -> Option<u64> {
+    let is_its_own = own_bytes.is_some_and(|own| told_bytes > own);
+    is_its_own.then_some(told_bytes).or(seen_bytes)
 }
 
 fn text_of(file: &mut File) -> String {
@@ -90,11 +104,7 @@ fn end_of(text: &str) -> String {
 
 /// All that comes through the pipe, and the peak of the process's memory.
 ///
-/// The peak is looked up now and then and whenever the process prints. What `wait4` says is of no
-/// use, because it starts from *our* peak.
-///
-/// # Source
-/// Linux, `fs/exec.c`, `exec_mmap`: the peak of the old address space is kept over exec.
+/// The peak is looked up now and then and whenever the process prints: see [`peak_of`].
 fn read_all(mut pipe: ChildStdout, pid: u32) -> io::Result<(String, Option<u64>)> {
     const CHUNK_BYTES: usize = 16 * 1024;
     let mut bytes = Vec::new();
@@ -159,6 +169,22 @@ mod tests {
         let status = "Name:\tsh\nVmPeak:\t    2580 kB\nVmHWM:\t    1536 kB\n";
         assert_eq!(peak_in(status), Some(1536 * 1024));
         assert_eq!(peak_in("Name:\tsh\nState:\tZ (zombie)\n"), None);
+    }
+
+    #[test]
+    fn a_peak_that_may_be_ours_is_not_taken_for_the_childs() {
+        assert_eq!(peak_of(30, Some(20), Some(25)), Some(30));
+        assert_eq!(peak_of(20, Some(20), Some(5)), Some(5));
+        assert_eq!(peak_of(20, Some(20), None), None);
+        assert_eq!(peak_of(30, None, Some(5)), Some(5));
+    }
+
+    #[test]
+    fn a_program_that_is_gone_at_once_has_a_peak() {
+        // A hundred megabytes are more than this test ever has.
+        let script = "dd if=/dev/zero of=/dev/null bs=100M count=1 2>&1";
+        let peak_bytes = shell(script).unwrap().used.peak_bytes;
+        assert!(peak_bytes > Some(100_000_000), "{peak_bytes:?}");
     }
 
     #[test]
