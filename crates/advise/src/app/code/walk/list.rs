@@ -1,0 +1,108 @@
+//! What is nested: lists, objects, and calls whose arguments have names.
+
+use std::ops::Range;
+
+use super::super::Language;
+use super::{MOST_DEPTH, Slot, Walk};
+
+impl Walk<'_> {
+    /// What closes a list that is opened here, and how many tokens open it.
+    pub(super) fn opening(&self, ahead: usize) -> Option<(&'static str, usize)> {
+        match self.word(ahead) {
+            "[" => Some(("]", 1)),
+            "{" => Some(("}", 1)),
+            "(" if self.word(ahead + 1) == "{" => Some((")", 1)),
+            "array" | "dict" if self.word(ahead + 1) == "(" => Some((")", 2)),
+            _ => None,
+        }
+    }
+
+    /// `new A::B(`, `a.b(` before a list or an argument with a name: how many tokens.
+    pub(super) fn calls_with_names(&self, ahead: usize) -> Option<usize> {
+        let mut n = ahead;
+        while matches!(self.word(n), "new" | "await" | "\\") && n < ahead + 4 {
+            n += 1;
+        }
+        let asks_environment = matches!(self.word(n), "dj_database_url" | "env" | "os" | "config");
+        if !self.is_word(n) || asks_environment {
+            return None;
+        }
+        n += 1;
+        while matches!(self.word(n), "." | "::" | "->" | "\\")
+            && self.is_word(n + 1)
+            && n < ahead + 16
+        {
+            n += 2;
+        }
+        if self.word(n) != "(" {
+            return None;
+        }
+        let is_named = self.is_word(n + 1)
+            && (self.word(n + 2) == ":" || self.word(n + 2) == "=")
+            && self.language != Language::Php;
+        (self.opening(n + 1).is_some() || is_named).then_some(n + 1)
+    }
+
+    /// The value that begins here: a list is followed, anything else is a setting.
+    pub(super) fn value(&mut self, slot: &Slot) {
+        let opened = self.opening(0).map(|(close, n)| (close, n, false));
+        let called = || self.calls_with_names(0).map(|n| (")", n, true));
+        let Some((close, n_tokens, is_call)) = opened.or_else(called) else {
+            return self.literal(slot);
+        };
+        if slot.depth >= MOST_DEPTH {
+            let line = self.starts.line(self.start());
+            self.skip_expression(false);
+            self.problem(
+                line,
+                format!("lists nested deeper than {MOST_DEPTH} are not looked into"),
+            );
+            return;
+        }
+        self.at += n_tokens;
+        self.entries(slot, close, is_call);
+    }
+
+    fn entries(&mut self, slot: &Slot, close: &str, is_call: bool) {
+        let mut idx = 0;
+        while self.at < self.tokens.len() {
+            let before = self.at;
+            match self.word(0) {
+                it if it == close => {
+                    self.at += 1;
+                    return;
+                }
+                "," | ";" => self.at += 1,
+                _ => {
+                    if let Some((name, key, n_tokens)) = self.key() {
+                        let inner = slot.inner(&name, key, self.start());
+                        self.at += n_tokens;
+                        self.value(&inner);
+                    } else {
+                        let here = self.start();
+                        let mut inner = slot.inner(&idx.to_string(), here..here, here);
+                        if is_call {
+                            inner.path.pop();
+                        }
+                        idx += 1;
+                        self.value(&inner);
+                    }
+                }
+            }
+            self.at = self.at.max(before + 1);
+        }
+    }
+
+    /// `'name' =>`, `name:`, `:name =>`, `name=`.
+    fn key(&self) -> Option<(String, Range<usize>, usize)> {
+        let is_symbol = self.language == Language::Ruby && self.word(0) == ":";
+        let ahead = usize::from(is_symbol);
+        let (name, key) = self.name(ahead)?;
+        let is_key = match self.word(ahead + 1) {
+            "=>" => true,
+            ":" | "=" => self.language != Language::Php,
+            _ => false,
+        };
+        is_key.then_some((name, key, ahead + 2))
+    }
+}

@@ -1,0 +1,114 @@
+//! A value that is no list: the setting that it makes, where it ends, and how another is put beside it.
+
+use std::ops::Range;
+
+use super::super::{Language, expression};
+use super::{Slot, Walk};
+use crate::app::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Quotes, Setting, Value};
+
+impl Walk<'_> {
+    pub(super) fn literal(&mut self, slot: &Slot) {
+        let first = self.at;
+        self.skip_expression(slot.ends_with_line);
+        let used = &self.tokens[first..self.at];
+        let (Some(head), Some(tail)) = (used.first(), used.last()) else {
+            return;
+        };
+        let Some(value) = expression::value(self.text, used) else {
+            return;
+        };
+        let at = head.at.start..tail.at.end;
+        let raw = &self.text[at.clone()];
+        let quotes = match (&value, raw.chars().next()) {
+            (Value::Text(_), Some(quote @ ('\'' | '"' | '`'))) if used.len() == 1 => {
+                Quotes::Around(quote)
+            }
+            (Value::Text(_), Some(_)) if self.language == Language::Script => Quotes::Around('"'),
+            _ => Quotes::Around('\''),
+        };
+        let end = self.item_end(at.end, slot.is_define);
+        if self.settings.len() >= MOST_SETTINGS || end - slot.start > MOST_VALUE_BYTES {
+            return;
+        }
+        let item = self.text[slot.start..end].to_owned();
+        let joins = self.joins(slot.start..end, &item);
+        self.settings.push(Setting {
+            joins,
+            path: slot.path.clone(),
+            value,
+            line: self.starts.line(slot.start),
+            item,
+            key: slot.key.start.saturating_sub(slot.start)..slot.key.end.saturating_sub(slot.start),
+            literal: at.start - slot.start..at.end - slot.start,
+            quotes,
+        });
+    }
+
+    /// A line of its own needs what ends this one, and nothing beside it.
+    fn joins(&self, at: Range<usize>, item: &str) -> Joins {
+        let before = self.text[..at.start]
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default();
+        let after = self.text[at.end..]
+            .split('\n')
+            .next()
+            .unwrap_or_default()
+            .trim();
+        let is_alone =
+            before.trim().is_empty() && (after.is_empty() || after.starts_with(['#', '/']));
+        let is_ended = item.ends_with([',', ';']) || item.ends_with(')');
+        let is_statement = self.language.ends_with_line() && !before.starts_with([' ', '\t']);
+        if is_alone && (is_ended || is_statement) {
+            Joins::Line
+        } else if is_ended {
+            Joins::With(" ")
+        } else {
+            Joins::With(", ")
+        }
+    }
+
+    /// With the signs that end the setting.
+    fn item_end(&self, end: usize, is_define: bool) -> usize {
+        let mut end = end;
+        let n_signs = match self.word(0) {
+            ")" if is_define => 1 + usize::from(self.word(1) == ";"),
+            ";" | "," => 1,
+            _ => 0,
+        };
+        for token in self.tokens.iter().skip(self.at).take(n_signs) {
+            end = token.at.end;
+        }
+        end
+    }
+
+    /// Up to what ends an expression.
+    pub(super) fn skip_expression(&mut self, ends_with_line: bool) {
+        let mut depth = 0_usize;
+        let mut line = self.starts.line(self.start());
+        while self.at < self.tokens.len() {
+            let here = self.starts.line(self.start());
+            let is_new_line = here != line && depth == 0 && ends_with_line;
+            if is_new_line && !self.goes_on() {
+                return;
+            }
+            match self.word(0) {
+                "," | ";" | ")" | "]" | "}" if depth == 0 => return,
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                _ => {}
+            }
+            line = self.starts.line(self.tokens[self.at].at.end);
+            self.at += 1;
+        }
+    }
+
+    /// Whether the line before this token wants another one.
+    fn goes_on(&self) -> bool {
+        let Some(before) = self.at.checked_sub(1) else {
+            return false;
+        };
+        let word = &self.text[self.tokens[before].at.clone()];
+        matches!(word, "=" | "+" | "." | "|" | "(" | "or" | "||" | "?" | ":")
+    }
+}

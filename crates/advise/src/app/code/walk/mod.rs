@@ -1,0 +1,237 @@
+//! From tokens to settings: where the walk is, and what stands there.
+//!
+//! It is made of three: `statement` finds where a value begins, `list` follows what is nested, and
+//! `literal` makes a setting of what is not.
+
+mod list;
+mod literal;
+mod statement;
+
+use std::ops::Range;
+
+use super::Language;
+use super::lexer::{Kind, Token, tokens};
+use crate::app::setting::{LineStarts, Problem, Read, Setting, named};
+
+/// Deepest nesting that is followed. Real configurations have six levels.
+const MOST_DEPTH: usize = 32;
+
+/// The settings of a program's text.
+pub(crate) fn read(text: &str, language: Language) -> Read {
+    let mut walk = Walk {
+        text,
+        language,
+        tokens: tokens(text, language),
+        at: 0,
+        starts: LineStarts::of(text),
+        settings: Vec::new(),
+        problems: Vec::new(),
+    };
+    walk.statements();
+    (walk.settings, walk.problems)
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    language: Language,
+    tokens: Vec<Token>,
+    at: usize,
+    starts: LineStarts,
+    settings: Vec<Setting>,
+    problems: Vec<Problem>,
+}
+
+/// Where a value belongs.
+#[derive(Clone)]
+struct Slot {
+    path: Vec<String>,
+    /// The last part of its name, without quotes.
+    key: Range<usize>,
+    /// Where name and value begin together.
+    start: usize,
+    depth: usize,
+    ends_with_line: bool,
+    is_define: bool,
+}
+
+impl Slot {
+    fn inner(&self, name: &str, key: Range<usize>, start: usize) -> Self {
+        let mut path = self.path.clone();
+        path.push(named(name));
+        Self {
+            path,
+            key,
+            start,
+            depth: self.depth + 1,
+            ends_with_line: false,
+            is_define: false,
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// The text of the token that is `ahead` of this one; empty behind the last.
+    fn word(&self, ahead: usize) -> &str {
+        let token = self.tokens.get(self.at + ahead);
+        token.map_or("", |token| match token.kind {
+            Kind::Text(_) => "",
+            Kind::Word | Kind::Sign => &self.text[token.at.clone()],
+        })
+    }
+
+    fn is_word(&self, ahead: usize) -> bool {
+        let token = self.tokens.get(self.at + ahead);
+        token.is_some_and(|token| token.kind == Kind::Word)
+    }
+
+    /// A string or word as a name, and where it stands without quotes.
+    fn name(&self, ahead: usize) -> Option<(String, Range<usize>)> {
+        let token = self.tokens.get(self.at + ahead)?;
+        match &token.kind {
+            Kind::Text(Some(text)) => Some((text.clone(), token.at.start + 1..token.at.end - 1)),
+            Kind::Word => {
+                let word = &self.text[token.at.clone()];
+                let bare = word.trim_start_matches('$');
+                Some((bare.to_owned(), token.at.end - bare.len()..token.at.end))
+            }
+            Kind::Text(None) | Kind::Sign => None,
+        }
+    }
+
+    fn start(&self) -> usize {
+        self.tokens
+            .get(self.at)
+            .map_or(self.text.len(), |it| it.at.start)
+    }
+
+    fn problem(&mut self, line: usize, what: String) {
+        if self.problems.len() < 16 {
+            self.problems.push(Problem {
+                line: Some(line),
+                what,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::setting::Value;
+
+    /// `path=value` of each setting, `$NAME` for a variable, `?` for what is hidden.
+    #[track_caller]
+    fn check(text: &str, language: Language, expected: &[&str]) {
+        let (settings, _) = read(text, language);
+        let found: Vec<String> = settings
+            .iter()
+            .map(|it| {
+                let value = match &it.value {
+                    Value::Text(text) => text.clone(),
+                    Value::Variable { name, fallback } => {
+                        format!("${name} {}", fallback.as_deref().unwrap_or("-"))
+                    }
+                    Value::Hidden => "?".to_owned(),
+                };
+                format!("{}={value}", it.path.join("/"))
+            })
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn php_is_read_in_each_of_its_forms() {
+        let php = |text: &str, expected: &[&str]| {
+            check(&format!("<?php\n{text}"), Language::Php, expected);
+        };
+        php(
+            "define( 'DB_HOST', 'a' ); if (1) { define(\"B\", 2); }",
+            &["DB_HOST=a", "B=2"],
+        );
+        php(
+            "$databases['default']['default'] = array('host' => 'h', 'x' => ['y' => null, 'z' => true]);",
+            &[
+                "databases/default/default/host=h",
+                "databases/default/default/x/z=true",
+            ],
+        );
+        php("return ['a' => ['b' => '1', 'c']];", &["a/b=1", "a/0=c"]);
+        php("class J { public $host = 'h'; }", &["host=h"]);
+        php(
+            "$CFG->dboptions = array ('dbsocket' => '/s');",
+            &["CFG/dboptions/dbsocket=/s"],
+        );
+        php(
+            "$a = getenv('X') ?: 'd'; $b = env('Y'); $c = $d . 'e';",
+            &["a=$X d", "b=$Y -", "c=?"],
+        );
+        php("$c['S'][$i]['socket'] = '/s';", &["c/S/i/socket=/s"]);
+    }
+
+    #[test]
+    fn python_ruby_and_javascript_are_read() {
+        check(
+            "DATABASES = {\n 'default': {'HOST': '127.0.0.1', 'PORT': 3306},\n}\nX = 'y'\n",
+            Language::Python,
+            &[
+                "DATABASES/default/HOST=127.0.0.1",
+                "DATABASES/default/PORT=3306",
+                "X=y",
+            ],
+        );
+        check(
+            "A = os.environ.get('B', 'c')\nD = dict(e='f')\nG = env.db()\n",
+            Language::Python,
+            &["A=$B c", "D/e=f", "G=$DATABASE_URL -"],
+        );
+        check(
+            "gitlab_rails['db_host'] = '127.0.0.1'\nRedis.new(path: '/s', db: 1)\nh = {:a => 'b'}\n",
+            Language::Ruby,
+            &[
+                "gitlab_rails/db_host=127.0.0.1",
+                "new/path=/s",
+                "new/db=1",
+                "h/a=b",
+            ],
+        );
+        check(
+            "const c = mysql.createConnection({host: 'h', user: process.env.U || 'u'})",
+            Language::Script,
+            &["c/host=h", "c/user=$U u"],
+        );
+        check(
+            r#"{"a": {"b": "c", "d": [1]}}"#,
+            Language::Script,
+            &["a/b=c", "a/d/0=1"],
+        );
+    }
+
+    #[test]
+    fn a_setting_is_shown_without_its_neighbours_and_changed_in_place() {
+        let text = "<?php define('A', 'x'); define( 'DB_HOST' , '127.0.0.1' ) ; // secret";
+        let (settings, _) = read(text, Language::Php);
+        assert_eq!(settings[1].item, "define( 'DB_HOST' , '127.0.0.1' ) ;");
+        assert_eq!(
+            settings[1].with(Some("DB_X"), "it's"),
+            "define( 'DB_X' , 'it\\'s' ) ;"
+        );
+        let (settings, _) = read("class J { public $host = 'h'; }", Language::Php);
+        assert_eq!(settings[0].with(None, "b"), "public $host = 'b';");
+    }
+
+    #[test]
+    fn what_is_nested_without_end_is_told_and_ends() {
+        for open in ["[", "{", "a(", "array(", "['a' => ", "{a: "] {
+            let text = format!("x = {}", open.repeat(50_000));
+            for language in [
+                Language::Php,
+                Language::Python,
+                Language::Ruby,
+                Language::Script,
+            ] {
+                let (settings, problems) = read(&text, language);
+                assert!(settings.len() < 50_001 && problems.len() < 17);
+            }
+        }
+    }
+}

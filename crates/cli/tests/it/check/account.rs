@@ -1,0 +1,187 @@
+//! Obstacles at the login: who may come over the socket, how, and with which rights.
+
+use std::fs;
+use std::path::Path;
+
+use looptax_servers::Kind;
+use serde_json::Value;
+
+use super::{check, expect, is_root, open_up, url};
+use crate::fixture::Server;
+
+#[test]
+fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let mut talk = server.talk();
+    // Names are not resolved on private servers, so this account is for TCP alone.
+    for sql in [
+        "CREATE USER 'narrow'@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON *.* TO 'narrow'@'127.0.0.1'",
+        "CREATE USER 'twice'@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON *.* TO 'twice'@'127.0.0.1'",
+        "CREATE USER 'twice'@'localhost' IDENTIFIED BY 'pw'",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    let address = server.it.tcp;
+    let run = check(&server, &format!("mysql://narrow:pw@{address}/"), &[]);
+    expect(
+        &run,
+        "account",
+        "fail",
+        &[
+            "narrow",
+            "CREATE USER IF NOT EXISTS 'narrow'@'localhost'",
+            "GRANT SELECT ON *.* TO 'narrow'@'localhost';",
+        ],
+    );
+    run.expect_code(1);
+    assert!(!run.stdout.contains("pw@"), "{}", run.stdout);
+    let run = check(&server, &format!("mysql://twice:pw@{address}/"), &[]);
+    expect(
+        &run,
+        "account",
+        "fail",
+        &[
+            "twice@localhost",
+            "GRANT SELECT ON *.* TO 'twice'@'localhost';",
+        ],
+    );
+}
+
+#[test]
+fn the_line_of_pg_hba_that_refuses_the_socket_is_quoted() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let rows = server.column("SHOW hba_file");
+    let file = Path::new(&rows[0]);
+    let before = fs::read_to_string(file).unwrap();
+    let user = &server.it.login.user;
+    fs::OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(file)
+        .and_then(|mut file| {
+            std::io::Write::write_all(
+                &mut file,
+                format!("local all {user} reject\n{before}").as_bytes(),
+            )
+        })
+        .unwrap();
+    let reload = server.column("SELECT 1 WHERE true");
+    assert_eq!(reload, ["1"]);
+    let run = check(&server, &url(&server), &[]);
+    expect(
+        &run,
+        "pg_hba.conf",
+        "fail",
+        &["line 1", "reject", "scram-sha-256"],
+    );
+    run.expect_code(1);
+}
+
+#[test]
+fn the_login_over_the_socket_is_the_clients_own() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    if !is_root() {
+        return;
+    }
+    // The plugin asks the kernel who connects: root would be refused.
+    let mut talk = server.talk();
+    for sql in [
+        "CREATE USER 'nobody'@'localhost' IDENTIFIED VIA unix_socket",
+        "CREATE USER 'nobody'@'127.0.0.1' IDENTIFIED BY 'pw'",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    let socket = server.socket();
+    let _reachable = open_up(Path::new(&socket).parent().unwrap());
+    let url = format!("mysql://nobody:pw@{}/", server.it.tcp);
+    let as_client = check(&server, &url, &["--user", "nobody"]);
+    expect(&as_client, "path", "pass", &[]);
+    expect(
+        &as_client,
+        "same server",
+        "pass",
+        &["over the socket as nobody"],
+    );
+    // Two accounts: that is what is wrong, and not the login.
+    expect(
+        &as_client,
+        "account",
+        "note",
+        &["nobody@localhost", "two accounts"],
+    );
+    let as_root = check(&server, &url, &[]);
+    expect(&as_root, "account", "fail", &["Access denied"]);
+}
+
+#[test]
+fn tls_that_the_url_or_the_server_demands_is_told() {
+    if let Some(server) = Server::start(Kind::Postgres) {
+        let url = format!("{}?sslmode=require", url(&server));
+        let run = check(&server, &url, &["-c", "1"]);
+        expect(&run, "TLS", "unknown", &["sslmode=require", "node-pg"]);
+    }
+    if let Some(server) = Server::start(Kind::Mariadb) {
+        let mut talk = server.talk();
+        for sql in [
+            "CREATE USER 'tls'@'localhost' IDENTIFIED BY 'pw' REQUIRE SSL",
+            "CREATE USER 'tls'@'127.0.0.1' IDENTIFIED BY 'pw'",
+            "GRANT SELECT ON mysql.* TO 'tls'@'127.0.0.1'",
+        ] {
+            talk.execute(sql).unwrap();
+        }
+        let url = format!("mysql://tls:pw@{}/", server.it.tcp);
+        let run = check(&server, &url, &[]);
+        expect(&run, "account", "fail", &["Access denied"]);
+        expect(&run, "TLS", "fail", &["REQUIRE NONE"]);
+    }
+}
+
+#[test]
+fn what_the_check_says_to_run_mends_what_it_found() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let mut talk = server.talk();
+    for sql in [
+        "CREATE USER 'half'@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT, INSERT ON mysql.* TO 'half'@'127.0.0.1'",
+        "GRANT RELOAD ON *.* TO 'half'@'127.0.0.1'",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    let url = format!("mysql://half:pw@{}/", server.it.tcp);
+    let before = check(&server, &url, &["-c", "1"]);
+    before.expect_code(1);
+    let points: Value = serde_json::from_str(&before.stdout).unwrap();
+    let mut points = points.as_array().unwrap().iter();
+    let account = points.find(|it| it["topic"] == "account").unwrap();
+    let next = account["next"].as_str().unwrap().replace('…', "pw");
+    for sql in next.lines().skip(1) {
+        talk.execute(sql.trim_end_matches(';')).unwrap();
+    }
+    let after = check(&server, &url, &["-c", "1"]);
+    expect(&after, "account", "note", &["all rights of the second"]);
+    after.expect_code(0);
+}
+
+#[test]
+fn a_login_that_fails_over_both_is_not_called_a_yes() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let run = check(
+        &server,
+        &format!("mysql://nobody-there:x@{}/", server.it.tcp),
+        &[],
+    );
+    expect(&run, "account", "unknown", &["fails over both"]);
+    run.expect_code(3);
+}

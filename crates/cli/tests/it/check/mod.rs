@@ -1,0 +1,191 @@
+//! `looptax check`: every obstacle made for real, and named.
+
+mod account;
+mod path;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use looptax_servers::Kind;
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Alive, Server, exe, is_there};
+
+pub(super) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+pub(super) fn check(server: &Server, url: &str, args: &[&str]) -> Finished {
+    let scratch = Scratch::new();
+    Looptax::new(exe(), &scratch)
+        .env("LOOPTAX_PASSWORD", server.password())
+        .args(["check", url, "--json"])
+        .args(args.iter().copied())
+        .run()
+}
+
+/// The server's address without its password.
+pub(super) fn url(server: &Server) -> String {
+    server
+        .url()
+        .replace(&format!(":{}@", server.password()), "@")
+}
+
+/// The outcome of a topic, and all that is said of it.
+#[track_caller]
+fn point(run: &Finished, topic: &str) -> (String, String) {
+    let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
+    let found = points
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["topic"] == topic)
+        .cloned();
+    let Some(found) = found else {
+        run.fail(&format!("nothing about `{topic}`"))
+    };
+    (
+        found["outcome"].as_str().unwrap().to_owned(),
+        found.to_string(),
+    )
+}
+
+#[track_caller]
+pub(super) fn expect(run: &Finished, topic: &str, outcome: &str, words: &[&str]) {
+    let (found, text) = point(run, topic);
+    assert_eq!(found, outcome, "{text}");
+    for word in words {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+}
+
+/// Lets everybody search a folder and those above it, until it is dropped.
+pub(super) struct Searchable(Vec<(std::path::PathBuf, fs::Permissions)>);
+
+pub(super) fn open_up(folder: &Path) -> Searchable {
+    let mut before = Vec::new();
+    for folder in folder.ancestors().take_while(|it| *it != Path::new("/")) {
+        let permissions = fs::metadata(folder).unwrap().permissions();
+        if permissions.mode() & 0o001 == 0 {
+            fs::set_permissions(
+                folder,
+                fs::Permissions::from_mode(permissions.mode() | 0o011),
+            )
+            .unwrap();
+            before.push((folder.to_owned(), permissions));
+        }
+    }
+    Searchable(before)
+}
+
+impl Drop for Searchable {
+    fn drop(&mut self) {
+        for (folder, permissions) in self.0.drain(..) {
+            fs::set_permissions(folder, permissions).ok();
+        }
+    }
+}
+
+#[test]
+fn a_healthy_server_passes_every_point_that_can_be_known() {
+    for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
+        let Some(server) = Server::start(kind) else {
+            continue;
+        };
+        let run = check(&server, &url(&server), &["-c", "1"]);
+        for topic in ["server", "path", "same server", "backlog"] {
+            expect(&run, topic, "pass", &[]);
+        }
+        run.expect_code(0);
+    }
+}
+
+#[test]
+fn another_server_behind_the_socket_is_told() {
+    let (Some(one), Some(two)) = (Server::start(Kind::Redis), Server::start(Kind::Redis)) else {
+        return;
+    };
+    // The second one knows another password, so nobody is asked for one.
+    two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
+    let run = check(&one, &url(&one), &["--socket", &two.socket()]);
+    expect(&run, "same server", "fail", &["two servers"]);
+    run.expect_code(1);
+}
+
+#[test]
+fn another_machine_is_told_and_nobody_logs_in() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", "mysql://u:pw@203.0.113.9/db", "--json"])
+        .run();
+    run.expect_code(1);
+    expect(&run, "server", "fail", &["is not this machine"]);
+    assert!(!run.stdout.contains("account"), "{}", run.stdout);
+}
+
+#[test]
+fn a_port_where_nothing_listens_is_told_without_a_guess() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", &format!("mysql://u:pw@{address}/"), "--json"])
+        .run();
+    run.expect_code(1);
+    expect(&run, "server", "fail", &["nothing listens"]);
+    assert!(!run.stdout.contains("/run/mysqld"), "{}", run.stdout);
+}
+
+#[test]
+fn a_configuration_on_a_socket_that_is_gone_does_not_pass() {
+    let scratch = Scratch::new();
+    let file = scratch.file("wp-config.php");
+    let php = "<?php\ndefine( 'DB_NAME', 'd' );\ndefine( 'DB_USER', 'u' );\n\
+               define( 'DB_PASSWORD', 'pw' );\ndefine( 'DB_HOST', 'localhost:/gone/my.sock' );\n";
+    fs::File::create(&file)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, php.as_bytes()))
+        .unwrap();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", "--app", file.to_str().unwrap()])
+        .run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("sees no `/gone`"), "{}", run.stdout);
+}
+
+#[test]
+fn a_process_on_the_socket_is_told_to_be_there_already() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    if !is_there("perl") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let script = "use IO::Socket::UNIX; \
+                  my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die; \
+                  $| = 1; print \"up\\n\"; <STDIN>";
+    let mut client = Alive::spawn(
+        Command::new("perl")
+            .args(["-e", script, &server.socket()])
+            .current_dir(scratch.work())
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped()),
+    );
+    let mut up = [0; 3];
+    std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", "--pid", &client.0.id().to_string()])
+        .run();
+    run.expect_code(0);
+    assert!(
+        run.stdout.contains("on the socket already"),
+        "{}",
+        run.stdout
+    );
+}
