@@ -65,7 +65,7 @@ where
 {
     /// Finds the hint of the innermost cause that has one.
     fn from(error: E) -> Self {
-        let error = error.into();
+        let error = without_connecting(error.into());
         let hint = error
             .chain()
             .find_map(crowded_hint)
@@ -77,6 +77,21 @@ where
         };
         Self { error, hint, exit }
     }
+}
+
+/// A statement that the server refuses is no trouble with connecting, where it comes to light.
+fn without_connecting(error: anyhow::Error) -> anyhow::Error {
+    let (contrast, source) = match error.downcast() {
+        Ok(BenchError::Connect { contrast, source }) => (contrast, source),
+        Ok(other) => return other.into(),
+        Err(error) => return error,
+    };
+    let source = match source.downcast() {
+        Ok(refused) if matches!(*refused, PathError::Refused { .. }) => return (*refused).into(),
+        Ok(other) => other,
+        Err(source) => source,
+    };
+    BenchError::Connect { contrast, source }.into()
 }
 
 fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {

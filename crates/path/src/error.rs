@@ -54,6 +54,14 @@ pub enum PathError {
         /// Why.
         source: WireError,
     },
+    /// The server refuses a statement that somebody wrote.
+    #[error("the server refuses the statement at {place}")]
+    Refused {
+        /// Its file, line and column.
+        place: String,
+        /// Why.
+        source: WireError,
+    },
     /// A connection is not what its arm says.
     #[error("connection {connection_id} of arm `{arm}` is not proved: {found}")]
     Unproved {
@@ -98,6 +106,9 @@ impl PathError {
             Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
             Self::Talk { source, .. } => wire_hint(source),
+            Self::Refused { .. } => {
+                Some("mend it; the server's own client shows the same".to_owned())
+            }
             Self::DifferentServers { .. } => Some(
                 "give the socket of the server behind the URL with --socket; \
                  nothing was measured"

@@ -61,7 +61,8 @@ impl Conversation {
     /// `place` says where it comes from, for errors.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when the server refuses it or there is no SQL.
+    /// [`PathError::Refused`] when the server refuses it and `place` is known; [`PathError::Talk`]
+    /// otherwise, and where there is no SQL.
     pub fn statement(
         &mut self,
         sql: &str,
@@ -75,13 +76,19 @@ impl Conversation {
                 what: "SQL".to_owned(),
             }),
         };
-        prepared.map_err(|source| PathError::Talk {
-            action: "prepare the statement",
-            endpoint: match place {
-                Some(place) => format!("{}: {place}", self.endpoint()),
-                None => self.endpoint().to_string(),
+        prepared.map_err(|source| match (source, place) {
+            (source @ WireError::Server { .. }, Some(place)) => PathError::Refused {
+                place: place.to_owned(),
+                source,
             },
-            source,
+            (source, place) => PathError::Talk {
+                action: "prepare the statement",
+                endpoint: match place {
+                    Some(place) => format!("{}: {place}", self.endpoint()),
+                    None => self.endpoint().to_string(),
+                },
+                source,
+            },
         })
     }
 

@@ -51,10 +51,11 @@ fn entry(record: &Record, shown: &Shown<'_>) -> Option<Entry> {
 
 fn name(comparison: &Comparison) -> String {
     format!(
-        "{} {}, {} connections, {}, {}",
+        "{} {}, {} connection{}, {}, {}",
         comparison.target.kind,
         comparison.workload.name,
         comparison.connections,
+        if comparison.connections == 1 { "" } else { "s" },
         comparison.placement.asked,
         comparison.client
     )

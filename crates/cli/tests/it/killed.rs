@@ -99,6 +99,7 @@ fn killed(kind: Kind, program: &str) {
         .args(["-c", "1", "--rows", "100"])
         .on_terminal()
         .spawn();
+    run.wait_for_stderr("1 connection, same");
     run.wait_for_stderr("warm-up, epoch");
     // PostgreSQL's first process is the one that started the others.
     let server = scratch.processes_of(program).into_iter().min().unwrap();

@@ -218,3 +218,24 @@ fn loads_that_mean_nothing_are_refused() {
     );
     check_refused(&["echo", "--sweep", "8"], &["no range of connections"]);
 }
+
+#[track_caller]
+fn check_planned(warm_up: &[&str], words: &str) {
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["echo", "-c", "1", "--fixed", "6", "--dry-run"])
+        .args(warm_up.iter().copied())
+        .run();
+    run.expect_code(0);
+    assert!(run.stdout.contains(words), "{}", run.stdout);
+}
+
+#[test]
+fn a_warm_up_without_a_length_is_planned_as_the_epochs_that_it_is() {
+    check_planned(&[], "and 10 s of warm-up at most\n");
+    check_planned(&["--warm-up", "5s"], "and 5 s of warm-up at most\n");
+    check_planned(
+        &["--warm-up", "0s"],
+        " at most, after 2 epochs of warm-up\n",
+    );
+}

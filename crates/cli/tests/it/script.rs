@@ -137,7 +137,11 @@ fn what_fails_while_it_runs_names_its_place() {
         postgres,
         "SELECT 1;\nSELECT nothing FROM nowhere;\n",
         &[],
-        &["my.sql:2:", "nowhere"],
+        &[
+            "error: the server refuses the statement at my.sql:2:1",
+            "nowhere",
+            "hint: mend it",
+        ],
     );
     check_refused(
         postgres,

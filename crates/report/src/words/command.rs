@@ -68,6 +68,19 @@ pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
     (!parts.is_empty()).then(|| format!("connections seen while it ran: {}", parts.join(", ")))
 }
 
+/// What times and tax are made of, where both are shown: one is not the ratio of the others.
+pub(crate) fn what_is_shown(comparison: &Comparison) -> Option<&'static str> {
+    let has_times = |arm: &Arm| arm.latency_us.mean.known().is_some();
+    let has_tax = |tax: &Tax| is_usable(tax) && tax.throughput_pct.known().is_some();
+    let has_both = comparison.commands.is_some()
+        && comparison.arms.iter().any(has_times)
+        && comparison.tax.iter().any(has_tax);
+    has_both.then_some(
+        "time per run is that of each arm by itself, the tax that of the two arms paired within each epoch (both \
+         medians of means over the epochs): it need not be the ratio of the times",
+    )
+}
+
 fn rows(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<CommandRow> {
     let arms = |figure: &dyn Fn(&Arm) -> &Figure| -> Vec<String> {
         let cells = comparison.arms.iter().map(|arm| {

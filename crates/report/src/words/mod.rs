@@ -146,6 +146,7 @@ fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
         if shows_counts || comparison.client == Client::Block {
             notes.extend(counts::of(comparison, text));
         }
+        notes.extend(command::what_is_shown(comparison).map(str::to_owned));
         notes.extend(command::seen(comparison, text));
         notes.extend(sentence::notes(comparison, text));
     }

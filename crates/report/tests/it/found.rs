@@ -93,7 +93,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
     over TCP: these pay the loopback tax
       client        user      where                server        by        connections  requests/s  % of a core lost
       php-fpm8.2 8  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            9.00K       3.1 [2.8, 3.3]
-      php-fpm8.2 7  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            12.0        0.0 [0.0, 0.0]
+      php-fpm8.2 7  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            12.0        under 0.1
 
     on the socket already
       client        user      where                server        by    connections
@@ -116,7 +116,7 @@ fn a_narrow_terminal_has_sentences() {
         by loopback, connections 3, requests/s 9.00K, % of a core lost 3.1 [2.8,
         3.3]
       php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812,
-        by loopback, connections 3, requests/s 12.0, % of a core lost 0.0 [0.0, 0.0]
+        by loopback, connections 3, requests/s 12.0, % of a core lost under 0.1
 
     on the socket already
       client        user      where                server        by    connections

@@ -126,6 +126,8 @@ fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
 struct MostTime {
     measuring: Duration,
     warm_up: Duration,
+    /// Where that is a number of epochs, however long they are.
+    warm_up_epochs: Option<usize>,
 }
 
 impl MostTime {
@@ -134,7 +136,10 @@ impl MostTime {
             return "as long as they take".to_owned();
         }
         let measuring = minutes(self.measuring);
-        if self.warm_up.is_zero() {
+        if let Some(n) = self.warm_up_epochs {
+            let epochs = if n == 1 { "epoch" } else { "epochs" };
+            format!("{measuring} at most, after {n} {epochs} of warm-up")
+        } else if self.warm_up.is_zero() {
             format!("{measuring} at most")
         } else {
             format!(
@@ -150,11 +155,13 @@ fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
         Doing::Look(length) => MostTime {
             measuring: length,
             warm_up: Duration::ZERO,
+            warm_up_epochs: None,
         },
         // Nobody knows before the first one is over.
         Doing::Judge if settings.requests.are_dumps() => MostTime {
             measuring: Duration::ZERO,
             warm_up: Duration::ZERO,
+            warm_up_epochs: None,
         },
         Doing::Judge => {
             let n_contrasts = (case.clients.len() * (settings.arms.len() - 1)) as u32;
@@ -163,6 +170,7 @@ fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
             MostTime {
                 measuring: epoch * most_epochs(settings, case) as u32,
                 warm_up: warm_up.at_most.max(epoch * warm_up.least_epochs as u32),
+                warm_up_epochs: warm_up.at_most.is_zero().then_some(warm_up.least_epochs),
             }
         }
     }

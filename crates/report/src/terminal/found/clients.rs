@@ -137,11 +137,19 @@ fn way(client: &FoundClient, text: Text) -> String {
     )
 }
 
+/// Below this, in percent of a core, the shown digits are all zero.
+const LEAST_SHOWN_PCT: f64 = 0.05;
+
 /// `13.3 [12.0, 14.9]`: ten milliseconds in each second are a hundredth of a core.
 fn core_share(figure: &Figure) -> String {
     let Some(it) = figure.known() else {
         return dash();
     };
+    let is_shown = |ms_per_s: f64| (ms_per_s / 10.0).abs() >= LEAST_SHOWN_PCT;
+    let ends = [it.lo, it.hi].map(|end| end.is_none_or(is_shown));
+    if !is_shown(it.value) && ends == [false, false] {
+        return "under 0.1".to_owned();
+    }
     let share = |ms_per_s: f64| format!("{:.1}", ms_per_s / 10.0);
     let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), share);
     format!("{} [{}, {}]", share(it.value), end(it.lo), end(it.hi))
