@@ -1,6 +1,34 @@
 //! The environment of containers, as Compose files and Kubernetes' manifests spell it.
 
+use super::read::MOST_BYTES;
 use super::setting::{Joins, Setting, Value};
+use super::yaml;
+
+/// The names by which containers of a Compose file find each other; empty for any other text.
+pub fn services(bytes: &[u8]) -> Vec<String> {
+    if bytes.len() > MOST_BYTES {
+        return Vec::new();
+    }
+    let (settings, _) = yaml::read(&String::from_utf8_lossy(bytes));
+    let mut names: Vec<String> = settings.iter().filter_map(name_of).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The service that a setting belongs to, or another name that it gives it.
+fn name_of(setting: &Setting) -> Option<String> {
+    let [top, service, key, ..] = setting.path.as_slice() else {
+        return None;
+    };
+    if top != "services" {
+        return None;
+    }
+    match &setting.value {
+        Value::Text(name) if key == "container_name" || key == "hostname" => Some(name.clone()),
+        _ => Some(service.clone()),
+    }
+}
 
 /// The variables, by their names alone: Compose's mappings and lists, Kubernetes' pairs of `name` and
 /// `value`.
@@ -47,4 +75,25 @@ fn listed(setting: &Setting, value: &str) -> Option<Setting> {
         Joins::Line,
     );
     Some(called(part, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(services(text.as_bytes()), expected, "{text}");
+    }
+
+    #[test]
+    fn services_are_those_of_a_compose_file() {
+        check(
+            "services:\n  db:\n    image: mysql\n    container_name: my-db\n  app: {build: .}\nvolumes:\n  run: {x: y}\n",
+            &["app", "db", "my-db"],
+        );
+        check("spec:\n  containers:\n    - name: db\n", &[]);
+        check("services: db\n", &[]);
+        check("\u{0}{{{", &[]);
+    }
 }

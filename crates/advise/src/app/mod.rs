@@ -21,5 +21,6 @@ mod url;
 mod yaml;
 
 pub use change::{Change, Edit};
+pub use containers::services;
 pub use read::{Credentials, Found, Reading, Source, read, usual_files};
 pub use setting::Problem;

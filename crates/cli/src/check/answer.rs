@@ -5,7 +5,8 @@ use looptax_advise::check::{Outcome, Point};
 use looptax_advise::{Address, Takes};
 use serde::Serialize;
 
-use super::{Question, points, way};
+use super::sources::Looked;
+use super::{Question, container, points, way};
 use crate::failure::Failure;
 use crate::socket_of::{self, HIDDEN, Near};
 
@@ -62,9 +63,9 @@ pub(crate) struct Around<'a> {
 }
 
 /// About a connection of a file or an environment.
-pub(crate) fn found(source: &str, found: &Found, around: Around<'_>) -> Result<Answer, Failure> {
+pub(crate) fn found(looked: &Looked, found: &Found, around: Around<'_>) -> Result<Answer, Failure> {
     let mut answer = Answer {
-        source: source.to_owned(),
+        source: looked.name.clone(),
         applications: found.titles.clone(),
         label: found.label.clone(),
         product: found.kind.to_owned(),
@@ -86,8 +87,13 @@ pub(crate) fn found(source: &str, found: &Found, around: Around<'_>) -> Result<A
     };
     let no_login = no_login(found, address);
     answer.ask(address, no_login.as_deref(), around)?;
-    if !is_elsewhere(&answer.points)
-        && let Ok(socket) = socket_of::find(address, around.socket, around.near)
+    if is_elsewhere(&answer.points) {
+        // The name may be known after all, to containers.
+        let known = container::point(address, &looked.services);
+        if let (Some(last), Some(known)) = (answer.points.last_mut(), known) {
+            *last = known;
+        }
+    } else if let Ok(socket) = socket_of::find(address, around.socket, around.near)
         && !socket.is_guess
     {
         let password = address.password.as_ref().map(|_| HIDDEN.to_owned());

@@ -6,6 +6,7 @@
 
 pub(crate) mod answer;
 mod client;
+mod container;
 mod logins;
 pub(crate) mod reach;
 mod rights;

@@ -14,6 +14,7 @@ use looptax_advise::{Address, Product};
 use looptax_discover::{Process, ServerKind, Survey};
 
 use super::client::user_name;
+use super::container::{Service, services};
 use crate::failure::Failure;
 
 /// One byte more than is read as configuration, so that more is seen as too much.
@@ -28,6 +29,8 @@ pub(crate) struct Looked {
     pub(crate) name: String,
     /// What it holds.
     pub(crate) reading: Reading,
+    /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
+    pub(crate) services: Vec<Service>,
 }
 
 /// A file that was named.
@@ -83,8 +86,7 @@ fn read(
     seen: &Path,
     environment: Option<&BTreeMap<String, String>>,
 ) -> io::Result<Looked> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    let bytes = bytes_of(path)?;
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let beside = names_in(path.parent().unwrap_or(path));
@@ -98,7 +100,15 @@ fn read(
     Ok(Looked {
         name: seen.display().to_string(),
         reading,
+        services: services(path, &beside),
     })
+}
+
+/// What a file holds, up to the bound.
+pub(super) fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
@@ -159,6 +169,7 @@ pub(crate) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
             program: Some(&process.program_name()),
             environment: Some(&environment),
         }),
+        services: Vec::new(),
     }];
     for name in app::usual_files() {
         let path: PathBuf = inside.join(name);

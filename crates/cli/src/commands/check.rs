@@ -120,7 +120,7 @@ fn answers(
     let mut known: Vec<&Address> = Vec::new();
     for place in looked {
         for found in &place.reading.found {
-            answers.push(answer::found(&place.name, found, around)?);
+            answers.push(answer::found(place, found, around)?);
             known.extend(&found.address);
         }
     }

@@ -302,6 +302,43 @@ fn another_machine_is_told_and_nobody_logs_in_there_or_here() {
 }
 
 #[test]
+fn a_service_of_a_compose_file_is_told_to_be_a_container() {
+    let scratch = Scratch::new();
+    let compose = "services:\n  db:\n    image: mysql:9\n  app:\n    environment:\n      DATABASE_URL: mysql://u:p@db:3306/d\n      REDIS_URL: redis://cache.example.net:6379\n";
+    let path = write(&scratch, "compose.yaml", compose);
+    let dotenv = write(&scratch, ".env", "DATABASE_URL=postgres://u:p@db:5432/d\n");
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    run.expect_code(1);
+    for (place, words) in [
+        (
+            "db:3306",
+            ["compose.yaml has a service", "db-socket:/var/run/mysqld"],
+        ),
+        (
+            "cache.example.net:6379",
+            ["is not this machine", "--socket PATH"],
+        ),
+    ] {
+        let answers = answers(&run);
+        let answer = answers.iter().find(|it| it["place"] == place);
+        let answer = answer.unwrap_or_else(|| run.fail(place));
+        for words in words {
+            expect(&run, answer, "server", "fail", words);
+        }
+        assert_eq!(answer["verdict"], "would-not-work");
+    }
+    let run = check(&scratch, &["--app", &dotenv]);
+    run.expect_code(1);
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "`db` is the name of a container: compose.yaml has a service of that name",
+        "volumes: ['db-socket:/var/run/postgresql']",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
 fn what_holds_no_connection_ends_with_what_was_looked_for() {
     let scratch = Scratch::new();
     let folder = scratch.file("site");

@@ -1,0 +1,98 @@
+//! What to say of a server that is a container's: a Compose file gives it its name, which means nothing
+//! outside of the containers.
+//!
+//! Reads such files, up to a bound. Called by `sources` and `answer`.
+
+use std::path::Path;
+
+use looptax_advise::check::{Outcome, Point};
+use looptax_advise::{Address, Product, app};
+
+use super::sources::bytes_of;
+
+/// What Compose looks for in a folder.
+const COMPOSE_FILES: [&str; 4] = [
+    "compose.yaml",
+    "compose.yml",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+];
+
+/// A container's name.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) name: String,
+    /// The name of the file that gives it.
+    pub(crate) file: String,
+}
+
+/// The services of a file and of the Compose files beside it; what cannot be read has none.
+pub(super) fn services(path: &Path, beside: &[String]) -> Vec<Service> {
+    let own = path.file_name().map(|name| name.to_string_lossy());
+    let compose = COMPOSE_FILES
+        .into_iter()
+        .filter(|it| beside.iter().any(|name| name == it));
+    let mut names: Vec<&str> = own.iter().map(|it| &**it).chain(compose).collect();
+    names.dedup();
+    let of_file = |name: &str| {
+        let path = path.with_file_name(name);
+        let bytes = Some(path).filter(|it| it.is_file()).map(|it| bytes_of(&it));
+        let found = bytes
+            .and_then(Result::ok)
+            .map(|bytes| app::services(&bytes));
+        let file = name.to_owned();
+        let service = move |name| Service {
+            name,
+            file: file.clone(),
+        };
+        found.unwrap_or_default().into_iter().map(service)
+    };
+    names.into_iter().flat_map(of_file).collect()
+}
+
+/// The point about a host that is one of these services; `None` for any other.
+pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
+    let host = address.host.as_deref()?;
+    let service = services.iter().find(|it| it.name == host)?;
+    let volume = format!("{host}-socket");
+    let folder = folder(address.product);
+    let turned_on = turned_on(address.product).map_or_else(String::new, |how| format!(" {how},"));
+    Some(Point {
+        topic: "server",
+        outcome: Outcome::Fail,
+        what: format!(
+            "`{host}` is the name of a container: {} has a service of that name, and nothing outside of its containers \
+             knows it",
+            service.file
+        ),
+        how: format!("read the services of {}", service.file),
+        next: Some(format!(
+            "share the folder of the server's socket: give `{host}` and the application the same named volume there \
+             (volumes: ['{volume}:{folder}'], never the socket file itself),{turned_on} and name the socket in the \
+             application; then check it with --socket PATH and the container's address"
+        )),
+    })
+}
+
+/// Where the usual images have their socket, or may have one.
+fn folder(product: Product) -> &'static str {
+    match product {
+        Product::Mysql => "/var/run/mysqld",
+        Product::Postgres => "/var/run/postgresql",
+        Product::Redis => "/run/redis",
+        Product::Memcached => "/run/memcached",
+    }
+}
+
+/// What a server needs that has no socket of its own accord.
+fn turned_on(product: Product) -> Option<&'static str> {
+    match product {
+        Product::Mysql | Product::Postgres => None,
+        Product::Redis => Some(
+            "start the server with --unixsocket /run/redis/redis.sock --unixsocketperm 770 and a common group",
+        ),
+        Product::Memcached => {
+            Some("start the server with -s /run/memcached/memcached.sock, which ends its TCP")
+        }
+    }
+}
