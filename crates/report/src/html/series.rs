@@ -6,9 +6,7 @@ use looptax_record::{Arm, Comparison, Estimate, Figure, Tax};
 
 use super::markup::TEXT;
 use crate::words::row::is_usable;
-
-/// So many points make a line worth drawing.
-const LEAST_POINTS: usize = 3;
+use crate::words::sweep::LEAST_POINTS;
 
 /// Series over one axis.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use crate::format::Text;
 
 use super::group::Group;
 
-/// Numbers of connections from which on a picture says more than the table.
-const LEAST_POINTS: usize = 3;
+/// So many points make a picture that says more than the table; the page draws from as many.
+pub(crate) const LEAST_POINTS: usize = 3;
 
 /// What a picture of a sweep is drawn from.
 #[derive(Debug)]
