@@ -16,10 +16,16 @@ function scaled(value: number): [number, string] {
 
 /** `94.9K/s`, `4.28 GB/s`, `1.23 s` or `14.9 µs`: see `Slices.unit`. */
 export function pace(value: number, unit: string): string {
-  if (unit === "s" || unit === "us") return `${threeDigits(value)}${SPACE}${unit === "s" ? "s" : "µs"}`;
+  if (unit === "us") return `${threeDigits(value)}${SPACE}µs`;
+  if (unit === "s") return runTime(value);
   const [scale, prefix] = scaled(value);
   const digits = threeDigits(value / scale);
   return unit === "B" ? `${digits}${SPACE}${prefix}B/s` : `${digits}${prefix}/s`;
+}
+
+/** `312 ms`, `12.3 s`: how long a whole command takes. */
+function runTime(seconds: number): string {
+  return seconds < 9.9995 ? `${threeDigits(seconds * 1e3)}${SPACE}ms` : `${threeDigits(seconds)}${SPACE}s`;
 }
 
 /** What an axis of such values is called. */

@@ -47,6 +47,9 @@ export const config: Config = {
 /** Ticks as 20k and 1.5M, and zero without a unit. */
 export const SHORT = "format(datum.value, '~s')";
 
+/** Ticks as they are: 0.08. */
+export const PLAIN = "format(datum.value, '~g')";
+
 /** Ticks of a logarithmic axis that holds these values: 1, 2, 5, 10 …, fewer where it is long. */
 export function logTicks(values: number[]): number[] {
   const [least, most] = [Math.min(...values), Math.max(...values)].map(Math.log10) as [number, number];

@@ -3,7 +3,7 @@
 import type { TopLevelSpec } from "vega-lite";
 import type { Comparison, Epochs } from "../data.js";
 import { pace, paceTitle, percent, share } from "../numbers.js";
-import { SHORT, armScales } from "../theme.js";
+import { PLAIN, SHORT, armScales } from "../theme.js";
 
 export function epochs(data: Epochs): TopLevelSpec {
   const values = data.number.flatMap((number, idx) => {
@@ -114,7 +114,7 @@ export function slices(data: Comparison): TopLevelSpec {
     type: "quantitative" as const,
     title: paceTitle(it.unit),
     scale: { zero: true },
-    axis: { labelExpr: SHORT, tickCount: 6 },
+    axis: { labelExpr: it.unit === "s" ? PLAIN : SHORT, tickCount: 6 },
   };
   const kinds = ["stolen CPU", "foreign CPU"];
   return {

@@ -7,6 +7,14 @@ use crate::heading;
 use crate::words::row::pair;
 use crate::words::sentence;
 
+const SLICES: &str = "One arm ran at a time, in short slices whose order was decided by coin flips. An epoch is \
+                      fresh connections for both arms and a balanced set of slices; it gives one figure.";
+const RUNS: &str = "One command ran at a time, from its start to its end. An epoch is two runs on either arm, in an \
+                    order decided by coin flips; it gives one figure.";
+const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval that of the \
+                       signed-rank test, and the run looked at the data at planned moments only. No epoch was left \
+                       out because of its outcome.";
+
 /// Writes it, folded where it is long.
 pub(super) fn write(record: &Record, out: &mut Markup) {
     if record.comparisons.is_empty() {
@@ -14,14 +22,13 @@ pub(super) fn write(record: &Record, out: &mut Markup) {
     }
     out.open("section", &[("class", "method")]);
     out.element("h3", &[], "How it was measured");
-    out.element(
-        "p",
-        &[],
-        "One arm ran at a time, in short slices whose order was decided by coin flips. An epoch is fresh connections \
-         for both arms and a balanced set of slices; it gives one figure. The estimate is the Hodges-Lehmann median of \
-         the epochs' figures, its interval that of the signed-rank test, and the run looked at the data at planned \
-         moments only. No epoch was left out because of its outcome.",
-    );
+    let of_commands = |it: &Comparison| it.commands.is_some();
+    if !record.comparisons.iter().all(of_commands) {
+        out.element("p", &[], &format!("{SLICES} {FIGURES}"));
+    }
+    if record.comparisons.iter().any(of_commands) {
+        out.element("p", &[], &format!("{RUNS} {FIGURES}"));
+    }
     schedule(record, out);
     out.folded("Where each arm led, and how that was proved", |out| {
         proofs(record, out);
