@@ -38,7 +38,8 @@ fn open(name: &CStr) -> File {
 
 impl OnTerminal {
     fn start(scratch: &Scratch, args: &[&str]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
@@ -88,11 +89,12 @@ impl OnTerminal {
         }
     }
 
-    /// Its exit code, once the screen is given back and the terminal is as it was.
+    /// It ends with that exit code, gives the screen back and leaves the terminal as it was.
     #[track_caller]
-    fn check_end(mut self) -> Option<i32> {
+    fn check_end(mut self, code: i32) {
         self.read_until(CLOSE);
-        let code = self.child.wait().unwrap().code();
+        let status = self.child.wait().unwrap();
+        assert_eq!(status.code(), Some(code), "{status}: {}", self.rest());
         assert!(self.seen.contains(OPEN), "{}", self.seen);
         let after = tcgetattr(open(&self.name)).unwrap();
         assert_eq!(after.local_modes, self.before.local_modes);
@@ -100,7 +102,14 @@ impl OnTerminal {
             format!("{:?}", after.special_codes),
             format!("{:?}", self.before.special_codes)
         );
-        code
+    }
+
+    /// What it said last.
+    fn rest(&mut self) -> String {
+        let mut bytes = Vec::new();
+        // It has ended: reading ends with an error, as nobody has the terminal open.
+        self.master.read_to_end(&mut bytes).ok();
+        format!("{}{}", self.seen, String::from_utf8_lossy(&bytes))
     }
 }
 
@@ -134,7 +143,7 @@ fn the_key_ends_the_run_and_keeps_what_it_has() {
     let mut run = OnTerminal::start(&scratch, &LONG);
     run.read_until(MEASURING);
     run.master.write_all(b"xq").unwrap();
-    assert_eq!(run.check_end(), Some(130));
+    run.check_end(130);
     check_kept(&scratch);
 }
 
@@ -144,7 +153,7 @@ fn ctrl_c_is_heard_too() {
     let mut run = OnTerminal::start(&scratch, &LONG);
     run.read_until(MEASURING);
     run.master.write_all(b"\x03").unwrap();
-    assert_eq!(run.check_end(), Some(130));
+    run.check_end(130);
     check_kept(&scratch);
 }
 
@@ -159,7 +168,7 @@ fn a_run_that_fails_gives_the_terminal_back_before_it_says_why() {
     let (drawn, said) = run.seen.split_once(CLOSE).unwrap();
     assert!(!drawn.contains("error: "), "{drawn}");
     assert!(said.contains("error: "), "{said}");
-    assert_eq!(run.check_end(), Some(2));
+    run.check_end(2);
 }
 
 #[test]
@@ -169,7 +178,7 @@ fn killed_by_a_signal_it_ends_in_order() {
     run.read_until(MEASURING);
     // setsid has become looptax.
     send(run.child.id(), Signal::TERM);
-    assert_eq!(run.check_end(), Some(130));
+    run.check_end(130);
     check_kept(&scratch);
 }
 
