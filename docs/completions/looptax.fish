@@ -52,7 +52,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of 
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
-complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder. A file of that name is replaced' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
@@ -123,7 +123,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder. A file of that name is replaced' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F

@@ -14,22 +14,32 @@ const NAME: &str = "looptax is measuring";
 /// The name, ours as long as this lives; nobody's when another run has it.
 pub(crate) struct Claim {
     _held: Option<UnixListener>,
+    has_other: bool,
 }
 
 impl Claim {
     /// Takes the name, and warns when another run has it: two runs disturb each other.
     pub(crate) fn take(terminal: Terminal) -> Self {
         let held = hold(NAME);
-        if held
+        let has_other = held
             .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
-        {
+            .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse);
+        if has_other {
             terminal.words(
                 "warning: another looptax is measuring on this machine, and the two disturb each other: wait for it, \
-                 or expect wide intervals",
+                 or expect wide intervals\n",
             );
         }
-        Self { _held: held.ok() }
+        Self {
+            _held: held.ok(),
+            has_other,
+        }
+    }
+
+    /// What a reader of the record has to know.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let words = "another looptax was measuring on this machine when this run began; the two disturb each other";
+        self.has_other.then(|| words.to_owned())
     }
 }
 

@@ -242,7 +242,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Where the record goes, with a companion `.samples` of single latencies beside it. Default:
-    /// looptax-DATE-TIME.json in this folder.
+    /// looptax-DATE-TIME.json in this folder. A file of that name is replaced.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// What else to write.

@@ -8,12 +8,13 @@ use looptax_store::{Existing, save_text};
 
 use crate::args::FormatArgs;
 use crate::failure::Failure;
+use crate::outputs::Outputs;
 use crate::terminal;
 
 /// Writes those that were asked for. True when one of them took the place of the table on stdout.
 ///
 /// # Errors
-/// Two of them want stdout, or a file cannot be written.
+/// A file cannot be written.
 pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure> {
     let wanted: [(&Option<_>, &dyn Fn() -> String); 4] = [
         (&args.md, &|| report::markdown(record)),
@@ -24,19 +25,26 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
     let mut has_printed = false;
     for (path, text) in wanted {
         let Some(path) = path else { continue };
-        if !is_stdout(path) {
-            save_text(&text(), path, Existing::Replace)?;
-        } else if has_printed {
-            return Err(Failure::usage(
-                "two formats want to be printed",
-                "give one of them a file",
-            ));
-        } else {
+        if is_stdout(path) {
             terminal::data(&text())?;
             has_printed = true;
+        } else {
+            save_text(&text(), path, Existing::Replace)?;
         }
     }
     Ok(has_printed)
+}
+
+/// The same files before anything is done.
+///
+/// # Errors
+/// See [`Outputs::writes`].
+pub(crate) fn announce(args: &FormatArgs, outputs: Outputs) -> Result<Outputs, Failure> {
+    outputs
+        .writes("--md", args.md.as_deref())?
+        .writes("--csv", args.csv.as_deref())?
+        .writes("--openmetrics", args.openmetrics.as_deref())?
+        .writes("--benchmark-json", args.benchmark_json.as_deref())
 }
 
 fn is_stdout(path: &Path) -> bool {

@@ -17,6 +17,7 @@ mod formats;
 mod host;
 mod local;
 mod measure;
+mod outputs;
 mod page;
 mod past;
 mod script;

@@ -1,10 +1,13 @@
 //! The figures as CSV, one per line: for spreadsheets, R and pandas.
 
 use ::csv::Writer;
-use looptax_record::{Comparison, Record};
+use looptax_record::{Figure, Record, Tax};
 
 use crate::figures::{self, Shown};
-use crate::format::Text;
+use crate::format::{GLUE, Text};
+use crate::words::why_withheld;
+
+const TEXT: Text = Text { is_unicode: true };
 
 const HEADER: [&str; 18] = [
     "run",
@@ -64,27 +67,32 @@ fn row(record: &Record, shown: &Shown<'_>) -> [String; HEADER.len()] {
         number(known.and_then(|it| it.lo)),
         number(known.and_then(|it| it.hi)),
         known.map(|it| it.n.to_string()).unwrap_or_default(),
-        verdict(comparison, shown),
-        match shown.figure {
-            looptax_record::Figure::Known(_) => String::new(),
-            looptax_record::Figure::Missing(missing) => name(&missing.na),
-        },
+        tax(shown)
+            .map(|tax| tax.verdict.to_string())
+            .unwrap_or_default(),
+        name(&why_not(shown)),
     ]
 }
 
-/// That of the tax which the line belongs to; nothing for an arm by itself.
-fn verdict(comparison: &Comparison, shown: &Shown<'_>) -> String {
-    let tax = comparison
-        .tax
-        .iter()
-        .find(|tax| tax.arm == shown.arm && Some(&*tax.baseline) == shown.baseline);
-    tax.map(|tax| tax.verdict.to_string()).unwrap_or_default()
+/// That which the line belongs to; none for an arm by itself.
+fn tax<'a>(shown: &Shown<'a>) -> Option<&'a Tax> {
+    let mut taxes = shown.comparison.tax.iter();
+    taxes.find(|tax| tax.arm == shown.arm && Some(&*tax.baseline) == shown.baseline)
+}
+
+/// Why there is no figure, or no verdict to believe about it.
+fn why_not(shown: &Shown<'_>) -> String {
+    if let Figure::Missing(missing) = shown.figure {
+        return missing.na.clone();
+    }
+    let why = tax(shown).and_then(|it| why_withheld(shown.comparison, it, TEXT));
+    why.unwrap_or_default().replace(GLUE, " ")
 }
 
 /// A name from outside: nothing that steers a terminal, and nothing that a spreadsheet takes for a
 /// formula.
 fn harmless(foreign: &str) -> String {
-    let clean = Text { is_unicode: true }.clean(foreign);
+    let clean = TEXT.clean(foreign);
     if clean.starts_with(['=', '+', '-', '@']) {
         format!("'{clean}")
     } else {

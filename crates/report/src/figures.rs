@@ -44,6 +44,11 @@ fn of_arm<'a>(comparison: &'a Comparison, arm: &'a Arm, found: &mut Vec<Shown<'a
     for (metric, figure) in LATENCIES.iter().zip(percentiles(&arm.latency_us)) {
         add(metric, "us", figure);
     }
+    if let Some(it) = &arm.latency_pooled_us {
+        for (metric, figure) in POOLED.iter().zip([&it.p50, &it.p90, &it.p99, &it.p999]) {
+            add(metric, "us", figure);
+        }
+    }
     add("cpu_client", "us", &arm.cpu_us_per_query.client);
     add("cpu_server", "us", &arm.cpu_us_per_query.server);
     add(
@@ -79,6 +84,13 @@ const LATENCIES: [&str; 5] = [
     "latency_p90",
     "latency_p99",
     "latency_p999",
+];
+/// Of all requests together; those above are of typical stretches of time.
+const POOLED: [&str; 4] = [
+    "latency_pooled_p50",
+    "latency_pooled_p90",
+    "latency_pooled_p99",
+    "latency_pooled_p999",
 ];
 const LATENCY_TAXES: [&str; 5] = [
     "latency_tax_mean",

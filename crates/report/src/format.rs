@@ -128,7 +128,8 @@ impl Text {
         )
     }
 
-    fn interval(self, estimate: &Estimate, digits: impl Fn(f64) -> String) -> String {
+    /// `[15.4, 16.4]`, with the digits that are given.
+    pub(crate) fn interval(self, estimate: &Estimate, digits: impl Fn(f64) -> String) -> String {
         let infinity = self.infinity();
         let lo = estimate.lo.map_or_else(|| format!("-{infinity}"), &digits);
         let hi = estimate.hi.map_or_else(|| infinity.to_owned(), &digits);

@@ -66,7 +66,7 @@ pub(crate) struct GateArgs {
     #[arg(value_name = "RECORD")]
     pub(crate) record: String,
     /// Most throughput that an arm may lose: 20%.
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub(crate) max_tax: f64,
     /// Look at this arm alone. Default: every one but the baseline.
     #[arg(long, value_name = "ARM")]

@@ -10,12 +10,17 @@ use crate::args::AnalyzeArgs;
 use crate::failure::{Exit, Failure};
 use crate::formats;
 use crate::measure::judging;
+use crate::outputs::Outputs;
 use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 
 /// Runs `analyze`.
 pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (mut record, path) = record_of(&args.record)?;
+    let outputs = Outputs::default()
+        .reads(&path)
+        .writes("--json", args.json.as_deref())?;
+    formats::announce(&args.formats, outputs)?;
     let samples = open_samples(&record, &path)?;
     let mut problem = None;
     let mut read = |at: &SamplesAt| match samples.as_ref().map(|reader| reader.read(at)) {

@@ -1,6 +1,5 @@
 //! `compare`: plan, targets one after the other, record, table.
 
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +15,7 @@ use crate::failure::{Exit, Failure};
 use crate::formats;
 use crate::host;
 use crate::measure::{self, Sink, plan};
+use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::past::remember;
 use crate::settings::Compare;
@@ -34,12 +34,17 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         return Ok(Exit::Done);
     }
     let settings = Compare::new(args)?;
-    if args.live && !io::stderr().is_terminal() {
+    if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
-            "--live needs a terminal on stderr",
+            "--live needs a terminal on stderr that can be drawn on",
             "without it, what is measured is said line by line",
         ));
     }
+    let outputs = Outputs::default()
+        .writes("--output", args.output.as_deref())?
+        .writes("--json", args.json.as_deref())?
+        .writes("--html", args.html.as_deref())?;
+    formats::announce(&args.formats, outputs)?;
     let plan = plan::of(&settings)?;
     if args.dry_run {
         terminal::data(&plan.text)?;
@@ -47,10 +52,11 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     }
     terminal.words(&format!("{}\n", plan.text));
     agree(&settings)?;
-    let _alone = Claim::take(terminal);
+    let alone = Claim::take(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
     let mut sink = sink(args, &settings)?;
+    sink.record.problems.extend(alone.problem());
     let stage = if args.live {
         Stage::live(terminal, plan.steps.clone(), &stop)?
     } else {
@@ -263,10 +269,12 @@ fn write_page(args: &CompareArgs, sink: &Sink, path: Option<&str>) -> Result<(),
     let Some(html) = args.html.as_ref().filter(|_| !sink.is_empty()) else {
         return Ok(());
     };
-    let text = page(&[Source {
+    let source = Source {
         record: &sink.record,
         path: path.map(Path::new),
-    }])?;
+    };
+    // What could not be read stands on the page.
+    let text = page(&[source], &mut Vec::new());
     looptax_store::save_text(&text, html, Existing::Replace)?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use looptax_record::{Comparison, Estimate, Reason, Tax, Verdict};
-use looptax_report::terminal::cleaned;
+use looptax_report::terminal::{Style, cleaned, percent, why_withheld};
 
 use crate::args::GateArgs;
 use crate::failure::{Exit, Failure};
@@ -33,7 +33,11 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
             }
             let answer = answer(tax, args.max_tax);
             worst = worst.max(Some(answer));
-            let _ = writeln!(text, "{}", line(comparison, tax, answer, args.max_tax));
+            let _ = writeln!(
+                text,
+                "{}",
+                line(comparison, tax, (answer, args.max_tax), terminal.style())
+            );
         }
     }
     let Some(worst) = worst else {
@@ -79,24 +83,32 @@ fn figure(tax: &Tax) -> Option<&Estimate> {
     tax.throughput_pct.known().filter(|_| is_believed)
 }
 
-fn line(comparison: &Comparison, tax: &Tax, answer: Answer, max_pct: f64) -> String {
+fn line(
+    comparison: &Comparison,
+    tax: &Tax,
+    (answer, max_pct): (Answer, f64),
+    style: Style,
+) -> String {
+    let Tax { arm, baseline, .. } = tax;
+    let found = match figure(tax) {
+        Some(pct) => format!(
+            "{arm} loses {} of {baseline}'s throughput",
+            percent(pct, style)
+        ),
+        None => format!("no figure of {arm} against {baseline} that could be believed"),
+    };
     let answer = match answer {
-        Answer::Within => "within",
-        Answer::Open => "not known to be within or beyond",
-        Answer::Exceeded => "beyond",
+        Answer::Within => format!("within {max_pct} %"),
+        Answer::Exceeded => format!("beyond {max_pct} %"),
+        Answer::Open => format!("whether that is within {max_pct} % is not known"),
     };
-    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), |end| format!("{end:.1}"));
-    let figure = match figure(tax) {
-        Some(it) => format!("{:.1} % [{}, {}]", it.value, end(it.lo), end(it.hi)),
-        None => "no figure to believe".to_owned(),
-    };
+    let why = why_withheld(comparison, tax, style);
+    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
     format!(
-        "{} {}, -c {}, {}: {} loses {figure} of {}'s throughput, {answer} {max_pct} %",
+        "{} {}, -c {}, {}: {found}{why}: {answer}",
         comparison.target.kind,
         comparison.workload.name,
         comparison.connections,
         comparison.placement.asked,
-        tax.arm,
-        tax.baseline,
     )
 }

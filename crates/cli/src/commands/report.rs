@@ -7,6 +7,7 @@ use looptax_store::{Existing, save_text};
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
+use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::past::record_of;
 use crate::terminal::{self, Terminal};
@@ -17,6 +18,10 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
     for word in &args.records {
         records.push(record_of(word)?);
     }
+    let outputs = records
+        .iter()
+        .fold(Outputs::default(), |outputs, (_, path)| outputs.reads(path));
+    outputs.writes("--output", args.output.as_deref())?;
     let sources: Vec<Source> = records
         .iter()
         .map(|(record, path)| Source {
@@ -24,7 +29,11 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
             path: Some(path),
         })
         .collect();
-    let text = page(&sources)?;
+    let mut notes = Vec::new();
+    let text = page(&sources, &mut notes);
+    for note in notes {
+        terminal.words(&format!("{note}\n"));
+    }
     if args.output.as_deref() == Some(Path::new("-")) {
         terminal::data(&text)?;
         return Ok(Exit::Done);

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use looptax_record::{Comparison, Condition, Host, Record};
 
+/// How the folders of private servers begin.
+const SCRATCH: &str = "/looptax-";
+
 /// The circumstances that differ, in the order from the machine to the server.
 pub(super) fn of(
     before: &Record,
@@ -12,7 +15,8 @@ pub(super) fn of(
 ) -> Vec<Condition> {
     let mut found = Vec::new();
     let mut add = |name: &str, before: String, after: String| {
-        if before != after {
+        let is_known = |it: &Condition| it.name == name && it.before == before && it.after == after;
+        if before != after && !found.iter().any(is_known) {
             found.push(Condition {
                 name: name.to_owned(),
                 before,
@@ -49,7 +53,9 @@ pub(super) fn of(
             other.target.version.clone(),
         );
         for (key, one, other) in differing(&one.target.settings, &other.target.settings) {
-            add(&format!("{kind} {key}"), one, other);
+            if without_scratch(&one) != without_scratch(&other) {
+                add(&format!("{kind} {key}"), one, other);
+            }
         }
         add(
             &format!("{kind} slice"),
@@ -57,7 +63,6 @@ pub(super) fn of(
             format!("{} ms", other.schedule.slice_ms),
         );
     }
-    found.dedup();
     found
 }
 
@@ -83,6 +88,17 @@ fn facts(host: &Host) -> [(&'static str, String); 11] {
     ]
 }
 
+/// The name of a private server's folder is another in every run, and says nothing.
+fn without_scratch(value: &str) -> String {
+    let mut parts = value.split(SCRATCH);
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        rest.push_str(SCRATCH);
+        rest.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+    }
+    rest
+}
+
 /// The keys whose values differ; `-` where one side has none.
 fn differing(
     before: &BTreeMap<String, String>,
@@ -98,4 +114,33 @@ fn differing(
         .map(|key| (key.clone(), value(before, key), value(after, key)))
         .filter(|(_, one, other)| one != other)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_private_server_is_no_difference() {
+        let check = |one: &str, other: &str, is_same: bool| {
+            let found = without_scratch(one) == without_scratch(other);
+            assert_eq!(found, is_same, "{one} {other}");
+        };
+        check(
+            "/tmp/looptax-dd8ab7b7/srv",
+            "/tmp/looptax-4a3c908c/srv",
+            true,
+        );
+        check(
+            "/tmp/looptax-dd8ab7b7/srv",
+            "/var/looptax-4a3c908c/srv",
+            false,
+        );
+        check(
+            "/tmp/looptax-1/a /x/looptax-2/b",
+            "/tmp/looptax-3/a /x/looptax-4/b",
+            true,
+        );
+        check("yes", "no", false);
+    }
 }

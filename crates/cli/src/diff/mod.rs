@@ -6,7 +6,7 @@
 mod conditions;
 
 use looptax_record::{
-    Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Record, Tax,
+    Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Reason, Record, Tax,
 };
 use looptax_stats as stats;
 
@@ -49,8 +49,43 @@ pub(crate) fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
         after: after.id.clone(),
         conditions: conditions::of(before, after, &pairs),
         pairs: pairs.iter().map(|(one, other)| pair(one, other)).collect(),
-        left_out: [left_out(before, after, "A"), left_out(after, before, "B")].concat(),
+        left_out: [
+            same_run(before, after),
+            doubts(&pairs),
+            left_out(before, after, "A"),
+            left_out(after, before, "B"),
+        ]
+        .concat(),
     })
+}
+
+fn same_run(before: &Record, after: &Record) -> Vec<String> {
+    let is_same = !before.id.is_empty() && before.id == after.id;
+    let words = "A and B are the same run: nothing in it can have changed";
+    is_same.then(|| words.to_owned()).into_iter().collect()
+}
+
+/// Runs whose own verdict is none: what they differ by may be the disturbance.
+fn doubts(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
+    let doubtful = |tax: &Tax| {
+        matches!(
+            tax.reason,
+            Reason::Invalid { .. } | Reason::NoisyEpochs { .. } | Reason::Trend { .. }
+        )
+    };
+    let of = |run: &str, it: &Comparison| {
+        it.tax.iter().any(doubtful).then(|| {
+            format!(
+                "{run} has no verdict on {}, because it was disturbed, drifted or is invalid: a change shown here may be \
+                 nothing else",
+                name(it)
+            )
+        })
+    };
+    let both = pairs
+        .iter()
+        .flat_map(|(one, other)| [of("A", one), of("B", other)]);
+    both.flatten().collect()
 }
 
 /// Whether the same thing was measured, on whatever machine and version.

@@ -13,7 +13,6 @@ use looptax_record::Record;
 use looptax_report::html::{self, Detail, Shown};
 use looptax_store::{SamplesReader, StoreError};
 
-use crate::failure::Failure;
 use latency::Latencies;
 
 /// A record on its way to a page.
@@ -24,14 +23,23 @@ pub(crate) struct Source<'a> {
     pub(crate) path: Option<&'a Path>,
 }
 
-/// The page of these records, each with what lies beside it.
-pub(crate) fn page(sources: &[Source]) -> Result<String, Failure> {
+/// The page of these records, each with what lies beside it; what could not be read there is said on it,
+/// and in `notes`.
+pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
     let names: Vec<String> = sources.iter().map(name).collect();
     let mut shown = Vec::new();
     for (source, name) in sources.iter().zip(&names) {
-        shown.push(of(source, name)?);
+        let one = of(source, name);
+        if let Some(why) = one
+            .no_samples
+            .as_ref()
+            .filter(|_| source.record.samples.is_some())
+        {
+            notes.push(format!("{name}: the page has no log of latencies: {why}"));
+        }
+        shown.push(one);
     }
-    Ok(html::page(&shown))
+    html::page(&shown)
 }
 
 fn name(source: &Source) -> String {
@@ -42,22 +50,29 @@ fn name(source: &Source) -> String {
     )
 }
 
-fn of<'a>(source: &Source<'a>, name: &'a str) -> Result<Shown<'a>, StoreError> {
+fn of<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
     let record = source.record;
-    let (reader, no_samples) = samples(source)?;
+    let (mut reader, mut no_samples) = match samples(source) {
+        Ok(reader) => (Some(reader), None),
+        Err(why) => (None, Some(why)),
+    };
     let mut latencies = Latencies::new(record);
     let mut details = Vec::new();
     for comparison in &record.comparisons {
-        let distributions = match &reader {
-            Some(reader) => latencies.of(comparison, |at| reader.read(at))?,
-            None => Vec::new(),
-        };
+        let found = reader
+            .as_ref()
+            .map(|reader| latencies.of(comparison, |at| reader.read(at)));
+        let distributions = found.transpose().unwrap_or_else(|error| {
+            no_samples = Some(error.to_string());
+            reader = None;
+            None
+        });
         details.push(Detail {
             epochs: epochs::of(comparison),
-            distributions,
+            distributions: distributions.unwrap_or_default(),
         });
     }
-    Ok(Shown {
+    Shown {
         record,
         name,
         details,
@@ -67,23 +82,21 @@ fn of<'a>(source: &Source<'a>, name: &'a str) -> Result<Shown<'a>, StoreError> {
         } else {
             String::new()
         },
-    })
+    }
 }
 
-/// The file of samples, or why there is none. One that is not this record's own is an error.
-fn samples(source: &Source) -> Result<(Option<SamplesReader>, Option<String>), StoreError> {
-    let none = |why: String| Ok((None, Some(why)));
+/// The file of samples, or why there is none.
+fn samples(source: &Source) -> Result<SamplesReader, String> {
     let Some(file) = &source.record.samples else {
-        return none("no single latencies were kept".to_owned());
+        return Err("no single latencies were kept".to_owned());
     };
     let Some(path) = source.path else {
-        return none("this run was not saved".to_owned());
+        return Err("this run was not saved".to_owned());
     };
-    match SamplesReader::open(&path.with_file_name(&file.name)) {
-        Ok(reader) => Ok((Some(reader), None)),
-        Err(StoreError::ReadFile { source, .. }) if source.kind() == ErrorKind::NotFound => {
-            none(format!("`{}` does not lie beside the record", file.name))
+    SamplesReader::open(&path.with_file_name(&file.name)).map_err(|error| match error {
+        StoreError::ReadFile { source, .. } if source.kind() == ErrorKind::NotFound => {
+            format!("`{}` does not lie beside the record", file.name)
         }
-        Err(error) => Err(error),
-    }
+        error => error.to_string(),
+    })
 }

@@ -88,6 +88,11 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
     }
 }
 
+/// Whether stderr is a terminal that can move its cursor.
+pub(crate) fn can_be_drawn_on() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
 /// Prints an error, its causes and the next step.
 pub(crate) fn failure(failure: &Failure) {
     let mut stderr = io::stderr().lock();

@@ -73,16 +73,45 @@ fn a_record_without_its_samples_has_a_page_that_says_so() {
 }
 
 #[test]
-fn samples_of_another_run_are_refused() {
+fn samples_of_another_run_are_not_shown_and_the_page_says_so() {
     let scratch = measured();
     let path = scratch.file("r.samples");
     let mut bytes = fs::read(&path).unwrap();
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let run = report(&scratch, &["r.json", "-o", "r.html"]).run();
-    run.expect_error(2, &["does not hold the", "samples of this record"]);
-    assert!(!scratch.file("r.html").exists());
+    let run = report(&scratch, &["r.json", "-o", "-"]).run();
+    run.expect_code(0);
+    let words = "does not hold the";
+    assert!(run.stdout.contains(words) && run.stderr.contains(words));
+    assert_eq!(data(&run.stdout)["hdr"], "");
+}
+
+#[test]
+fn a_page_is_not_written_over_its_record() {
+    let scratch = measured();
+    let before = fs::read(scratch.file("r.json")).unwrap();
+    let run = report(&scratch, &["r.json", "-o", "./r.json"]).run();
+    run.expect_error(2, &["over the record", "a file of its own"]);
+    assert_eq!(fs::read(scratch.file("r.json")).unwrap(), before);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
+    for (args, words) in [
+        (
+            ["--html", "r.json"],
+            "--html would be written over --output",
+        ),
+        (["--md", "nowhere/x.md"], "there is no such folder"),
+        (["--csv", "."], "it is a folder"),
+        (
+            ["--json", "./r.json"],
+            "--json would be written over --output",
+        ),
+    ] {
+        crate::fixture::check_refused(&[&["echo"], &args[..]].concat(), &[words]);
+    }
 }
 
 #[test]

@@ -127,10 +127,43 @@ fn commands(shown: &Shown, out: &mut Markup) {
     out.close("section");
 }
 
+/// Options that name a file to write.
+const OUTPUTS: [&str; 8] = [
+    "-o",
+    "--output",
+    "--json",
+    "--html",
+    "--md",
+    "--csv",
+    "--openmetrics",
+    "--benchmark-json",
+];
+
+/// The words without those that name files to write: typed again, they would replace the record that they
+/// made.
+fn without_outputs(words: &[String]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if OUTPUTS.contains(&word.as_str()) {
+            words.next();
+        } else if !OUTPUTS.iter().any(|it| has_value(word, it)) {
+            kept.push(word.clone());
+        }
+    }
+    kept
+}
+
+/// `--md=FILE`, `-oFILE`.
+fn has_value(word: &str, option: &str) -> bool {
+    let rest = word.strip_prefix(option);
+    rest.is_some_and(|rest| !option.starts_with("--") || rest.starts_with('='))
+}
+
 /// The command as it was typed, and once more with its seed where that was drawn by lot.
 fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     let mut repeat = vec!["looptax".to_owned()];
-    repeat.extend(words.iter().cloned());
+    repeat.extend(without_outputs(words));
     let mut lines = vec!["# measures again".to_owned(), shell_words::join(&repeat)];
     if !words
         .iter()
@@ -180,4 +213,19 @@ pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
         out.element("p", &[("class", "note")], &words);
     }
     out.close("section");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_typed_again_replaces_no_file() {
+        let typed = "compare echo -o r.json --live --csv=r.csv --md - -c 4 -ox.json --json r.json";
+        let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+        assert_eq!(
+            without_outputs(&words).join(" "),
+            "compare echo --live -c 4"
+        );
+    }
 }

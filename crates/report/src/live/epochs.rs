@@ -14,8 +14,8 @@ const HEIGHTS: [u16; 2] = [6, 10];
 const MANY_ROWS: u16 = 16;
 /// Fewer dots show nothing.
 const LEAST: usize = 2;
-/// A column of the axis is at least so many percent high: beyond that it would magnify noise.
-const LEAST_SPAN_PCT: f64 = 2.0;
+/// The axis reaches at least so far: a shorter one would magnify noise.
+const LEAST_PCT: f64 = 1.0;
 
 /// Draws it; nothing without epochs or room.
 pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
@@ -32,8 +32,9 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     let is_colored = rows.style.color;
     rows.blank();
     rows.words(&format!(
-        "tax of each epoch, {} (over 0: the other arm loses)",
-        text.clean(&pair.name)
+        "tax of each epoch, {} (over 0: {} loses)",
+        text.clean(&pair.name),
+        text.clean(&pair.arms[1].name)
     ));
     let dots: Vec<(f64, f64)> = pair
         .taxes_pct
@@ -69,16 +70,24 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     .y_axis(
         Axis::default()
             .bounds(bounds)
-            .labels(bounds.map(|pct| Span::raw(format!("{pct:>5.1} %"))))
+            .labels(labels(bounds).map(|pct| Span::raw(format!("{pct:>6.1} %"))))
             .style(faint),
     )
     .render(area, buffer);
 }
 
-/// All dots and zero, with a little air.
+/// All dots, from zero on; zero in the middle where there are dots on both sides.
 fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
     let low = taxes_pct.iter().copied().fold(0.0, f64::min);
     let high = taxes_pct.iter().copied().fold(0.0, f64::max);
-    let air = ((high - low) * 0.05).max((LEAST_SPAN_PCT - (high - low)) / 2.0);
-    [low - air, high + air]
+    let most = high.max(-low).max(LEAST_PCT) * 1.05;
+    [
+        if low < 0.0 { -most } else { 0.0 },
+        if high > 0.0 { most } else { 0.0 },
+    ]
+}
+
+/// Both ends and the middle.
+fn labels([low, high]: [f64; 2]) -> [f64; 3] {
+    [low, f64::midpoint(low, high), high]
 }

@@ -175,7 +175,7 @@ fn heading(view: &View) -> String {
     let mut heading = format!("comparison {} of {}", view.at + 1, view.steps.len());
     if view.is_ending {
         heading.push_str(": ending, what was measured is kept");
-    } else if let Some(left_s) = view.left_s {
+    } else if let Some(left_s) = view.left_s.or_else(|| now(view)) {
         let _ = write!(heading, ": at most {} left", time(left_s));
         if let Some(all_s) = rest(view).map(|rest_s| rest_s + left_s)
             && view.at + 1 < view.steps.len()
@@ -184,6 +184,11 @@ fn heading(view: &View) -> String {
         }
     }
     heading
+}
+
+/// What the comparison that runs needs at most, before its epochs have shown how long they are.
+fn now(view: &View) -> Option<f64> {
+    view.steps.get(view.at)?.at_most_s
 }
 
 /// What the later comparisons need at most, where that is known.

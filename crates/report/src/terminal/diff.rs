@@ -58,7 +58,7 @@ fn tax_row(tax: &DiffTax, text: Text) -> Vec<String> {
         percent(&tax.before_pct),
         percent(&tax.after_pct),
         known(&tax.change_points, |it| {
-            format!("{:+.1} points {}", it.value, ends(it))
+            format!("{:+.1} points {}", it.value, ends(it, text))
         }),
         words(&tax.change_points, "lower", "higher"),
     ]
@@ -71,7 +71,7 @@ fn arm_row(arm: &DiffArm, text: Text) -> Vec<String> {
         per_s(&arm.before_per_s),
         per_s(&arm.after_per_s),
         known(&arm.change_pct, |it| {
-            format!("{:+.1} % {}", it.value, ends(it))
+            format!("{:+.1} % {}", it.value, ends(it, text))
         }),
         words(&arm.change_pct, "slower", "faster"),
     ]
@@ -81,9 +81,8 @@ fn known(figure: &Figure, shown: impl Fn(&Estimate) -> String) -> String {
     figure.known().map_or_else(|| "n/a".to_owned(), shown)
 }
 
-fn ends(it: &Estimate) -> String {
-    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), |end| format!("{end:+.1}"));
-    format!("[{}, {}]", end(it.lo), end(it.hi))
+fn ends(it: &Estimate, text: Text) -> String {
+    text.interval(it, |end| format!("{end:+.1}"))
 }
 
 /// Which way, where the interval leaves no doubt.

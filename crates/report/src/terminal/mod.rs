@@ -12,9 +12,9 @@ mod history;
 mod lines;
 mod table;
 
-use looptax_record::Record;
+use looptax_record::{Comparison, Estimate, Record, Tax};
 
-use crate::format::Text;
+use crate::format::{GLUE, Text};
 use crate::words::{self, Body, GroupStory, RunWords};
 pub use diff::diff;
 pub use found::{First, found};
@@ -40,6 +40,17 @@ pub struct Style {
 pub fn cleaned(text: &str, style: Style) -> String {
     let lines = text.lines().map(|line| style.text().clean(line) + "\n");
     lines.collect()
+}
+
+/// A percentage with its interval: `16.0 % [15.4, 16.4]`.
+pub fn percent(pct: &Estimate, style: Style) -> String {
+    style.text().percent(pct).replace(GLUE, " ")
+}
+
+/// Why there is no verdict to believe, in a sentence; `None` where there is one.
+pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<String> {
+    let why = words::why_withheld(comparison, tax, style.text())?;
+    Some(why.replace(GLUE, " "))
 }
 
 impl Style {

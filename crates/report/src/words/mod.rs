@@ -22,6 +22,7 @@ use crate::heading;
 use command::CommandTable;
 use group::Group;
 pub(crate) use run::RunWords;
+pub(crate) use sentence::why_withheld;
 use sweep::Sweep;
 use table::Table;
 pub(crate) use tone::Tone;

@@ -64,6 +64,10 @@ fn rates(group: &Group) -> Vec<Rate> {
     let seen = group.looks.iter().filter_map(|it| {
         let is_baseline = |arm: &&LookArm| Some(arm.name.as_str()) == baseline;
         let arm = it.arms.iter().find(is_baseline).or(it.arms.first())?;
+        // Where nothing was answered for a while, the look saw that and not the placement.
+        if arm.rate_100ms_per_s.min <= 0.0 {
+            return None;
+        }
         let per_s = arm.rate_100ms_per_s.median;
         Some(Rate {
             connections: it.connections,

@@ -164,6 +164,15 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     format!("{held}: {found}{}", limits.collect::<String>())
 }
 
+/// Why a verdict is none to believe; `None` for the others.
+pub(crate) fn why_withheld(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
+    match tax.verdict {
+        Verdict::Inconclusive => Some(why_open(comparison, tax, text)),
+        Verdict::Invalid => Some(why_invalid(tax, text)),
+        Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => None,
+    }
+}
+
 /// "; the client is the bottleneck on tcp: …".
 fn client_limit(limit: &ClientLimit, text: Text) -> String {
     let why = match limit.cause {

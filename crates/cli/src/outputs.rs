@@ -1,0 +1,139 @@
+//! The files that a command is to write, looked at before anything is done.
+//!
+//! A run must not end with a result that has no place, and no file is written over another one that the
+//! same command reads or writes.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use crate::failure::Failure;
+
+/// What is read and written.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    /// Option or word, and the file behind it.
+    files: Vec<(String, PathBuf)>,
+    printed: Option<String>,
+}
+
+impl Outputs {
+    /// A file that is read and must stay.
+    pub(crate) fn reads(mut self, path: &Path) -> Self {
+        self.files.push(("the record".to_owned(), path.to_owned()));
+        self
+    }
+
+    /// A file that an option names, if it was given; `-` is stdout.
+    ///
+    /// # Errors
+    /// A usage failure where nothing can be written there, or something else is.
+    pub(crate) fn writes(mut self, option: &str, path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            return Ok(self);
+        };
+        if path.as_os_str() == "-" {
+            if let Some(other) = self.printed.replace(option.to_owned()) {
+                return Err(Failure::usage(
+                    format!("{other} and {option} both want to be printed"),
+                    "give one of them a file",
+                ));
+            }
+            return Ok(self);
+        }
+        check_place(option, path)?;
+        if let Some((other, _)) = self.files.iter().find(|(_, it)| is_same(it, path)) {
+            return Err(Failure::usage(
+                format!(
+                    "{option} would be written over {other}: both are {}",
+                    path.display()
+                ),
+                "give each a file of its own",
+            ));
+        }
+        self.files.push((option.to_owned(), path.to_owned()));
+        Ok(self)
+    }
+}
+
+fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
+    let problem = if path.is_dir() {
+        "it is a folder"
+    } else if path.exists() {
+        return Ok(());
+    } else if !folder(path).is_dir() {
+        "there is no such folder"
+    } else if access(folder(path), Access::WRITE_OK).is_err() {
+        "its folder may not be written"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(
+        format!(
+            "{option} cannot be written to {}: {problem}",
+            path.display()
+        ),
+        "name a file in a folder that is yours",
+    ))
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Whether both names lead to one file, there or not yet; devices may be written twice.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let known = |path: &Path| path.metadata().ok();
+    match (known(one), known(other)) {
+        (Some(one), Some(other)) => {
+            let id = |it: &Metadata| (it.dev(), it.ino());
+            one.is_file() && id(&one) == id(&other)
+        }
+        (None, None) => {
+            let whole = |path: &Path| {
+                let folder = folder(path).canonicalize().ok()?;
+                Some((folder, path.file_name()?.to_owned()))
+            };
+            whole(one).is_some_and(|it| Some(it) == whole(other))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_has_one_use_however_it_is_spelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("record.json"), "{}").unwrap();
+        std::os::unix::fs::symlink(at("record.json"), at("link")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        let reading = || Outputs::default().reads(&at("record.json"));
+        let check = |path: PathBuf, words: &str| {
+            let refused = reading().writes("--md", Some(&path)).err().unwrap();
+            assert!(refused.error.to_string().contains(words), "{refused:?}");
+        };
+        check(at("record.json"), "over the record");
+        check(at("link"), "over the record");
+        check(at("folder/../record.json"), "over the record");
+        check(at("folder"), "it is a folder");
+        check(at("nowhere/x"), "no such folder");
+        let both = |one: &Path, other: &Path| {
+            let first = reading().writes("--md", Some(one)).unwrap();
+            first.writes("--csv", Some(other)).err()
+        };
+        assert!(both(&at("new"), &at("folder/../new")).is_some());
+        assert!(both(&at("new"), &at("newer")).is_none());
+        assert!(both(Path::new("-"), Path::new("-")).is_some());
+        assert!(both(Path::new("/dev/null"), Path::new("/dev/null")).is_none());
+        assert!(reading().writes("--md", None).is_ok());
+    }
+}
