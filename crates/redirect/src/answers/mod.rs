@@ -1,0 +1,50 @@
+//! Calls on a moved socket that would show that it is no TCP socket, answered as TCP would.
+//!
+//! Anything on another descriptor goes on untouched.
+
+pub(crate) mod names;
+pub(crate) mod options;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use crate::Features;
+use crate::caller::Caller;
+use crate::sys::notify::{Answer, Call};
+use crate::sys::{process, socket};
+use crate::tag::Tag;
+
+/// The moved socket that a call's first argument is, with what the program believes it to be.
+fn moved(call: &Call, features: Features) -> Option<(OwnedFd, Tag)> {
+    let caller = Caller::open(call.tid, features).ok()?;
+    let file = caller.file(call.args[0] as i32).ok()?;
+    let tag = Tag::read(&socket::own_name(file.as_fd()).ok()?)?;
+    Some((file, tag))
+}
+
+/// Reads a length that the program gave by its place.
+fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
+    let mut bytes = [0; 4];
+    match process::read_memory(call.tid, place, &mut bytes) {
+        Ok(4) => {}
+        _ => return Err(libc::EFAULT),
+    }
+    usize::try_from(i32::from_ne_bytes(bytes)).map_err(|_| libc::EINVAL)
+}
+
+/// Writes as much of a value as the program has room for.
+fn write_value(call: &Call, place: u64, value: &[u8], room: usize) -> io::Result<()> {
+    process::write_memory(call.tid, place, &value[..value.len().min(room)])
+}
+
+fn write_length(call: &Call, place: u64, n_bytes: usize) -> io::Result<()> {
+    process::write_memory(call.tid, place, &(n_bytes as u32).to_ne_bytes())
+}
+
+/// What a program gets that gave a place that is none.
+fn outcome(written: &io::Result<()>) -> Answer {
+    match written {
+        Ok(()) => Answer::Done,
+        Err(_) => Answer::Fail(libc::EFAULT),
+    }
+}

@@ -1,0 +1,33 @@
+//! `getsockname` and `getpeername`: the addresses that the program believes in.
+//!
+//! Without them Go takes every connection for one to itself and dials again, twice.
+
+use super::{moved, outcome, read_length, write_length, write_value};
+use crate::supervisor::Supervisor;
+use crate::sys::notify::{Answer, Call};
+use crate::tag;
+
+/// Answers either.
+pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
+    let Some((_, tag)) = moved(call, supervisor.features) else {
+        return Answer::GoOn;
+    };
+    let address = if i64::from(call.number) == libc::SYS_getpeername {
+        tag.peer
+    } else {
+        tag.own()
+    };
+    let value = tag::raw(address);
+    let room = match read_length(call, call.args[2]) {
+        Ok(room) => room,
+        Err(errno) => return Answer::Fail(errno),
+    };
+    // Whoever had the thread's number before must not be written to.
+    if !supervisor.listener.still_waits(call.id) {
+        return Answer::GoOn;
+    }
+    // The length is that of the whole address, also where it did not fit: getsockname(2).
+    let written = write_value(call, call.args[1], &value, room)
+        .and_then(|()| write_length(call, call.args[2], value.len()));
+    outcome(&written)
+}

@@ -1,0 +1,215 @@
+//! Options of levels that a Unix socket does not have: TCP, IP, IPv6, and the socket's own family.
+//!
+//! Each is tried on a fresh TCP socket of our own, so that the program gets the very errors and lengths
+//! that it would; what it set is remembered for when it asks.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use super::{moved, outcome, read_length, write_length, write_value};
+use crate::supervisor::Supervisor;
+use crate::sys::notify::{Answer, Call};
+use crate::sys::{errno, process, socket};
+use crate::tag::Tag;
+
+/// Longest value that is looked at; `TCP_INFO` has some 280 bytes.
+const MAX_VALUE_BYTES: usize = 512;
+/// Values remembered, in each of two generations.
+const MAX_REMEMBERED: usize = 8_192;
+/// Source: `net/tcp_states.h`.
+const STATE_ESTABLISHED: u8 = 1;
+
+/// What changes how bytes travel cannot be pretended: encryption in the kernel, signatures, repair,
+/// receiving without copies. Source: linux/tcp.h.
+const REFUSED: [i32; 5] = [
+    libc::TCP_ULP,
+    libc::TCP_REPAIR,
+    libc::TCP_MD5SIG,
+    libc::TCP_MD5SIG_EXT,
+    libc::TCP_ZEROCOPY_RECEIVE,
+];
+/// Set before `connect`, asked for after: what programs look at again.
+const CARRIED: [i32; 5] = [
+    libc::TCP_NODELAY,
+    libc::TCP_KEEPIDLE,
+    libc::TCP_KEEPINTVL,
+    libc::TCP_KEEPCNT,
+    libc::TCP_USER_TIMEOUT,
+];
+
+/// One option of one socket; sockets by their cookies, which are never used again.
+type Key = (u64, i32, i32);
+
+/// What programs have set. The older half is forgotten when there are too many.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    generations: Mutex<[HashMap<Key, Vec<u8>>; 2]>,
+}
+
+impl Options {
+    fn remember(&self, key: Key, value: &[u8]) {
+        let mut generations = self
+            .generations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if generations[0].len() >= MAX_REMEMBERED {
+            let [young, old] = &mut *generations;
+            *old = std::mem::take(young);
+        }
+        generations[0].insert(key, value.to_vec());
+    }
+
+    fn recall(&self, key: Key) -> Option<Vec<u8>> {
+        let generations = self
+            .generations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        generations.iter().find_map(|it| it.get(&key).cloned())
+    }
+
+    /// Remembers what was set on a TCP socket for the one that takes its place.
+    pub(crate) fn carry_over(&self, old: &OwnedFd, new: &OwnedFd, peer: SocketAddr) {
+        let family = if peer.is_ipv4() {
+            libc::AF_INET
+        } else {
+            libc::AF_INET6
+        };
+        let Ok(fresh) = socket::stream(family) else {
+            return;
+        };
+        let level = libc::IPPROTO_TCP;
+        for name in CARRIED {
+            let number = |it: &OwnedFd| socket::number(it.as_fd(), level, name);
+            let (Ok(was), Ok(usual)) = (number(old), number(&fresh)) else {
+                continue;
+            };
+            if was != usual
+                && let Ok(cookie) = socket::cookie(new.as_fd(), libc::SO_COOKIE)
+            {
+                self.remember((cookie, level, name), &was.to_ne_bytes());
+            }
+        }
+    }
+}
+
+/// Answers `setsockopt` and `getsockopt`.
+pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
+    let Some((file, tag)) = moved(call, supervisor.features) else {
+        return Answer::GoOn;
+    };
+    let (level, name) = (call.args[1] as i32, call.args[2] as i32);
+    let Ok(cookie) = socket::cookie(file.as_fd(), libc::SO_COOKIE) else {
+        return Answer::GoOn;
+    };
+    let key = (cookie, level, name);
+    if i64::from(call.number) == libc::SYS_setsockopt {
+        // Family and protocol cannot be set: the kernel says so of any socket.
+        if level == libc::SOL_SOCKET {
+            return Answer::GoOn;
+        }
+        set(supervisor, call, tag, key)
+    } else {
+        get(supervisor, call, tag, key)
+    }
+}
+
+fn is_refused(level: i32, name: i32) -> bool {
+    level == libc::IPPROTO_TCP && REFUSED.contains(&name)
+}
+
+fn set(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
+    let (_, level, name) = key;
+    if is_refused(level, name) {
+        return Answer::Fail(libc::ENOPROTOOPT);
+    }
+    let Ok(n_given) = usize::try_from(call.args[4] as i32) else {
+        return Answer::Fail(libc::EINVAL);
+    };
+    let mut value = [0; MAX_VALUE_BYTES];
+    let n_bytes = n_given.min(MAX_VALUE_BYTES);
+    match process::read_memory(call.tid, call.args[3], &mut value[..n_bytes]) {
+        Ok(n_read) if n_read == n_bytes => {}
+        _ => return Answer::Fail(libc::EFAULT),
+    }
+    let Ok(fresh) = socket::stream(tag.family()) else {
+        return Answer::Done;
+    };
+    if let Err(error) = socket::set_option(fresh.as_fd(), level, name, &value[..n_bytes]) {
+        return Answer::Fail(errno(&error));
+    }
+    let mut now = [0; MAX_VALUE_BYTES];
+    if let Ok(n_bytes) = socket::option(fresh.as_fd(), level, name, &mut now) {
+        supervisor.options.remember(key, &now[..n_bytes]);
+    }
+    Answer::Done
+}
+
+fn get(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
+    let (_, level, name) = key;
+    let room = match read_length(call, call.args[4]) {
+        Ok(room) => room,
+        Err(errno) => return Answer::Fail(errno),
+    };
+    let value = match value(supervisor, tag, key, room) {
+        Ok(value) => value,
+        Err(errno) => return Answer::Fail(errno),
+    };
+    debug_assert!(!is_refused(level, name) || value.is_empty());
+    if !supervisor.listener.still_waits(call.id) {
+        return Answer::GoOn;
+    }
+    let n_bytes = value.len().min(room);
+    let written = write_value(call, call.args[3], &value, room)
+        .and_then(|()| write_length(call, call.args[4], n_bytes));
+    outcome(&written)
+}
+
+/// What the program is told, at most `room` bytes of it, or the error.
+fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec<u8>, i32> {
+    let (_, level, name) = key;
+    if level == libc::SOL_SOCKET {
+        let number = if name == libc::SO_DOMAIN {
+            tag.family()
+        } else {
+            libc::IPPROTO_TCP
+        };
+        return Ok(number.to_ne_bytes().to_vec());
+    }
+    if is_refused(level, name) {
+        return Err(libc::ENOPROTOOPT);
+    }
+    if let Some(value) = supervisor.options.recall(key) {
+        return Ok(value);
+    }
+    let fresh = socket::stream(tag.family()).map_err(|error| errno(&error))?;
+    let mut value = vec![0; room.min(MAX_VALUE_BYTES)];
+    let n_bytes = socket::option(fresh.as_fd(), level, name, &mut value);
+    value.truncate(n_bytes.map_err(|error| errno(&error))?);
+    if level == libc::IPPROTO_TCP
+        && name == libc::TCP_INFO
+        && let Some(state) = value.first_mut()
+    {
+        *state = STATE_ESTABLISHED;
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_older_half_is_forgotten_when_there_are_too_many() {
+        let options = Options::default();
+        for cookie in 0..2 * MAX_REMEMBERED as u64 {
+            options.remember((cookie, 6, 1), &[1]);
+        }
+        assert_eq!(options.recall((0, 6, 1)), Some(vec![1]));
+        options.remember((u64::MAX, 6, 1), &[2]);
+        assert_eq!(options.recall((0, 6, 1)), None);
+        assert_eq!(options.recall((MAX_REMEMBERED as u64, 6, 1)), Some(vec![1]));
+        assert_eq!(options.recall((u64::MAX, 6, 1)), Some(vec![2]));
+    }
+}

@@ -1,0 +1,97 @@
+//! A new Unix socket that is connected for the program, as the program's user.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use super::{Asked, Left, failed};
+use crate::Stay;
+use crate::supervisor::Supervisor;
+use crate::sys::identity::run_as;
+use crate::sys::{errno, socket};
+use crate::tag::Tag;
+
+/// Waiting for a place in the socket's queue, for a program that would wait; TCP is the way after that.
+const QUEUE_PATIENCE_MS: u64 = 1_000;
+/// Names may be taken by an earlier supervisor with our process id: a few are tried.
+const NAME_TRIES: usize = 8;
+
+impl Asked<'_> {
+    /// A new socket that is connected, as the caller and not as us.
+    pub(super) fn connected(
+        &self,
+        supervisor: &Supervisor,
+        old: &OwnedFd,
+        own_port: Option<u16>,
+    ) -> Result<OwnedFd, Left> {
+        let connect = || -> Result<OwnedFd, Left> {
+            let new = socket::stream(libc::AF_UNIX).map_err(failed(Stay::Failed))?;
+            let named = self.name(supervisor, &new, own_port);
+            named.map_err(failed(Stay::Failed))?;
+            let to = &supervisor.mapping.routes[self.route_idx].to;
+            let mut connected = socket::connect(new.as_fd(), to);
+            if connected
+                .as_ref()
+                .is_err_and(|it| errno(it) == libc::EAGAIN)
+                && let Some(patience_ms) = patience_ms(old)
+                && supervisor.may_wait()
+            {
+                connected = socket::connect_patiently(new.as_fd(), to, patience_ms);
+            }
+            connected.map_err(|it| refusal(&it))?;
+            Ok(new)
+        };
+        let identity = &self.status.identity;
+        run_as(&supervisor.own.identity, identity, connect).map_err(failed(Stay::Credentials))?
+    }
+
+    fn name(
+        &self,
+        supervisor: &Supervisor,
+        new: &OwnedFd,
+        own_port: Option<u16>,
+    ) -> io::Result<()> {
+        let mut result = Ok(());
+        for _ in 0..NAME_TRIES {
+            let serial = supervisor.page.serial.fetch_add(1, Ordering::Relaxed);
+            let nonce = format!("{:x}.{serial:x}", supervisor.nonce);
+            let mut tag = Tag::new(self.peer, serial);
+            tag.own_port = own_port.unwrap_or(tag.own_port);
+            let name = tag.name(&nonce);
+            result = socket::bind_abstract(new.as_fd(), &name);
+            if !result
+                .as_ref()
+                .is_err_and(|it| errno(it) == libc::EADDRINUSE)
+            {
+                break;
+            }
+        }
+        result
+    }
+}
+
+/// How long a program would wait for a place in the queue; `None` for one that does not wait.
+fn patience_ms(old: &OwnedFd) -> Option<u64> {
+    let flags = socket::status_flags(old.as_fd()).ok()?;
+    if flags & libc::O_NONBLOCK != 0 {
+        return None;
+    }
+    let its_own = socket::send_timeout_ms(old.as_fd()).unwrap_or_default();
+    // Half of its time is for us, the other half for TCP; zero is no limit.
+    Some(match its_own {
+        0 => QUEUE_PATIENCE_MS,
+        ms => (ms / 2).clamp(1, QUEUE_PATIENCE_MS),
+    })
+}
+
+fn refusal(error: &io::Error) -> Left {
+    let errno = errno(error);
+    let stay = match errno {
+        libc::ENOENT | libc::ENOTDIR => Stay::NoSocket,
+        libc::ECONNREFUSED => Stay::Refused,
+        libc::EACCES | libc::EPERM => Stay::Denied,
+        libc::EAGAIN => Stay::Full,
+        _ => Stay::Failed,
+    };
+    Left { stay, errno }
+}

@@ -1,0 +1,268 @@
+//! `connect` to a mapped address: a Unix socket in the program's place, or TCP when anything is in doubt.
+//!
+//! Until the program's descriptor is replaced, every failure leaves the program as it was and lets its own
+//! call go on. After that the call has succeeded, whatever else happens.
+
+mod exchange;
+mod fresh;
+mod settings;
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use crate::caller::{Caller, Status, status};
+use crate::page::Slot;
+use crate::supervisor::Supervisor;
+use crate::sys::notify::{Answer, Call};
+use crate::sys::{errno, fork, process, socket};
+use crate::tag::{Tag, parse_raw};
+use crate::{DieAt, Stay, watches};
+
+/// Longest address that is looked at: a `sockaddr_in6`.
+const ADDRESS_BYTES: usize = 28;
+/// Longest that the kernel takes: a `sockaddr_storage`.
+const MAX_ADDRESS_BYTES: usize = 128;
+/// `TCP_INFO` starts with the state. Source: `net/tcp_states.h`, `TCP_CLOSE`.
+const STATE_IDLE: u8 = 7;
+
+/// Why a call goes on as the program made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Left {
+    stay: Stay,
+    errno: i32,
+}
+
+/// How it came out.
+enum Outcome {
+    /// It is none of our business, or not any more.
+    Foreign,
+    /// It was moved.
+    Moved,
+    /// The program's socket was moved before.
+    Connected,
+}
+
+impl From<Stay> for Left {
+    fn from(stay: Stay) -> Self {
+        Self { stay, errno: 0 }
+    }
+}
+
+fn failed(stay: Stay) -> impl Fn(io::Error) -> Left {
+    move |error| Left {
+        stay,
+        errno: errno(&error),
+    }
+}
+
+/// The address and options of a call, with what was found out of its caller.
+struct Asked<'a> {
+    call: &'a Call,
+    fd: i32,
+    peer: SocketAddr,
+    route_idx: usize,
+    caller: &'a Caller,
+    status: &'a Status,
+}
+
+/// Answers a `connect`.
+pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {
+    let Some(peer) = address(call) else {
+        return Answer::GoOn;
+    };
+    let Some(route_idx) = supervisor.mapping.find(peer) else {
+        return Answer::GoOn;
+    };
+    match handle(supervisor, call, slot, peer, route_idx) {
+        Ok((Outcome::Foreign, _)) => Answer::GoOn,
+        Ok((Outcome::Moved, pid)) => {
+            supervisor.note_moved(route_idx, pid);
+            supervisor.die_at(DieAt::Replaced);
+            Answer::Done
+        }
+        Ok((Outcome::Connected, _)) => Answer::Fail(libc::EISCONN),
+        Err((left, pid)) => {
+            supervisor.note_left(route_idx, pid, left.stay, left.errno);
+            Answer::GoOn
+        }
+    }
+}
+
+/// The address that a call names; `None` when it is none that could be mapped.
+fn address(call: &Call) -> Option<SocketAddr> {
+    let mut bytes = [0; ADDRESS_BYTES];
+    let n_given = call.args[2] as u32 as usize;
+    if n_given > MAX_ADDRESS_BYTES {
+        return None;
+    }
+    let wanted = &mut bytes[..n_given.min(ADDRESS_BYTES)];
+    let n_read = process::read_memory(call.tid, call.args[1], wanted).ok()?;
+    parse_raw(&bytes[..n_read])
+}
+
+fn handle(
+    supervisor: &Supervisor,
+    call: &Call,
+    slot: &Slot,
+    peer: SocketAddr,
+    route_idx: usize,
+) -> Result<(Outcome, u32), (Left, u32)> {
+    let unknown = |left| (left, call.tid as u32);
+    let hidden = failed(Stay::Hidden);
+    let caller = Caller::open(call.tid, supervisor.features);
+    let caller = caller.map_err(|it| unknown(hidden(it)))?;
+    let fd = call.args[0] as i32;
+    let old = match caller.file(fd) {
+        Ok(old) => old,
+        Err(error) if errno(&error) == libc::EBADF => return Ok((Outcome::Foreign, 0)),
+        Err(error) => return Err(unknown(hidden(error))),
+    };
+    let status = status(call.tid).map_err(|it| unknown(hidden(it)))?;
+    let asked = Asked {
+        call,
+        fd,
+        peer,
+        route_idx,
+        caller: &caller,
+        status: &status,
+    };
+    let pid = status.pid as u32;
+    match asked.kind(&old) {
+        Kind::Foreign => Ok((Outcome::Foreign, pid)),
+        Kind::Moved if supervisor.is_repeated(call, &old) => Ok((Outcome::Moved, pid)),
+        Kind::Moved => Ok((Outcome::Connected, pid)),
+        Kind::Idle { own_port } => {
+            let outcome = asked.bring(supervisor, slot, old, own_port);
+            outcome.map(|it| (it, pid)).map_err(|it| (it, pid))
+        }
+        Kind::Busy => Err((Stay::NotIdle.into(), pid)),
+        Kind::Bound => Err((Stay::Bound.into(), pid)),
+    }
+}
+
+/// What the program wants to connect.
+enum Kind {
+    /// No stream over TCP, or of another family than the address: the kernel has an answer for that.
+    Foreign,
+    /// A socket of ours.
+    Moved,
+    /// A TCP socket that is not connected; one that has tried before keeps a port that means nothing.
+    Idle { own_port: Option<u16> },
+    /// One that is connected, connecting or listening.
+    Busy,
+    /// One with an address of the program's choice.
+    Bound,
+}
+
+impl Asked<'_> {
+    fn kind(&self, old: &OwnedFd) -> Kind {
+        let old = old.as_fd();
+        let number = |name| socket::number(old, libc::SOL_SOCKET, name).ok();
+        let Ok(name) = socket::own_name(old) else {
+            return Kind::Foreign;
+        };
+        if Tag::read(&name).is_some() {
+            return Kind::Moved;
+        }
+        let wanted = if self.peer.is_ipv4() {
+            libc::AF_INET
+        } else {
+            libc::AF_INET6
+        };
+        let is_stream = number(libc::SO_TYPE) == Some(libc::SOCK_STREAM);
+        let protocol = number(libc::SO_PROTOCOL);
+        let is_tcp = matches!(protocol, Some(libc::IPPROTO_TCP | libc::IPPROTO_MPTCP));
+        if name.family() != wanted || !is_stream || !is_tcp {
+            return Kind::Foreign;
+        }
+        let mut state = [0];
+        let told = socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state);
+        if told.is_err() || state[0] != STATE_IDLE {
+            return Kind::Busy;
+        }
+        let own = parse_raw(name.bytes());
+        if own.is_some_and(|it| it.port() != 0 && !it.ip().is_unspecified()) {
+            return Kind::Bound;
+        }
+        let own_port = own.map(|it| it.port()).filter(|port| *port != 0);
+        Kind::Idle { own_port }
+    }
+
+    /// Connects a Unix socket and puts it in the place of `old`.
+    fn bring(
+        &self,
+        supervisor: &Supervisor,
+        slot: &Slot,
+        old: OwnedFd,
+        own_port: Option<u16>,
+    ) -> Result<Outcome, Left> {
+        let features = supervisor.features;
+        self.may_be_moved(supervisor, &old)?;
+        let inode = process::inode(old.as_fd()).map_err(failed(Stay::Failed))?;
+        // The process's descriptors need not be those of this thread.
+        if !features.has_thread_pidfd && !self.is_still(inode, &old, features.has_kcmp) {
+            return Ok(Outcome::Foreign);
+        }
+        let new = self.connected(supervisor, &old, own_port)?;
+        settings::copy(&old, &new).map_err(failed(Stay::Failed))?;
+        let copies = self.copies(supervisor, &old, inode)?;
+        supervisor.options.carry_over(&old, &new, self.peer);
+        supervisor.expect_answer(self.call, &new);
+        let is_still = || self.is_still(inode, &old, features.has_kcmp);
+        if !self.replace(supervisor, slot, &new, &copies, is_still)? {
+            return Ok(Outcome::Foreign);
+        }
+        // The old file would tell its queues that it hung up, and it has to be gone before the program
+        // goes on.
+        drop(old);
+        let _ = watches::renew(self.caller, new.as_fd(), &copies.watches);
+        Ok(Outcome::Moved)
+    }
+
+    fn may_be_moved(&self, supervisor: &Supervisor, old: &OwnedFd) -> Result<(), Left> {
+        let (tid, own) = (self.call.tid, &supervisor.own);
+        if !own.shares_network(tid, old.as_fd(), supervisor.features) {
+            return Err(Stay::OtherNetwork.into());
+        }
+        if let Some(stay) = own.objection(tid, &self.status.identity) {
+            return Err(stay.into());
+        }
+        let is_demanded = supervisor.processes.is_demanded(
+            self.caller,
+            self.status.pid,
+            supervisor.features,
+            &supervisor.mapping,
+            self.route_idx,
+        );
+        if is_demanded {
+            return Err(Stay::Demanded.into());
+        }
+        Ok(())
+    }
+}
+
+/// Finishes a call whose supervisor died while it replaced the program's descriptor.
+pub(crate) fn finish(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {
+    let moved = || -> io::Result<bool> {
+        let caller = Caller::open(call.tid, supervisor.features)?;
+        let file = caller.file(call.args[0] as i32)?;
+        let is_moved = Tag::read(&socket::own_name(file.as_fd())?).is_some();
+        if is_moved {
+            watches::renew(&caller, file.as_fd(), &slot.watches())?;
+        }
+        Ok(is_moved)
+    };
+    if moved().unwrap_or_default() {
+        return Answer::Done;
+    }
+    if let Some(route_idx) = address(call).and_then(|peer| supervisor.mapping.find(peer)) {
+        supervisor.note_left(route_idx, call.tid as u32, Stay::Crashed, 0);
+    }
+    Answer::GoOn
+}
+
+/// Kills this process, where a test wants that.
+pub(crate) fn die() {
+    fork::raise(libc::SIGKILL);
+}

@@ -1,0 +1,51 @@
+//! What the program has told its socket, told to the one that takes its place.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use crate::sys::socket;
+
+/// Options that both kinds of sockets have, with the longest value of any.
+const COPIED: [i32; 7] = [
+    libc::SO_RCVTIMEO,
+    libc::SO_SNDTIMEO,
+    libc::SO_LINGER,
+    libc::SO_KEEPALIVE,
+    libc::SO_OOBINLINE,
+    libc::SO_REUSEADDR,
+    libc::SO_RCVLOWAT,
+];
+const MAX_COPIED_BYTES: usize = 16;
+/// Which buffer sizes the program has set itself. Source: linux/socket.h, `SOCK_SNDBUF_LOCK` and
+/// `SOCK_RCVBUF_LOCK`.
+const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
+
+/// Makes the new socket behave as the old one was told to.
+pub(super) fn copy(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
+    let (old, new) = (old.as_fd(), new.as_fd());
+    for name in COPIED {
+        let mut value = [0; MAX_COPIED_BYTES];
+        let Ok(n_bytes) = socket::option(old, libc::SOL_SOCKET, name, &mut value) else {
+            continue;
+        };
+        // Zero is what a new socket has, but for one option, where it is one.
+        let is_default = match name {
+            libc::SO_RCVLOWAT => value[..n_bytes] == 1_i32.to_ne_bytes(),
+            _ => value[..n_bytes].iter().all(|byte| *byte == 0),
+        };
+        if !is_default {
+            let _ = socket::set_option(new, libc::SOL_SOCKET, name, &value[..n_bytes]);
+        }
+    }
+    let locks = socket::number(old, libc::SOL_SOCKET, libc::SO_BUF_LOCK).unwrap_or_default();
+    for (_, name) in LOCKED.iter().filter(|(bit, _)| locks & bit != 0) {
+        // The kernel tells twice what it was asked for: socket(7).
+        let n_bytes = socket::number(old, libc::SOL_SOCKET, *name)? / 2;
+        let _ = socket::set_option(new, libc::SOL_SOCKET, *name, &n_bytes.to_ne_bytes());
+    }
+    let flags = socket::status_flags(old)?;
+    if flags & libc::O_ASYNC != 0 {
+        let _ = socket::set_owner(new, socket::owner(old)?);
+    }
+    socket::set_status_flags(new, flags & (libc::O_NONBLOCK | libc::O_ASYNC))
+}

@@ -1,0 +1,60 @@
+//! What can go wrong before the program runs: one variant per failed action, with its object.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use crate::Obstacle;
+
+/// The program was not run.
+#[derive(Debug, thiserror::Error)]
+pub enum RedirectError {
+    /// A socket's path is longer than an address can hold.
+    #[error("`{}` has {n_bytes} bytes, and a socket's path at most {}", path.display(), crate::mapping::MAX_PATH_BYTES)]
+    PathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length.
+        n_bytes: usize,
+    },
+    /// An argument or name holds a zero byte.
+    #[error("`{}` holds a zero byte", text.display())]
+    ZeroByte {
+        /// The text.
+        text: OsString,
+    },
+    /// More routes than there are counters for.
+    #[error(
+        "{n} addresses are to be moved, at most {} can be",
+        crate::page::MAX_ROUTES
+    )]
+    TooManyRoutes {
+        /// How many.
+        n: usize,
+    },
+    /// The process has threads, and a forked one would have only the one that forks.
+    #[error("{n} threads run already; a supervisor can only be started from one")]
+    Threads {
+        /// How many.
+        n: usize,
+    },
+    /// The kernel, or whoever confines us, forbids it, and the caller wants to know.
+    #[error("connections cannot be moved here")]
+    Forbidden(#[source] Obstacle),
+    /// A step of the start failed.
+    #[error("cannot {action}")]
+    Start {
+        /// What was tried.
+        action: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// The program cannot be executed.
+    #[error("cannot run `{}`", program.display())]
+    Exec {
+        /// Its name, as given.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+}

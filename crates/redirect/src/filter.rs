@@ -1,0 +1,224 @@
+//! The filter: which system calls stop and wait for the supervisor, as a program for the kernel.
+//!
+//! As few as possible: `connect` but for Unix addresses of full length, the two names, options of levels
+//! that a Unix socket does not have, and the making of event queues. Everything else is allowed whatever
+//! its arguments, which the kernel remembers per call and does not ask again. Calls of another
+//! architecture (32-bit programs) are allowed.
+//!
+//! # Source
+//! seccomp(2); linux/filter.h.
+
+use std::ffi::c_long;
+
+use libc::sock_filter;
+
+/// Offsets in `seccomp_data`; the lower half of an argument, on a machine of this byte order.
+const AT_NUMBER: u32 = 0;
+const AT_ARCH: u32 = 4;
+const fn at_argument(idx: u32) -> u32 {
+    16 + 8 * idx + if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+
+/// Source: linux/audit.h, `AUDIT_ARCH_X86_64`, `AUDIT_ARCH_AARCH64`.
+#[cfg(target_arch = "x86_64")]
+const ARCH: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCH: u32 = 0xc000_00b7;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCH: u32 = 0;
+
+/// x32 programs have the same architecture and this bit in the number. Source: asm/unistd.h.
+const X32_BIT: u32 = 0x4000_0000;
+
+/// A `sockaddr_in`; everything shorter is another family.
+const MIN_INET_BYTES: u32 = 16;
+/// A whole `sockaddr_un`, as most programs pass it.
+const UNIX_BYTES: u32 = 110;
+
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+/// A step whose jumps still have names.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Names the next step.
+    Here(Goal),
+    Load(u32),
+    Equal(u32, Goal),
+    NotEqual(u32, Goal),
+    AtLeast(u32, Goal),
+    Return(u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    Connect,
+    Options,
+    SocketOptions,
+    Allow,
+    Notify,
+}
+
+/// The whole program.
+pub(crate) fn program() -> Vec<sock_filter> {
+    let mut steps = vec![
+        Step::Load(AT_ARCH),
+        Step::NotEqual(ARCH, Goal::Allow),
+        Step::Load(AT_NUMBER),
+        Step::AtLeast(X32_BIT, Goal::Allow),
+    ];
+    steps.extend(calls().map(|(number, goal)| Step::Equal(number as u32, goal)));
+    steps.push(Step::Return(libc::SECCOMP_RET_ALLOW));
+    steps.extend(ARGUMENTS);
+    assemble(&steps)
+}
+
+fn calls() -> impl Iterator<Item = (c_long, Goal)> {
+    let old = [
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_epoll_create, Goal::Notify),
+    ];
+    let everywhere = [
+        (libc::SYS_connect, Goal::Connect),
+        (libc::SYS_setsockopt, Goal::Options),
+        (libc::SYS_getsockopt, Goal::Options),
+        (libc::SYS_getsockname, Goal::Notify),
+        (libc::SYS_getpeername, Goal::Notify),
+        (libc::SYS_epoll_create1, Goal::Notify),
+    ];
+    everywhere.into_iter().chain(old)
+}
+
+const ARGUMENTS: [Step; 20] = [
+    Step::Here(Goal::Connect),
+    Step::Load(at_argument(2)),
+    Step::Equal(UNIX_BYTES, Goal::Allow),
+    Step::AtLeast(MIN_INET_BYTES, Goal::Notify),
+    Step::Return(libc::SECCOMP_RET_ALLOW),
+    Step::Here(Goal::Options),
+    Step::Load(at_argument(1)),
+    Step::Equal(libc::IPPROTO_IP as u32, Goal::Notify),
+    Step::Equal(libc::IPPROTO_TCP as u32, Goal::Notify),
+    Step::Equal(libc::IPPROTO_IPV6 as u32, Goal::Notify),
+    Step::Equal(libc::SOL_SOCKET as u32, Goal::SocketOptions),
+    Step::Return(libc::SECCOMP_RET_ALLOW),
+    Step::Here(Goal::SocketOptions),
+    Step::Load(at_argument(2)),
+    Step::Equal(libc::SO_DOMAIN as u32, Goal::Notify),
+    Step::Equal(libc::SO_PROTOCOL as u32, Goal::Notify),
+    Step::Here(Goal::Allow),
+    Step::Return(libc::SECCOMP_RET_ALLOW),
+    Step::Here(Goal::Notify),
+    Step::Return(libc::SECCOMP_RET_USER_NOTIF),
+];
+
+/// Turns names into distances. Every jump goes forward, and the program is far shorter than 256 steps.
+fn assemble(steps: &[Step]) -> Vec<sock_filter> {
+    let is_code = |step: &&Step| !matches!(step, Step::Here(_));
+    let place = |goal: Goal| {
+        let before = steps
+            .iter()
+            .take_while(|step| !matches!(step, Step::Here(it) if *it == goal));
+        before.filter(is_code).count()
+    };
+    let code = steps.iter().filter(is_code).enumerate();
+    code.map(|(idx, step)| {
+        let distance = |goal| (place(goal) - idx - 1) as u8;
+        let (code, k, jt, jf) = match *step {
+            Step::Here(_) => (0, 0, 0, 0),
+            Step::Load(offset) => (LOAD, offset, 0, 0),
+            Step::Equal(k, goal) => (IF_EQUAL, k, distance(goal), 0),
+            Step::NotEqual(k, goal) => (IF_EQUAL, k, 0, distance(goal)),
+            Step::AtLeast(k, goal) => (IF_AT_LEAST, k, distance(goal), 0),
+            Step::Return(action) => (RETURN, action, 0, 0),
+        };
+        sock_filter { code, jt, jf, k }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the program as the kernel does.
+    fn action(arch: u32, number: c_long, args: [u64; 6]) -> u32 {
+        let mut data = Vec::new();
+        data.extend_from_slice(&(number as u32).to_ne_bytes());
+        data.extend_from_slice(&arch.to_ne_bytes());
+        data.extend_from_slice(&[0; 8]);
+        data.extend(args.iter().flat_map(|it| it.to_ne_bytes()));
+        let program = program();
+        let (mut at, mut value) = (0, 0);
+        loop {
+            let step = program[at];
+            at += 1;
+            let is_true = match step.code {
+                LOAD => {
+                    let bytes = data[step.k as usize..].first_chunk().unwrap();
+                    value = u32::from_ne_bytes(*bytes);
+                    continue;
+                }
+                RETURN => return step.k,
+                IF_EQUAL => value == step.k,
+                IF_AT_LEAST => value >= step.k,
+                code => panic!("{code}"),
+            };
+            at += usize::from(if is_true { step.jt } else { step.jf });
+        }
+    }
+
+    #[track_caller]
+    fn check(number: c_long, args: [u64; 3], is_seen: bool) {
+        let [a, b, c] = args;
+        let wanted = if is_seen {
+            libc::SECCOMP_RET_USER_NOTIF
+        } else {
+            libc::SECCOMP_RET_ALLOW
+        };
+        assert_eq!(action(ARCH, number, [a, b, c, 0, 0, 0]), wanted);
+        let elsewhere = action(ARCH ^ 1, number, [a, b, c, 0, 0, 0]);
+        assert_eq!(elsewhere, libc::SECCOMP_RET_ALLOW);
+        let x32 = action(ARCH, number | c_long::from(X32_BIT), [a, b, c, 0, 0, 0]);
+        assert_eq!(x32, libc::SECCOMP_RET_ALLOW);
+    }
+
+    #[test]
+    fn only_what_may_concern_a_moved_socket_is_seen() {
+        for (n_bytes, is_seen) in [
+            (15, false),
+            (16, true),
+            (28, true),
+            (110, false),
+            (128, true),
+        ] {
+            check(libc::SYS_connect, [3, 0x7fff, n_bytes], is_seen);
+        }
+        for call in [libc::SYS_setsockopt, libc::SYS_getsockopt] {
+            for (level, is_seen) in [(0, true), (6, true), (41, true), (17, false), (1, false)] {
+                check(call, [3, level, libc::SO_ERROR as u64], is_seen);
+            }
+            for name in [libc::SO_DOMAIN, libc::SO_PROTOCOL] {
+                check(call, [3, libc::SOL_SOCKET as u64, name as u64], true);
+            }
+        }
+        check(libc::SYS_getsockname, [3, 0, 0], true);
+        check(libc::SYS_getpeername, [3, 0, 0], true);
+        check(libc::SYS_epoll_create1, [0, 0, 0], true);
+        for call in [
+            libc::SYS_read,
+            libc::SYS_sendmsg,
+            libc::SYS_close,
+            libc::SYS_dup,
+        ] {
+            check(call, [3, 0, 16], false);
+        }
+    }
+
+    #[test]
+    fn it_is_short() {
+        assert!(program().len() < 40, "{}", program().len());
+    }
+}

@@ -1,0 +1,282 @@
+//! The processes of a run: watchdog, supervisor, program.
+//!
+//! The watchdog is the process that the user started; it forks the supervisor, which forks the program.
+//! So both are ancestors of the program and of all that comes from it, as Yama wants of whoever looks into
+//! a process. The program puts the filter over itself, hands the listener to both, and executes: its input
+//! and output, folder, terminal, process group and signals are those that it would have had.
+
+use std::ffi::{CString, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::error::RedirectError;
+use crate::page::Page;
+use crate::probe::install;
+use crate::supervisor::{Parts, Supervisor};
+use crate::sys::fork::{self, Never, fork};
+use crate::sys::notify::Listener;
+use crate::sys::wait::{self, Change, SignalSet};
+use crate::sys::{errno, own_pid, pass, process};
+use crate::watchdog::{Config, FORWARDED};
+
+/// What is to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its name, looked for on `PATH`, and its arguments.
+    pub args: Vec<OsString>,
+}
+
+/// Messages of the program before it executes.
+const LISTENER: u8 = 1;
+const NO_FILTER: u8 = 2;
+const NO_EXEC: u8 = 3;
+
+/// Why the program could not be started, in its exit code. Source: POSIX, `env`.
+const EXIT_FAILED: i32 = 125;
+const EXIT_NOT_EXECUTED: i32 = 126;
+
+/// How a new process looks to its ancestors.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) supervisor: OwnedFd,
+    /// Nothing where the program has ended already.
+    pub(crate) program: Option<OwnedFd>,
+    /// Where the supervisor's messages arrive.
+    pub(crate) messages: OwnedFd,
+}
+
+/// What the program is given back that the watchdog changed for itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Inherited {
+    pub(crate) signals: SignalSet,
+    pub(crate) child_signal: libc::sighandler_t,
+}
+
+impl Program {
+    fn strings(&self) -> Result<Vec<CString>, RedirectError> {
+        let string = |arg: &OsString| {
+            CString::new(arg.as_bytes()).map_err(|_| RedirectError::ZeroByte { text: arg.clone() })
+        };
+        self.args.iter().map(string).collect()
+    }
+
+    fn name(&self) -> OsString {
+        self.args.first().cloned().unwrap_or_default()
+    }
+
+    fn not_executed(&self, errno: i32) -> RedirectError {
+        RedirectError::Exec {
+            program: self.name(),
+            source: io::Error::from_raw_os_error(errno),
+        }
+    }
+}
+
+/// Becomes the program, without moving anything. Comes back with the reason why not.
+pub fn exec(program: &Program) -> RedirectError {
+    let args = match program.strings() {
+        Ok(args) => args,
+        Err(error) => return error,
+    };
+    // Rust ignores this signal from the start; programs expect to die of it.
+    fork::set_disposition(libc::SIGPIPE, libc::SIG_DFL);
+    program.not_executed(errno(&fork::exec(&args)))
+}
+
+fn failed(action: &'static str) -> impl Fn(io::Error) -> RedirectError {
+    move |source| RedirectError::Start { action, source }
+}
+
+/// Starts supervisor and program.
+pub(crate) fn start(
+    config: &Config,
+    page: &'static Page,
+    inherited: Inherited,
+) -> Result<Started, RedirectError> {
+    let args = config.program.strings()?;
+    only_thread()?;
+    let (to_us, ours) = pass::pair().map_err(failed("make a socket pair"))?;
+    let (to_supervisor, its) = pass::pair().map_err(failed("make a socket pair"))?;
+    let (messages, tell) = pass::pipe().map_err(failed("make a pipe"))?;
+    wait::adopt_orphans().map_err(failed("become a subreaper"))?;
+    // What the closure owns is closed here when it was forked.
+    let args = &args;
+    let supervisor = fork(move || {
+        let program = fork(|| program(page, args, inherited, config, [&ours, &its]));
+        drop((ours, its));
+        match program {
+            Ok(pid) => supervise(config, page, pid, &to_supervisor, &tell),
+            Err(_) => fork::end(EXIT_FAILED),
+        }
+    });
+    let supervisor = supervisor.map_err(failed("fork"))?;
+    let listener = listener_of(&config.program, &to_us)?;
+    Ok(Started {
+        listener: Arc::new(Listener::new(listener)),
+        supervisor: process::pidfd_open(supervisor, 0).map_err(failed("open a process"))?,
+        program: process::pidfd_open(page.program_pid.load(Ordering::Acquire), 0).ok(),
+        messages,
+    })
+}
+
+/// A forked process has one thread, whatever its parent had.
+fn only_thread() -> Result<(), RedirectError> {
+    let n = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if n == 1 {
+        Ok(())
+    } else {
+        Err(RedirectError::Threads { n })
+    }
+}
+
+/// Waits until the program executes.
+fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectError> {
+    let mut listener = None;
+    loop {
+        let mut message = [0; 5];
+        let (n_bytes, fd) =
+            pass::receive(from.as_fd(), &mut message).map_err(failed("hear from the program"))?;
+        let [kind, number @ ..] = message;
+        let errno = i32::from_ne_bytes(number);
+        match (n_bytes, kind) {
+            (0, _) => {
+                let gone = || io::Error::from_raw_os_error(libc::ECHILD);
+                return listener.ok_or_else(|| failed("start the program")(gone()));
+            }
+            (_, LISTENER) => listener = fd,
+            (_, NO_EXEC) => return Err(program.not_executed(errno)),
+            (_, _) => {
+                let source = io::Error::from_raw_os_error(errno);
+                return Err(failed("put the filter over the program")(source));
+            }
+        }
+    }
+}
+
+/// The program's process until it executes.
+fn program(
+    page: &Page,
+    args: &[CString],
+    inherited: Inherited,
+    config: &Config,
+    ancestors: [&OwnedFd; 2],
+) -> Never {
+    let tell = |kind: u8, errno: i32, fd: Option<&OwnedFd>| {
+        let mut message = [kind; 5];
+        message[1..].copy_from_slice(&errno.to_ne_bytes());
+        for ancestor in ancestors {
+            let _ = pass::send(ancestor.as_fd(), &message, fd.map(AsFd::as_fd));
+        }
+    };
+    page.program_pid.store(own_pid(), Ordering::Release);
+    fork::set_disposition(libc::SIGPIPE, libc::SIG_DFL);
+    fork::set_disposition(libc::SIGCHLD, inherited.child_signal);
+    let installed = inherited
+        .signals
+        .restore()
+        .and_then(|_| install(config.features.has_wait_killable));
+    match installed {
+        Ok(it) => tell(LISTENER, 0, Some(&it.listener)),
+        Err(error) => {
+            tell(NO_FILTER, errno(&error), None);
+            return fork::end(EXIT_FAILED);
+        }
+    }
+    let error = fork::exec(args);
+    tell(NO_EXEC, errno(&error), None);
+    fork::end(EXIT_NOT_EXECUTED)
+}
+
+/// The supervisor's process.
+fn supervise(
+    config: &Config,
+    page: &'static Page,
+    program_pid: i32,
+    from: &OwnedFd,
+    tell: &OwnedFd,
+) -> Never {
+    let mut message = [0; 5];
+    let received = pass::receive(from.as_fd(), &mut message);
+    // The program's standard input and output are the program's.
+    fork::withdraw("looptax-run");
+    let Ok((_, Some(listener))) = received else {
+        return fork::end(EXIT_FAILED);
+    };
+    let listener = Arc::new(Listener::new(listener));
+    let prepared = || -> io::Result<OwnedFd> {
+        wait::adopt_orphans()?;
+        // A stop of the terminal is meant for the program; others may need us meanwhile.
+        for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
+            fork::set_disposition(signal, libc::SIG_IGN);
+        }
+        let arrivals = signals().arrivals()?;
+        let supervisor = Supervisor::new(Parts {
+            listener: Arc::clone(&listener),
+            page,
+            mapping: config.mapping.clone(),
+            features: config.features,
+            switches: config.switches,
+            events: config.wants_events.then(|| tell.try_clone()).transpose()?,
+        })?;
+        Arc::new(supervisor).start()?;
+        Ok(arrivals)
+    };
+    match prepared() {
+        Ok(arrivals) => accompany(page, program_pid, &listener, &arrivals, tell),
+        // The watchdog takes over.
+        Err(_) => fork::end(EXIT_FAILED),
+    }
+}
+
+/// The signals that watchdog and supervisor hear of.
+pub(crate) fn signals() -> SignalSet {
+    let mut all = FORWARDED.to_vec();
+    all.push(libc::SIGCHLD);
+    SignalSet::of(&all)
+}
+
+/// Takes away what ends, until nobody is left who could call.
+fn accompany(
+    page: &Page,
+    program_pid: i32,
+    listener: &Listener,
+    arrivals: &OwnedFd,
+    tell: &OwnedFd,
+) -> Never {
+    loop {
+        while let Some((pid, change)) = wait::next_change() {
+            note_change(page, program_pid, pid, change);
+            if pid == program_pid {
+                // A pipe that nobody reads any more is no loss.
+                let _ = pass::write(tell.as_fd(), &[0; crate::outcome::MESSAGE_BYTES]);
+            }
+        }
+        if page.ended().is_some() && listener.is_deserted(0) {
+            return fork::end(0);
+        }
+        let heard = [(arrivals.as_fd(), libc::POLLIN), (listener.fd(), 0)];
+        if wait::poll(&heard, -1).is_err() {
+            return fork::end(EXIT_FAILED);
+        }
+        while let Some(it) = wait::next_signal(arrivals.as_fd()) {
+            if let Some(at) = page.signals_ns.get(it.signal as usize) {
+                at.store(wait::monotonic_ns(), Ordering::Release);
+            }
+        }
+    }
+}
+
+/// Notes the program's end before it is taken away, so that no moment is without one of the two.
+pub(crate) fn note_change(page: &Page, program_pid: i32, pid: i32, change: Change) {
+    if let Change::Ended(wait_status) = change {
+        if pid == program_pid {
+            page.set_ended(wait_status);
+        }
+        wait::reap(pid);
+    }
+}

@@ -1,0 +1,39 @@
+//! Runs an unmodified program and moves its TCP connections to 127.0.0.1 onto a server's Unix socket.
+//!
+//! The kernel stops the program in `connect` (seccomp user notification); a supervisor connects a Unix
+//! socket in its place and puts it under the program's own descriptor number. From then on the program
+//! holds a native socket: nobody stands in its data path. A few calls that would show the difference
+//! (names, TCP options, a second `connect`) are answered for it. Whatever is in doubt, the program's own
+//! `connect` goes on over TCP, and the reason is counted.
+//!
+//! [`run`] is the whole of it; [`probe`] says beforehand what the kernel allows. The caller gives a plain
+//! [`Mapping`]. This room reads `/proc` of the program alone, decides nothing about databases, prints
+//! nothing, and needs no root.
+
+mod answers;
+mod caller;
+mod connect;
+mod error;
+mod filter;
+mod launch;
+mod mapping;
+mod outcome;
+mod page;
+mod probe;
+mod processes;
+mod stay;
+mod supervisor;
+mod switches;
+mod sys;
+mod tag;
+mod watchdog;
+mod watches;
+
+pub use error::RedirectError;
+pub use launch::{Program, exec};
+pub use mapping::{Demand, Mapping, Route, SocketName};
+pub use outcome::{Event, Stats};
+pub use probe::{Features, Obstacle, probe};
+pub use stay::Stay;
+pub use switches::{DieAt, Switches};
+pub use watchdog::{Config, Ended, Exit, die_of, run};

@@ -1,0 +1,146 @@
+//! Which addresses are moved to which sockets: plain data from the caller, and the look-up.
+//!
+//! An address counts only where it is written exactly so: 127.0.0.1 is not all of 127.0.0.0/8, where
+//! other services may live.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::RedirectError;
+use crate::page::MAX_ROUTES;
+
+/// What fits into a socket address, without the zero at its end.
+///
+/// # Source
+/// unix(7): `sun_path` has 108 bytes.
+pub(crate) const MAX_PATH_BYTES: usize = 107;
+
+/// All routes of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mapping {
+    /// One per address.
+    pub routes: Vec<Route>,
+}
+
+/// One address and the socket of the same server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// What the program connects to.
+    pub from: SocketAddr,
+    /// What it gets.
+    pub to: SocketName,
+    /// Process id of the server behind both, where it is known: for words alone.
+    pub server_pid: Option<u32>,
+    /// What keeps a process on TCP.
+    pub demands: Vec<Demand>,
+}
+
+/// Words in a process's arguments or environment that say that it needs what a socket does not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// The words, compared without regard to upper and lower case.
+    pub words: String,
+}
+
+/// A socket to connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SocketName {
+    /// By its file; absolute.
+    Path(PathBuf),
+    /// By its abstract name, without the zero byte before it.
+    Abstract(Vec<u8>),
+}
+
+impl Mapping {
+    /// Whether it can be used at all.
+    ///
+    /// # Errors
+    /// [`RedirectError::PathTooLong`], [`RedirectError::ZeroByte`] and [`RedirectError::TooManyRoutes`].
+    pub(crate) fn check(&self) -> Result<(), RedirectError> {
+        if self.routes.len() > MAX_ROUTES {
+            return Err(RedirectError::TooManyRoutes {
+                n: self.routes.len(),
+            });
+        }
+        for route in &self.routes {
+            let (bytes, path) = match &route.to {
+                SocketName::Path(path) => (path.as_os_str().as_bytes(), path.clone()),
+                SocketName::Abstract(name) => (
+                    &**name,
+                    PathBuf::from(format!("@{}", String::from_utf8_lossy(name))),
+                ),
+            };
+            if bytes.len() > MAX_PATH_BYTES {
+                return Err(RedirectError::PathTooLong {
+                    n_bytes: bytes.len(),
+                    path,
+                });
+            }
+            if matches!(route.to, SocketName::Path(_)) && bytes.contains(&0) {
+                return Err(RedirectError::ZeroByte {
+                    text: path.into_os_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of the route for an address that a program connects to; an IPv4 address inside an IPv6
+    /// one counts as itself.
+    pub(crate) fn find(&self, address: SocketAddr) -> Option<usize> {
+        let wanted = plain(address);
+        let mut routes = self.routes.iter();
+        routes.position(|route| plain(route.from) == wanted)
+    }
+}
+
+fn plain(address: SocketAddr) -> (IpAddr, u16) {
+    (address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(from: &[&str]) -> Mapping {
+        let route = |from: &&str| Route {
+            from: from.parse().unwrap(),
+            to: SocketName::Path("/run/a.sock".into()),
+            server_pid: None,
+            demands: Vec::new(),
+        };
+        Mapping {
+            routes: from.iter().map(route).collect(),
+        }
+    }
+
+    #[track_caller]
+    fn check(address: &str, expected: Option<usize>) {
+        let mapping = mapping(&["127.0.0.1:3306", "[::1]:3306"]);
+        assert_eq!(mapping.find(address.parse().unwrap()), expected);
+    }
+
+    #[test]
+    fn only_the_very_address_and_port_count() {
+        check("127.0.0.1:3306", Some(0));
+        check("[::ffff:127.0.0.1]:3306", Some(0));
+        check("[::1]:3306", Some(1));
+        check("127.0.0.11:3306", None);
+        check("127.0.0.1:3307", None);
+    }
+
+    #[test]
+    fn refuses_paths_that_no_address_can_hold() {
+        let mut long = mapping(&["127.0.0.1:1"]);
+        long.routes[0].to = SocketName::Path(format!("/{}", "x".repeat(MAX_PATH_BYTES)).into());
+        assert!(matches!(
+            long.check(),
+            Err(RedirectError::PathTooLong { n_bytes: 108, .. })
+        ));
+        long.routes[0].to = SocketName::Path("/a\0b".into());
+        assert!(matches!(long.check(), Err(RedirectError::ZeroByte { .. })));
+        long.routes[0].to = SocketName::Abstract(b"a\0b".to_vec());
+        long.check().unwrap();
+    }
+}

@@ -1,0 +1,120 @@
+//! What became of the connections: counts at the end, single events while the program runs.
+
+use crate::Stay;
+
+/// Counts of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Connections that were moved, by route.
+    pub n_moved: Vec<u64>,
+    /// Connections that stayed on TCP, by route, each with its reason.
+    pub left: Vec<Vec<(Stay, u64)>>,
+}
+
+impl Stats {
+    /// Connections that were moved, all routes together.
+    pub fn n_moved(&self) -> u64 {
+        self.n_moved.iter().sum()
+    }
+
+    /// Connections to mapped addresses that stayed on TCP, all routes and reasons together.
+    pub fn n_left(&self) -> u64 {
+        self.left.iter().flatten().map(|(_, n)| n).sum()
+    }
+}
+
+/// Something that a person may want to see at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A connection was moved.
+    Moved {
+        /// The route's place in the mapping.
+        route_idx: usize,
+        /// The process.
+        pid: u32,
+    },
+    /// A connection stayed on TCP.
+    Left {
+        /// The route's place in the mapping.
+        route_idx: usize,
+        /// The process.
+        pid: u32,
+        /// Why.
+        stay: Stay,
+        /// The error's number, where a step failed; else zero.
+        errno: i32,
+    },
+    /// The supervisor died; another goes on in its place.
+    SupervisorDied,
+}
+
+/// What goes through the pipe between supervisor and watchdog: short enough to go whole or not at all.
+pub(crate) const MESSAGE_BYTES: usize = 16;
+const MOVED: u8 = 1;
+const LEFT: u8 = 2;
+
+impl Event {
+    /// As a message; `None` for what the watchdog sees itself.
+    pub(crate) fn message(self) -> Option<[u8; MESSAGE_BYTES]> {
+        let (kind, route_idx, pid, stay, errno) = match self {
+            Self::Moved { route_idx, pid } => (MOVED, route_idx, pid, 0, 0),
+            Self::Left {
+                route_idx,
+                pid,
+                stay,
+                errno,
+            } => (LEFT, route_idx, pid, stay as u8, errno),
+            Self::SupervisorDied => return None,
+        };
+        let mut bytes = [0; MESSAGE_BYTES];
+        bytes[0] = kind;
+        bytes[1] = stay;
+        bytes[2..4].copy_from_slice(&(route_idx as u16).to_ne_bytes());
+        bytes[4..8].copy_from_slice(&pid.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&errno.to_ne_bytes());
+        Some(bytes)
+    }
+
+    /// From a message; `None` for one that is none.
+    pub(crate) fn from_message(bytes: &[u8; MESSAGE_BYTES]) -> Option<Self> {
+        let [kind, stay, r0, r1, p0, p1, p2, p3, e0, e1, e2, e3, ..] = *bytes;
+        let route_idx = usize::from(u16::from_ne_bytes([r0, r1]));
+        let pid = u32::from_ne_bytes([p0, p1, p2, p3]);
+        match kind {
+            MOVED => Some(Self::Moved { route_idx, pid }),
+            LEFT => Some(Self::Left {
+                route_idx,
+                pid,
+                stay: Stay::from_number(stay)?,
+                errno: i32::from_ne_bytes([e0, e1, e2, e3]),
+            }),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_through_the_pipe_as_they_were() {
+        let events = [
+            Event::Moved {
+                route_idx: 63,
+                pid: 4_194_304,
+            },
+            Event::Left {
+                route_idx: 1,
+                pid: 17,
+                stay: Stay::Full,
+                errno: 11,
+            },
+        ];
+        for event in events {
+            assert_eq!(Event::from_message(&event.message().unwrap()), Some(event));
+        }
+        assert_eq!(Event::SupervisorDied.message(), None);
+        assert_eq!(Event::from_message(&[0; MESSAGE_BYTES]), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! The page that the supervisor and its watchdog share: which calls are being answered, how far each is,
+//! and the counts.
+//!
+//! The kernel writes each call straight into its slot, so that a supervisor that is killed at any
+//! instruction leaves no call that its watchdog does not know of. Plain atomics and memory of the kernel;
+//! nothing in it is freed.
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+use crate::sys::notify::Call;
+use crate::{Stats, Stay};
+
+/// Counters are made for so many; a machine has a handful of database servers.
+pub(crate) const MAX_ROUTES: usize = 64;
+/// Calls in the works at the same time, which is threads of the supervisor: only those of a full queue
+/// wait here, and one more than these goes on over TCP.
+pub(crate) const N_SLOTS: usize = 256;
+/// Watches of one socket that survive a supervisor's death; programs have one.
+pub(crate) const N_KEPT_WATCHES: usize = 4;
+
+/// Room for a call, also where a later kernel tells more of it.
+const CALL_BYTES: usize = 256;
+
+/// A watch of an event queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Watch {
+    /// The queue's descriptor in the program.
+    pub(crate) queue: i32,
+    /// The watched descriptor.
+    pub(crate) fd: i32,
+    /// What is watched for.
+    pub(crate) events: u32,
+    /// What the program gets with an event.
+    pub(crate) data: u64,
+}
+
+/// How far a call is.
+pub(crate) mod stage {
+    /// Nothing has happened.
+    pub(crate) const SEEN: u32 = 0;
+    /// The program's descriptor may be the new socket already.
+    pub(crate) const REPLACING: u32 = 1;
+}
+
+/// A call that is being answered.
+#[repr(C, align(64))]
+pub(crate) struct Slot {
+    call: UnsafeCell<[u64; CALL_BYTES / 8]>,
+    stage: AtomicU32,
+    n_watches: AtomicU32,
+    watches: UnsafeCell<[Watch; N_KEPT_WATCHES]>,
+}
+
+// SAFETY: a slot belongs to one worker at a time (`supervisor::pool` hands them out), and to the watchdog
+// only when that worker's process is dead; the kernel's death notice orders the accesses.
+unsafe impl Sync for Slot {}
+
+/// All of it.
+#[repr(C)]
+pub(crate) struct Page {
+    slots: [Slot; N_SLOTS],
+    moved: [AtomicU64; MAX_ROUTES],
+    left: [[AtomicU64; Stay::ALL.len()]; MAX_ROUTES],
+    /// Process id of the program, by itself.
+    pub(crate) program_pid: AtomicI32,
+    /// How it ended: 0 while it runs, then `1 << 32` and the wait status.
+    ended: AtomicU64,
+    /// When each signal reached the supervisor, by its number, in ns of the monotonic clock.
+    pub(crate) signals_ns: [AtomicU64; 65],
+    /// Connections that were moved by all supervisors of this run: makes names differ.
+    pub(crate) serial: AtomicU64,
+}
+
+impl Page {
+    /// A new one, all zeroes, shared with the processes that are forked from now on.
+    pub(crate) fn map() -> io::Result<&'static Self> {
+        // SAFETY: an anonymous mapping at a place of the kernel's choice.
+        let place = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Self>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if place == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the mapping is as large, page-aligned, zeroed, which is a valid value of every field,
+        // and never unmapped.
+        Ok(unsafe { &*place.cast::<Self>() })
+    }
+
+    pub(crate) fn slot(&self, idx: usize) -> &Slot {
+        &self.slots[idx]
+    }
+
+    /// The calls that a dead supervisor left.
+    pub(crate) fn left_behind(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.call().is_some())
+    }
+
+    pub(crate) fn count_moved(&self, route_idx: usize) {
+        self.moved[route_idx].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_left(&self, route_idx: usize, stay: Stay) {
+        self.left[route_idx][stay as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stats(&self, n_routes: usize) -> Stats {
+        let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
+        let left = |counts: &[AtomicU64; Stay::ALL.len()]| {
+            let counts = Stay::ALL.into_iter().zip(counts.iter().map(count));
+            counts.filter(|(_, n)| *n > 0).collect()
+        };
+        Stats {
+            n_moved: self.moved[..n_routes].iter().map(count).collect(),
+            left: self.left[..n_routes].iter().map(left).collect(),
+        }
+    }
+
+    /// Notes how the program ended.
+    pub(crate) fn set_ended(&self, wait_status: i32) {
+        let value = 1 << 32 | u64::from(wait_status as u32);
+        self.ended.store(value, Ordering::Release);
+    }
+
+    /// The program's wait status, when it has ended.
+    pub(crate) fn ended(&self) -> Option<i32> {
+        let value = self.ended.load(Ordering::Acquire);
+        (value != 0).then_some((value as u32).cast_signed())
+    }
+}
+
+impl Slot {
+    /// Where the kernel writes the call.
+    pub(crate) fn place(&self) -> *mut libc::seccomp_notif {
+        self.call.get().cast()
+    }
+
+    /// The call that is in the works, if any.
+    pub(crate) fn call(&self) -> Option<Call> {
+        let place = self.place();
+        // SAFETY: the memory is large enough, aligned to eight bytes and always initialised; who may
+        // read it is said at `Sync`.
+        let notif = unsafe { place.read_volatile() };
+        // The kernel counts calls from a random 64-bit number: zero does not come in practice.
+        (notif.id != 0).then_some(Call {
+            id: notif.id,
+            tid: notif.pid.cast_signed(),
+            number: notif.data.nr,
+            args: notif.data.args,
+        })
+    }
+
+    /// Empties it: the call has its answer.
+    pub(crate) fn clear(&self) {
+        self.stage.store(stage::SEEN, Ordering::Relaxed);
+        // SAFETY: as in `call`.
+        unsafe { self.call.get().write_volatile([0; CALL_BYTES / 8]) };
+    }
+
+    pub(crate) fn stage(&self) -> u32 {
+        self.stage.load(Ordering::Acquire)
+    }
+
+    /// Notes that the program's descriptor is about to be replaced, and which watches then have to be
+    /// made anew.
+    pub(crate) fn begin_replacing(&self, watches: &[Watch]) {
+        let n = watches.len().min(N_KEPT_WATCHES);
+        let mut kept = [Watch::default(); N_KEPT_WATCHES];
+        kept[..n].copy_from_slice(&watches[..n]);
+        // SAFETY: as in `call`.
+        unsafe { self.watches.get().write_volatile(kept) };
+        self.n_watches.store(n as u32, Ordering::Relaxed);
+        self.stage.store(stage::REPLACING, Ordering::Release);
+    }
+
+    /// Notes that it was not replaced after all.
+    pub(crate) fn end_replacing(&self) {
+        self.stage.store(stage::SEEN, Ordering::Release);
+    }
+
+    /// The watches of `begin_replacing`.
+    pub(crate) fn watches(&self) -> Vec<Watch> {
+        let n = self.n_watches.load(Ordering::Relaxed) as usize;
+        // SAFETY: as in `call`.
+        let kept = unsafe { self.watches.get().read_volatile() };
+        kept[..n.min(N_KEPT_WATCHES)].to_vec()
+    }
+}
+
+/// Largest size of a call that the kernel may tell.
+pub(crate) const fn call_bytes() -> usize {
+    CALL_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_come_back_by_route_and_reason() {
+        let page = Page::map().unwrap();
+        page.count_moved(1);
+        page.count_left(0, Stay::Full);
+        page.count_left(0, Stay::Full);
+        let stats = page.stats(2);
+        assert_eq!(stats.n_moved, [0, 1]);
+        assert_eq!(stats.left, [vec![(Stay::Full, 2)], vec![]]);
+        assert_eq!((stats.n_moved(), stats.n_left()), (1, 2));
+    }
+
+    #[test]
+    fn a_status_of_zero_is_an_end_too() {
+        let page = Page::map().unwrap();
+        assert_eq!(page.ended(), None);
+        page.set_ended(0);
+        assert_eq!(page.ended(), Some(0));
+        page.set_ended(-1);
+        assert_eq!(page.ended(), Some(-1));
+    }
+
+    #[test]
+    fn a_slot_tells_what_the_kernel_wrote_until_it_is_cleared() {
+        let page = Page::map().unwrap();
+        let slot = page.slot(3);
+        assert!(slot.call().is_none());
+        // SAFETY: nobody else uses this page.
+        unsafe { (*slot.place()).id = 7 };
+        let watch = Watch {
+            queue: 4,
+            fd: 5,
+            events: 6,
+            data: 7,
+        };
+        slot.begin_replacing(&[watch; 6]);
+        assert_eq!(page.left_behind().count(), 1);
+        assert_eq!(slot.watches(), [watch; N_KEPT_WATCHES]);
+        assert_eq!(slot.stage(), stage::REPLACING);
+        slot.clear();
+        assert_eq!(page.left_behind().count(), 0);
+        assert_eq!(slot.stage(), stage::SEEN);
+    }
+}

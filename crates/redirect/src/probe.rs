@@ -1,0 +1,248 @@
+//! What the kernel, and whoever confines us, allows: each feature is tried, none is concluded from a
+//! version.
+//!
+//! A child puts the real filter over itself and makes one call; we do to it what the supervisor will do to
+//! the program.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use crate::page::Page;
+use crate::sys::fork::{self, Never};
+use crate::sys::notify::{Answer, Listener};
+use crate::sys::{errno, notify, own_pid, pass, process, socket, wait};
+use crate::{Switches, filter, page};
+
+/// What there is beside the necessary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each feature is there or not, by itself"
+)]
+pub struct Features {
+    /// The supervisor is woken on the core of the caller.
+    pub has_sync_wake_up: bool,
+    /// Once a call is seen, only a deadly signal ends it.
+    pub has_wait_killable: bool,
+    /// Threads have descriptors.
+    pub has_thread_pidfd: bool,
+    /// Processes have numbers that are never used again.
+    pub has_pidfs: bool,
+    /// Network namespaces have cookies.
+    pub has_netns_cookie: bool,
+    /// Open files can be compared.
+    pub has_kcmp: bool,
+    /// The program cannot gain rights by execution (sudo): the price of a filter without root.
+    pub needs_no_new_privileges: bool,
+}
+
+/// What stands in the way.
+#[derive(Debug, thiserror::Error)]
+pub enum Obstacle {
+    /// The kernel cannot stop calls for a supervisor.
+    #[error(
+        "the kernel does not let one process answer another's system calls (seccomp user notification)"
+    )]
+    NoNotification(#[source] io::Error),
+    /// Somebody does that already.
+    #[error(
+        "somebody answers this process's system calls already: a container runtime, or looptax itself"
+    )]
+    Supervised,
+    /// A call that the supervisor needs.
+    #[error("{call} is not allowed here (Yama's ptrace_scope, or a container's profile)")]
+    Forbidden {
+        /// Its name.
+        call: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The trial itself failed.
+    #[error("the trial failed at {step}")]
+    Trial {
+        /// Where.
+        step: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// How long the trial's child may take for one call.
+const PATIENCE_MS: i32 = 5_000;
+
+/// Tries everything. Switches take away what is there.
+///
+/// Call it while the process has no other thread.
+///
+/// # Errors
+/// The first thing that is necessary and missing.
+///
+/// # Cost
+/// A process and some twenty system calls.
+pub fn probe(switches: Switches) -> Result<Features, Obstacle> {
+    if switches.no_listener {
+        return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(
+            libc::ENOSYS,
+        )));
+    }
+    let n_bytes = notify::call_bytes().map_err(Obstacle::NoNotification)?;
+    if n_bytes > page::call_bytes() {
+        return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(
+            libc::E2BIG,
+        )));
+    }
+    let failed = |step| move |source| Obstacle::Trial { step, source };
+    let (ours, its) = pass::pair().map_err(failed("socketpair"))?;
+    let target = socket::stream(libc::AF_INET).map_err(failed("socket"))?;
+    let pid = fork::fork(|| child(&its, &target)).map_err(failed("fork"))?;
+    drop(its);
+    let found = examine(&ours, pid, &target);
+    // Whatever it waits for: it is ours, and not needed any more.
+    wait::kill_child(pid);
+    found.map(|it| without(it, switches))
+}
+
+fn without(found: Features, switches: Switches) -> Features {
+    Features {
+        has_sync_wake_up: found.has_sync_wake_up && !switches.no_sync_wake_up,
+        has_wait_killable: found.has_wait_killable && !switches.no_wait_killable,
+        has_thread_pidfd: found.has_thread_pidfd && !switches.no_thread_pidfd,
+        has_pidfs: found.has_pidfs && !switches.no_pidfs,
+        has_netns_cookie: found.has_netns_cookie && !switches.no_netns_cookie,
+        has_kcmp: found.has_kcmp && !switches.no_kcmp,
+        needs_no_new_privileges: found.needs_no_new_privileges,
+    }
+}
+
+/// A filter over this process, with what the kernel has.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    pub(crate) listener: OwnedFd,
+    pub(crate) has_wait_killable: bool,
+    pub(crate) needs_no_new_privileges: bool,
+}
+
+/// Puts the filter over this process.
+pub(crate) fn install(wants_wait_killable: bool) -> io::Result<Installed> {
+    match install_as_we_are(wants_wait_killable) {
+        Err(error) if errno(&error) == libc::EACCES => {
+            fork::give_up_new_privileges()?;
+            let installed = install_as_we_are(wants_wait_killable)?;
+            Ok(Installed {
+                needs_no_new_privileges: true,
+                ..installed
+            })
+        }
+        other => other,
+    }
+}
+
+fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
+    let program = filter::program();
+    let installed = |has_wait_killable| {
+        move |listener| Installed {
+            listener,
+            has_wait_killable,
+            needs_no_new_privileges: false,
+        }
+    };
+    if wants_wait_killable {
+        let flag = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        match notify::install(&program, flag) {
+            Err(error) if errno(&error) == libc::EINVAL => {}
+            other => return other.map(installed(true)),
+        }
+    }
+    notify::install(&program, 0).map(installed(false))
+}
+
+/// The child: filter, listener, one call.
+fn child(socket: &OwnedFd, target: &OwnedFd) -> Never {
+    match install(true) {
+        Ok(it) => {
+            let told = [
+                0,
+                u8::from(it.has_wait_killable),
+                u8::from(it.needs_no_new_privileges),
+            ];
+            let sent = pass::send(socket.as_fd(), &told, Some(it.listener.as_fd()));
+            drop(it);
+            if sent.is_ok() {
+                let _ = socket::own_name(target.as_fd());
+            }
+        }
+        Err(error) => {
+            let _ = pass::send(socket.as_fd(), &[errno(&error) as u8], None);
+        }
+    }
+    fork::end(0)
+}
+
+fn examine(ours: &OwnedFd, pid: i32, target: &OwnedFd) -> Result<Features, Obstacle> {
+    let mut told = [0; 3];
+    let (_, listener) =
+        pass::receive(ours.as_fd(), &mut told).map_err(|source| Obstacle::Trial {
+            step: "recvmsg",
+            source,
+        })?;
+    let Some(listener) = listener else {
+        return Err(match i32::from(told[0]) {
+            libc::EBUSY => Obstacle::Supervised,
+            errno => Obstacle::NoNotification(io::Error::from_raw_os_error(errno)),
+        });
+    };
+    let listener = Listener::new(listener);
+    let has_sync_wake_up = listener.wake_synchronously().is_ok();
+    let found = handle(&listener, pid, target)?;
+    Ok(Features {
+        has_sync_wake_up,
+        has_wait_killable: told[1] != 0,
+        needs_no_new_privileges: told[2] != 0,
+        ..found
+    })
+}
+
+/// Does to the child's call what will be done to the program's.
+fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, Obstacle> {
+    use std::os::fd::AsRawFd;
+    let trial = |step| move |source| Obstacle::Trial { step, source };
+    let forbidden = |call| move |source| Obstacle::Forbidden { call, source };
+    let page = Page::map().map_err(trial("mmap"))?;
+    let slot = page.slot(0);
+    let has_call = wait::poll(&[(listener.fd(), libc::POLLIN)], PATIENCE_MS);
+    if !has_call.map_err(trial("poll"))?[0] {
+        return Err(trial("poll")(io::Error::from_raw_os_error(libc::ETIME)));
+    }
+    // SAFETY: the slot is zero and nobody else's.
+    unsafe { listener.receive(slot.place()) }.map_err(Obstacle::NoNotification)?;
+    let Some(call) = slot.call() else {
+        return Err(trial("receive")(io::Error::from_raw_os_error(libc::EIO)));
+    };
+    let fd = target.as_raw_fd();
+    let has_thread_pidfd = process::pidfd_open(pid, libc::PIDFD_THREAD).is_ok();
+    let pidfd = process::pidfd_open(pid, 0).map_err(forbidden("pidfd_open"))?;
+    let copy = process::pidfd_getfd(pidfd.as_fd(), fd).map_err(forbidden("pidfd_getfd"))?;
+    process::read_memory(call.tid, call.args[2], &mut [0; 4])
+        .map_err(forbidden("process_vm_readv"))?;
+    let has_kcmp = process::is_same_file(pid, fd, copy.as_fd()).is_ok_and(|is_same| is_same);
+    let replaced = listener.replace(call.id, target.as_fd(), fd, false);
+    replaced.map_err(Obstacle::NoNotification)?;
+    let answered = listener.answer(call.id, Answer::GoOn);
+    answered.map_err(Obstacle::NoNotification)?;
+    Ok(Features {
+        has_sync_wake_up: false,
+        has_wait_killable: false,
+        needs_no_new_privileges: false,
+        has_thread_pidfd,
+        has_pidfs: has_pidfs(&pidfd),
+        has_netns_cookie: socket::cookie(copy.as_fd(), libc::SO_NETNS_COOKIE).is_ok(),
+        has_kcmp,
+    })
+}
+
+/// Whether two processes' descriptors have inodes of their own.
+fn has_pidfs(other: &OwnedFd) -> bool {
+    let own = process::pidfd_open(own_pid(), 0);
+    let inode = |fd: &OwnedFd| process::inode(fd.as_fd()).ok();
+    own.is_ok_and(|own| inode(&own).is_some() && inode(&own) != inode(other))
+}

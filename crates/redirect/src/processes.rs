@@ -1,0 +1,157 @@
+//! What is remembered of the program's processes: their event queues, and whether their words demand TCP.
+//!
+//! Going through a thousand descriptors takes a thousand times as long as a connection, so it is done
+//! once per process and again after it has made a queue. A queue that came by other ways (handed over,
+//! copied) is found when the memory is old.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
+
+use crate::caller::Caller;
+use crate::sys::{process, wait};
+use crate::{Features, Mapping};
+
+/// More processes than these are forgotten, all at once: they are looked at again when they connect.
+const MAX_PROCESSES: usize = 4_096;
+/// A queue appears in its process a moment after the call that makes it was seen. A look that starts so
+/// much later has seen it.
+const SETTLING_NS: u64 = 10_000_000;
+/// How long a look is good for.
+const FRESH_NS: u64 = 5_000_000_000;
+
+/// The memory.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    known: Mutex<HashMap<i32, Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// A number that no other process ever had.
+    number: u64,
+    /// Its event queues.
+    queues: Vec<i32>,
+    /// When they were looked for; `None` before the first time.
+    looked_ns: Option<u64>,
+    /// When it made the last one that may not have been seen.
+    made_ns: Option<u64>,
+    /// Which routes its words keep from it.
+    demanded: Option<Vec<bool>>,
+}
+
+impl Processes {
+    /// Notes that a process makes an event queue.
+    pub(crate) fn note_queue(&self, pid: i32) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(pid).or_default().made_ns = Some(wait::monotonic_ns());
+    }
+
+    /// The event queues of the caller's process.
+    pub(crate) fn queues(&self, caller: &Caller, pid: i32, features: Features) -> Vec<i32> {
+        let number = number_of(caller, pid, features).unwrap_or_default();
+        let now = wait::monotonic_ns();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entry(&mut known, pid, number);
+        let is_fresh = entry
+            .looked_ns
+            .is_some_and(|at| now - at < FRESH_NS && entry.made_ns.is_none());
+        if is_fresh && number != 0 {
+            return entry.queues.clone();
+        }
+        entry.queues = look_for_queues(caller.tid).unwrap_or_default();
+        entry.looked_ns = Some(now);
+        if entry.made_ns.is_some_and(|at| now - at >= SETTLING_NS) {
+            entry.made_ns = None;
+        }
+        entry.queues.clone()
+    }
+
+    /// Whether the process's arguments or environment hold words that keep the route from it.
+    pub(crate) fn is_demanded(
+        &self,
+        caller: &Caller,
+        pid: i32,
+        features: Features,
+        mapping: &Mapping,
+        route_idx: usize,
+    ) -> bool {
+        if mapping.routes[route_idx].demands.is_empty() {
+            return false;
+        }
+        let number = number_of(caller, pid, features).unwrap_or_default();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entry(&mut known, pid, number);
+        let demanded = entry.demanded.get_or_insert_with(|| demands(pid, mapping));
+        demanded.get(route_idx).copied().unwrap_or_default()
+    }
+}
+
+fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
+    if known.len() > MAX_PROCESSES {
+        known.clear();
+    }
+    let entry = known.entry(pid).or_default();
+    if entry.number != number {
+        // Another process has this id now; a queue that it has made is still to be found.
+        *entry = Known {
+            number,
+            made_ns: entry.made_ns,
+            ..Known::default()
+        };
+    }
+    entry
+}
+
+/// A number that tells a process from all that had or will have its id.
+fn number_of(caller: &Caller, pid: i32, features: Features) -> Option<u64> {
+    if features.has_pidfs {
+        if features.has_thread_pidfd && caller.tid == pid {
+            return process::inode(caller.pidfd()).ok();
+        }
+        let pidfd = process::pidfd_open(pid, 0).ok()?;
+        return process::inode(pidfd.as_fd()).ok();
+    }
+    // When it started: field 22 of proc_pid_stat(5), the 20th after the name.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let fields = std::str::from_utf8(&stat[after_name..]).ok()?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+fn look_for_queues(tid: i32) -> io::Result<Vec<i32>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(format!("/proc/{tid}/fd"))?.flatten() {
+        let Some(fd) = entry.file_name().to_str().and_then(|it| it.parse().ok()) else {
+            continue;
+        };
+        let target = process::link(&format!("/proc/{tid}/fd/{fd}"));
+        if target.is_ok_and(|it| it == b"anon_inode:[eventpoll]") {
+            found.push(fd);
+        }
+    }
+    Ok(found)
+}
+
+/// By route, whether one of its demands is among the process's words.
+fn demands(pid: i32, mapping: &Mapping) -> Vec<bool> {
+    let read = |name: &str| {
+        let mut bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        bytes.make_ascii_lowercase();
+        bytes
+    };
+    let texts = [read("cmdline"), read("environ")];
+    let has = |words: &str| {
+        let words = words.to_ascii_lowercase().into_bytes();
+        let mut windows = texts
+            .iter()
+            .flat_map(|text| text.windows(words.len().max(1)));
+        windows.any(|window| window == words)
+    };
+    let routes = mapping.routes.iter();
+    routes
+        .map(|route| route.demands.iter().any(|it| has(&it.words)))
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! Why a connection to a mapped address stays on TCP: one reason each, counted and told.
+
+/// A reason. Connections to addresses that are not mapped have none: they are nobody's business.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Stay {
+    /// Nothing is at the socket's path.
+    NoSocket,
+    /// Nobody listens on the socket.
+    Refused,
+    /// The caller may not use the socket.
+    Denied,
+    /// The socket's queue is full, and the caller cannot wait or has waited long enough.
+    Full,
+    /// The program chose its own port.
+    Bound,
+    /// It is in another network namespace, whose loopback is another.
+    OtherNetwork,
+    /// It is in another user namespace, whose accounts are others.
+    OtherUsers,
+    /// Its user, groups or rights could not be taken on.
+    Credentials,
+    /// Its security label (`SELinux`, `AppArmor`) is another than ours.
+    Label,
+    /// It is no TCP socket that waits to be connected.
+    NotIdle,
+    /// Its arguments or environment ask for what a socket does not give.
+    Demanded,
+    /// We may not look into the process.
+    Hidden,
+    /// Its event queues watch the socket in a way that cannot be carried over.
+    Watched,
+    /// The supervisor died in the midst of it.
+    Crashed,
+    /// Something else failed; the number of the error says what.
+    Failed,
+}
+
+impl Stay {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 15] = [
+        Self::NoSocket,
+        Self::Refused,
+        Self::Denied,
+        Self::Full,
+        Self::Bound,
+        Self::OtherNetwork,
+        Self::OtherUsers,
+        Self::Credentials,
+        Self::Label,
+        Self::NotIdle,
+        Self::Demanded,
+        Self::Hidden,
+        Self::Watched,
+        Self::Crashed,
+        Self::Failed,
+    ];
+
+    /// The reason in words, to follow “left on TCP: ”.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoSocket => "there is no socket at that path",
+            Self::Refused => "nobody listens on the socket",
+            Self::Denied => "the program's user may not use the socket",
+            Self::Full => "the socket's queue is full",
+            Self::Bound => "the program chose its own port",
+            Self::OtherNetwork => "the program is in another network namespace",
+            Self::OtherUsers => "the program is in another user namespace",
+            Self::Credentials => "the program's user and groups could not be taken on",
+            Self::Label => "the program's security label is another",
+            Self::NotIdle => "it is no TCP socket that waits to be connected",
+            Self::Demanded => "its arguments or environment ask for TLS",
+            Self::Hidden => "the program may not be looked into",
+            Self::Watched => "its event queue cannot be carried over",
+            Self::Crashed => "the supervisor had died",
+            Self::Failed => "the kernel refused a step",
+        }
+    }
+
+    /// From its number.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_places_in_the_list() {
+        for (idx, stay) in Stay::ALL.into_iter().enumerate() {
+            assert_eq!(stay as usize, idx);
+            assert_eq!(Stay::from_number(idx as u8), Some(stay));
+        }
+        assert_eq!(Stay::from_number(Stay::ALL.len() as u8), None);
+    }
+}

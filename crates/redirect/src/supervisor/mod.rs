@@ -1,0 +1,213 @@
+//! The supervisor: takes calls from the kernel and answers them.
+//!
+//! Lives in a process of its own between the watchdog and the program (`launch`), or in the watchdog when
+//! that process died. Answers one call at a time per thread; `pool` sees to it that a thread is free.
+
+mod pool;
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::answers::names;
+use crate::answers::options::{self, Options};
+use crate::caller::{Own, status};
+use crate::outcome::Event;
+use crate::page::{Page, Slot, stage};
+use crate::processes::Processes;
+use crate::sys::notify::{Answer, Call, Listener};
+use crate::sys::{pass, socket};
+use crate::{DieAt, Features, Mapping, Stay, Switches, connect};
+use pool::Pool;
+
+/// Sockets whose call a signal ended after they were put in place; only kernels without
+/// `WAIT_KILLABLE_RECV` make them. Few live at a time.
+const MAX_UNANSWERED: usize = 1_024;
+
+/// All that answering needs.
+pub(crate) struct Supervisor {
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) page: &'static Page,
+    pub(crate) mapping: Mapping,
+    pub(crate) features: Features,
+    pub(crate) own: Own,
+    pub(crate) processes: Processes,
+    pub(crate) options: Options,
+    /// Keeps names apart from those of other supervisors.
+    pub(crate) nonce: u32,
+    switches: Switches,
+    events: Option<OwnedFd>,
+    /// Sockets that were put in place, by the call that has no answer yet.
+    unanswered: Mutex<HashMap<u64, u64>>,
+    pool: Pool,
+}
+
+/// What a supervisor is made from.
+pub(crate) struct Parts {
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) page: &'static Page,
+    pub(crate) mapping: Mapping,
+    pub(crate) features: Features,
+    pub(crate) switches: Switches,
+    /// Where events go, if anybody wants them.
+    pub(crate) events: Option<OwnedFd>,
+}
+
+impl Supervisor {
+    /// # Errors
+    /// When this process cannot look at itself.
+    pub(crate) fn new(parts: Parts) -> std::io::Result<Self> {
+        if parts.features.has_sync_wake_up {
+            // Refused at worst, and then slower.
+            let _ = parts.listener.wake_synchronously();
+        }
+        Ok(Self {
+            listener: parts.listener,
+            page: parts.page,
+            mapping: parts.mapping,
+            features: parts.features,
+            own: Own::look()?,
+            processes: Processes::default(),
+            options: Options::default(),
+            nonce: std::process::id(),
+            switches: parts.switches,
+            events: parts.events,
+            unanswered: Mutex::default(),
+            pool: Pool::new(),
+        })
+    }
+
+    /// Answers what a dead supervisor left, then starts to take calls. Comes back at once.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
+        for slot in self.page.left_behind() {
+            if let Some(call) = slot.call() {
+                let answer = if slot.stage() == stage::REPLACING {
+                    connect::finish(self, &call, slot)
+                } else {
+                    self.answer_to(&call, slot)
+                };
+                let _ = self.listener.answer(call.id, answer);
+            }
+            slot.clear();
+        }
+        pool::start(self)
+    }
+
+    /// Answers the call in a slot, and empties it.
+    fn handle(&self, slot: &Slot) {
+        if let Some(call) = slot.call() {
+            self.die_at(DieAt::Received);
+            let answer = self.answer_to(&call, slot);
+            self.give(&call, answer);
+            if answer == Answer::Done {
+                self.die_at(DieAt::Answered);
+            }
+        }
+        slot.clear();
+    }
+
+    /// A call that is gone needs no answer.
+    fn give(&self, call: &Call, answer: Answer) {
+        if self.features.has_wait_killable {
+            let _ = self.listener.answer(call.id, answer);
+            return;
+        }
+        // Whoever handles the program's next call has to know whether this answer arrived.
+        let mut unanswered = self.unanswered();
+        if self.listener.answer(call.id, answer).is_ok() {
+            unanswered.remove(&call.id);
+        }
+    }
+
+    fn answer_to(&self, call: &Call, slot: &Slot) -> Answer {
+        match i64::from(call.number) {
+            libc::SYS_connect => connect::answer(self, call, slot),
+            libc::SYS_getsockname | libc::SYS_getpeername => names::answer(self, call),
+            libc::SYS_getsockopt | libc::SYS_setsockopt => options::answer(self, call),
+            // What is left makes event queues.
+            _ => {
+                if let Ok(status) = status(call.tid) {
+                    self.processes.note_queue(status.pid);
+                }
+                Answer::GoOn
+            }
+        }
+    }
+
+    /// Whether a thread may wait with its call: another then takes its place.
+    pub(crate) fn may_wait(&self) -> bool {
+        pool::stand_in(self)
+    }
+
+    pub(crate) fn note_moved(&self, route_idx: usize, pid: u32) {
+        self.page.count_moved(route_idx);
+        self.tell(Event::Moved { route_idx, pid });
+    }
+
+    pub(crate) fn note_left(&self, route_idx: usize, pid: u32, stay: Stay, errno: i32) {
+        self.page.count_left(route_idx, stay);
+        self.tell(Event::Left {
+            route_idx,
+            pid,
+            stay,
+            errno,
+        });
+    }
+
+    fn tell(&self, event: Event) {
+        if let (Some(events), Some(message)) = (&self.events, event.message()) {
+            // A full pipe loses words, never a connection.
+            let _ = pass::write(events.as_fd(), &message);
+        }
+    }
+
+    fn unanswered(&self) -> MutexGuard<'_, HashMap<u64, u64>> {
+        self.unanswered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the socket that a call is about to get. On a kernel that lets signals end calls that were
+    /// seen, the answer may find nobody.
+    pub(crate) fn expect_answer(&self, call: &Call, new: &OwnedFd) {
+        if self.features.has_wait_killable {
+            return;
+        }
+        if let Ok(cookie) = socket::cookie(new.as_fd(), libc::SO_COOKIE) {
+            let mut unanswered = self.unanswered();
+            if unanswered.len() >= MAX_UNANSWERED {
+                unanswered.clear();
+            }
+            unanswered.insert(call.id, cookie);
+        }
+    }
+
+    /// Whether this socket was moved by a call that a signal ended, which the program repeats with this
+    /// one.
+    pub(crate) fn is_repeated(&self, call: &Call, socket: &OwnedFd) -> bool {
+        if self.features.has_wait_killable {
+            return false;
+        }
+        let Ok(cookie) = socket::cookie(socket.as_fd(), libc::SO_COOKIE) else {
+            return false;
+        };
+        let mut unanswered = self.unanswered();
+        let n_before = unanswered.len();
+        unanswered.retain(|_, it| *it != cookie);
+        let is_repeated = unanswered.len() != n_before;
+        if is_repeated {
+            unanswered.insert(call.id, cookie);
+        }
+        is_repeated
+    }
+
+    /// Dies here if a test wants that.
+    pub(crate) fn die_at(&self, at: DieAt) {
+        if self.switches.die_at == Some(at) {
+            connect::die();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The threads of a supervisor: always one that waits for a call, more only where calls take long.
+//!
+//! The kernel wakes all waiting threads for each call, so there are few of them. A thread that is about
+//! to wait for something else starts another to stand in for it; whoever finds enough waiting when it is
+//! done, ends.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+
+use super::Supervisor;
+use crate::page::N_SLOTS;
+use crate::sys::notify;
+
+/// Threads that wait for a call.
+///
+/// One may be held up by the program's own memory (a page that has to be fetched from somewhere slow)
+/// without anybody knowing; then the other goes on.
+const N_WAITING: usize = 2;
+/// They need little.
+const STACK_BYTES: usize = 128 * 1024;
+
+/// Who is at work.
+pub(super) struct Pool {
+    n_waiting: AtomicUsize,
+    free_slots: Mutex<Vec<usize>>,
+    supervisor: Mutex<Weak<Supervisor>>,
+}
+
+impl Pool {
+    pub(super) fn new() -> Self {
+        Self {
+            n_waiting: AtomicUsize::new(0),
+            free_slots: Mutex::new((0..N_SLOTS).rev().collect()),
+            supervisor: Mutex::default(),
+        }
+    }
+}
+
+/// Starts the first threads.
+pub(super) fn start(supervisor: &Arc<Supervisor>) -> io::Result<()> {
+    let own = Arc::downgrade(supervisor);
+    let mut place = supervisor
+        .pool
+        .supervisor
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    *place = own;
+    drop(place);
+    for _ in 0..N_WAITING {
+        spawn(supervisor)?;
+    }
+    Ok(())
+}
+
+/// Sees to it that somebody waits for calls while this thread does something else. False when nobody can.
+pub(super) fn stand_in(supervisor: &Supervisor) -> bool {
+    if supervisor.pool.n_waiting.load(Ordering::SeqCst) >= N_WAITING {
+        return true;
+    }
+    let place = supervisor
+        .pool
+        .supervisor
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let Some(supervisor) = place.upgrade() else {
+        return false;
+    };
+    drop(place);
+    spawn(&supervisor).is_ok()
+}
+
+fn spawn(supervisor: &Arc<Supervisor>) -> io::Result<()> {
+    let pool = &supervisor.pool;
+    let mut free = pool
+        .free_slots
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let Some(slot_idx) = free.pop() else {
+        return Err(io::Error::from_raw_os_error(libc::EAGAIN));
+    };
+    let worker = Arc::clone(supervisor);
+    pool.n_waiting.fetch_add(1, Ordering::SeqCst);
+    let started = thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || work(&worker, slot_idx));
+    if started.is_err() {
+        pool.n_waiting.fetch_sub(1, Ordering::SeqCst);
+        free.push(slot_idx);
+    }
+    started.map(drop)
+}
+
+/// One thread's life: it counts as waiting when it comes.
+fn work(supervisor: &Supervisor, slot_idx: usize) {
+    let pool = &supervisor.pool;
+    let slot = supervisor.page.slot(slot_idx);
+    loop {
+        // SAFETY: the slot is this thread's own, and it is empty.
+        let received = unsafe { supervisor.listener.receive(slot.place()) };
+        pool.n_waiting.fetch_sub(1, Ordering::SeqCst);
+        match received {
+            Ok(()) => supervisor.handle(slot),
+            Err(error) if notify::is_passing(&error) && !supervisor.listener.is_deserted(0) => {
+                slot.clear();
+            }
+            // Nobody is left who could call.
+            Err(_) => return,
+        }
+        if pool.n_waiting.fetch_add(1, Ordering::SeqCst) >= N_WAITING {
+            break;
+        }
+    }
+    pool.n_waiting.fetch_sub(1, Ordering::SeqCst);
+    let mut free = pool
+        .free_slots
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    free.push(slot_idx);
+}

@@ -1,0 +1,128 @@
+//! New processes: forked, executed, ended.
+//!
+//! A forked child has only the thread that forks, so a process with others must not go on as if nothing
+//! had happened: callers see to it (`launch`), and a child never returns into its parent's frames.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::checked;
+
+/// Forks; `child` is all that the new process does. The new process's id.
+pub(crate) fn fork(child: impl FnOnce() -> Never) -> io::Result<i32> {
+    // SAFETY: the child goes no further than the closure. The C library makes its own locks usable in
+    // it, and ours are not held by the thread that forks.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        // A panic would otherwise unwind into a copy of the parent's frames.
+        let _ = catch_unwind(AssertUnwindSafe(child));
+        std::process::abort();
+    }
+    checked(pid.into()).map(|pid| pid as i32)
+}
+
+/// What no function can return.
+#[derive(Debug)]
+pub(crate) enum Never {}
+
+/// Ends this process at once, without the parent's destructors and buffers.
+pub(crate) fn end(code: i32) -> Never {
+    // SAFETY: a number goes in, nothing comes back.
+    unsafe { libc::_exit(code) }
+}
+
+/// Becomes another program, looked for as a shell does. Comes back with the reason why not.
+pub(crate) fn exec(args: &[CString]) -> io::Error {
+    let mut pointers: Vec<_> = args.iter().map(|it| it.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    // SAFETY: the list ends in null, and its strings live.
+    unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Sets what a signal does; what it did.
+pub(crate) fn set_disposition(signal: i32, disposition: libc::sighandler_t) -> libc::sighandler_t {
+    // SAFETY: only the kernel's own dispositions come here, no functions.
+    unsafe { libc::signal(signal, disposition) }
+}
+
+/// Sends this process a signal.
+pub(crate) fn raise(signal: i32) {
+    // SAFETY: numbers alone.
+    unsafe { libc::kill(libc::getpid(), signal) };
+}
+
+/// Leaves input and output of the program to the program, and its folder, too; gives this process its
+/// own name and all the descriptors that it may have.
+pub(crate) fn withdraw(name: &str) {
+    if let Ok(null) = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+    {
+        for fd in 0..3 {
+            // SAFETY: the standard descriptors are nobody's property here.
+            unsafe { libc::dup2(null.as_raw_fd(), fd) };
+        }
+    }
+    let _ = std::env::set_current_dir("/");
+    set_name(name);
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is live.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}
+
+fn set_name(name: &str) {
+    if let Ok(name) = CString::new(name) {
+        // SAFETY: a string that ends in zero; the kernel copies at most 15 bytes.
+        unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+    }
+}
+
+/// Keeps this process from leaving a memory dump.
+pub(crate) fn forbid_dump() {
+    let limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is live.
+    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) };
+}
+
+/// Gives up gaining rights by execution, for this process and all that come from it.
+pub(crate) fn give_up_new_privileges() -> io::Result<()> {
+    // SAFETY: numbers alone.
+    checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into()).map(drop)
+}
+
+/// Gives this thread a table of descriptors of its own.
+pub(crate) fn unshare_descriptors() -> io::Result<()> {
+    // SAFETY: a number goes in; the thread goes on with a copy of the table.
+    checked(unsafe { libc::unshare(libc::CLONE_FILES) }.into()).map(drop)
+}
+
+/// Adds a watch to an event queue, with the descriptor's very number as its key.
+pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
+    let mut event = libc::epoll_event { events, u64: data };
+    // SAFETY: the structure is live.
+    let result =
+        unsafe { libc::epoll_ctl(queue.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+    checked(result.into()).map(drop)
+}
+
+/// Puts a file under a number, in this thread's own table, over whatever is there.
+pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
+    // SAFETY: the table is this thread's own copy; whoever owns the old descriptor owns it in the other
+    // table, and this thread ends without using it.
+    checked(unsafe { libc::dup2(file.as_raw_fd(), number) }.into()).map(drop)
+}

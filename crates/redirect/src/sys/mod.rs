@@ -1,0 +1,42 @@
+//! The system calls of this room, each behind a function that is safe to call.
+//!
+//! The only unsafe code but for what `launch` and `page` do with a new process and its memory. Errors are
+//! the kernel's own numbers.
+
+pub(crate) mod fork;
+pub(crate) mod identity;
+pub(crate) mod notify;
+pub(crate) mod pass;
+pub(crate) mod process;
+pub(crate) mod socket;
+pub(crate) mod wait;
+
+use std::ffi::c_long;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// The result of a system call, or the error that it left.
+pub(crate) fn checked(result: c_long) -> io::Result<c_long> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// The new descriptor that a system call gave.
+pub(crate) fn new_fd(result: c_long) -> io::Result<OwnedFd> {
+    let fd = checked(result)?;
+    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows its number.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// The number of an error; every error here has one.
+pub(crate) fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// Our own process id, as system calls take it.
+pub(crate) fn own_pid() -> i32 {
+    std::process::id().cast_signed()
+}

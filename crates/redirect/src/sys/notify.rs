@@ -1,0 +1,178 @@
+//! The listener of a seccomp filter: calls that wait for an answer.
+//!
+//! # Source
+//! `seccomp_unotify(2)`, Linux 6.9 man pages.
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use super::{checked, errno};
+
+/// Wakes the supervisor on the core of the caller and the caller on the core of the supervisor.
+///
+/// # Source
+/// linux/seccomp.h, Linux 6.6: `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`; libc does not have it.
+const SYNC_WAKE_UP: u64 = 1;
+
+/// What a waiting call gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The kernel does what was asked, as if nobody had looked.
+    GoOn,
+    /// It returns 0, and nothing else happens.
+    Done,
+    /// It fails with this number.
+    Fail(i32),
+}
+
+/// The descriptor at which calls arrive.
+#[derive(Debug)]
+pub(crate) struct Listener(OwnedFd);
+
+/// A call that waits. All zeroes is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    /// Its number, for the answer.
+    pub(crate) id: u64,
+    /// The thread.
+    pub(crate) tid: i32,
+    /// Which system call.
+    pub(crate) number: i32,
+    /// Its arguments.
+    pub(crate) args: [u64; 6],
+}
+
+impl Listener {
+    pub(crate) fn new(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        use std::os::fd::AsFd;
+        self.0.as_fd()
+    }
+
+    fn ioctl(&self, request: libc::Ioctl, argument: *mut c_void) -> io::Result<()> {
+        // SAFETY: every caller passes a live structure of the type that the request names.
+        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }.into()).map(drop)
+    }
+
+    /// Asks the kernel to wake synchronously. Fails where it cannot.
+    pub(crate) fn wake_synchronously(&self) -> io::Result<()> {
+        let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS;
+        // SAFETY: this request takes its flags by value; kernels without it refuse the number.
+        let result = unsafe { libc::ioctl(self.0.as_raw_fd(), request, SYNC_WAKE_UP) };
+        checked(result.into()).map(drop)
+    }
+
+    /// Waits for a call, which the kernel writes to `place`. `place` has to be zero.
+    ///
+    /// # Safety
+    /// `place` is valid for the kernel's `seccomp_notif`, and nobody else reads or writes it meanwhile.
+    pub(crate) unsafe fn receive(&self, place: *mut libc::seccomp_notif) -> io::Result<()> {
+        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, place.cast())
+    }
+
+    /// Answers. A call that is gone, because its thread was killed or a signal ended it, is `ENOENT`.
+    pub(crate) fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
+        let mut response = libc::seccomp_notif_resp {
+            id,
+            val: 0,
+            error: 0,
+            flags: 0,
+        };
+        match answer {
+            Answer::GoOn => response.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+            Answer::Done => {}
+            Answer::Fail(errno) => response.error = -errno,
+        }
+        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_SEND, (&raw mut response).cast())
+    }
+
+    /// Whether the call still waits: then its thread is the one that made it.
+    pub(crate) fn still_waits(&self, id: u64) -> bool {
+        let mut id = id;
+        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast())
+            .is_ok()
+    }
+
+    /// Puts `file` under the caller's descriptor `fd`, in place of what is there.
+    pub(crate) fn replace(
+        &self,
+        id: u64,
+        file: BorrowedFd<'_>,
+        fd: i32,
+        is_cloexec: bool,
+    ) -> io::Result<()> {
+        let mut request = libc::seccomp_notif_addfd {
+            id,
+            flags: libc::SECCOMP_ADDFD_FLAG_SETFD as u32,
+            srcfd: file.as_raw_fd() as u32,
+            newfd: fd as u32,
+            newfd_flags: if is_cloexec {
+                libc::O_CLOEXEC as u32
+            } else {
+                0
+            },
+        };
+        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ADDFD, (&raw mut request).cast())
+    }
+
+    /// Whether nobody is left who could call, after waiting at most so long; -1 waits for ever.
+    pub(crate) fn is_deserted(&self, patience_ms: i32) -> bool {
+        let mut poll = libc::pollfd {
+            fd: self.0.as_raw_fd(),
+            events: 0,
+            revents: 0,
+        };
+        // SAFETY: one live pollfd.
+        let n = unsafe { libc::poll(&raw mut poll, 1, patience_ms) };
+        n > 0 && poll.revents & libc::POLLHUP != 0
+    }
+}
+
+/// Whether an error of `receive` only says that there is nothing to do now.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    matches!(errno(error), libc::ENOENT | libc::EINTR | libc::EAGAIN)
+}
+
+/// Puts a filter over this thread and all that come from it; the listener of what it stops.
+pub(crate) fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<OwnedFd> {
+    let program = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_ptr().cast_mut(),
+    };
+    let flags =
+        flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    // SAFETY: the program is a live array of the given length, which the kernel copies.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            &raw const program,
+        )
+    };
+    super::new_fd(result)
+}
+
+/// How many bytes the kernel writes for a call.
+pub(crate) fn call_bytes() -> io::Result<usize> {
+    let mut sizes = libc::seccomp_notif_sizes {
+        seccomp_notif: 0,
+        seccomp_notif_resp: 0,
+        seccomp_data: 0,
+    };
+    // SAFETY: the structure is live.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_GET_NOTIF_SIZES,
+            0,
+            &raw mut sizes,
+        )
+    };
+    checked(result)?;
+    Ok(sizes.seccomp_notif.into())
+}

@@ -1,0 +1,193 @@
+//! Another process: a descriptor for it, its descriptors, its memory, its links in `/proc`.
+
+use std::ffi::{CString, c_long};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use super::{checked, new_fd};
+
+/// `kcmp`'s kinds. Source: linux/kcmp.h; libc does not have them.
+const KCMP_FILE: c_long = 0;
+const KCMP_EPOLL_TFD: c_long = 7;
+
+/// What `kcmp` is told of a file in an event queue. Source: linux/kcmp.h.
+#[repr(C)]
+struct EpollSlot {
+    queue: u32,
+    file: u32,
+    offset: u32,
+}
+
+/// A descriptor for a process; for a thread with `PIDFD_THREAD` among the flags.
+pub(crate) fn pidfd_open(pid: i32, flags: u32) -> io::Result<OwnedFd> {
+    // SAFETY: two numbers go in, a new descriptor comes out.
+    new_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, flags) })
+}
+
+/// A copy of another process's descriptor; closed on exec.
+pub(crate) fn pidfd_getfd(pidfd: BorrowedFd<'_>, fd: i32) -> io::Result<OwnedFd> {
+    // SAFETY: numbers go in, a new descriptor comes out.
+    new_fd(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), fd, 0) })
+}
+
+/// Sends a signal.
+pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: i32) -> io::Result<()> {
+    let no_info = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: without details the pointer may be null.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            pidfd.as_raw_fd(),
+            signal,
+            no_info,
+            0,
+        )
+    };
+    checked(result).map(drop)
+}
+
+/// Reads the other's memory; what was read, which is less than asked for where the memory ends.
+pub(crate) fn read_memory(tid: i32, address: u64, into: &mut [u8]) -> io::Result<usize> {
+    let local = libc::iovec {
+        iov_base: into.as_mut_ptr().cast(),
+        iov_len: into.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: address as *mut _,
+        iov_len: into.len(),
+    };
+    // SAFETY: the local area is a live slice; the remote address is only ever used by the kernel.
+    let n = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
+    checked(n as c_long).map(|n| n as usize)
+}
+
+/// Writes to the other's memory; all of it, or an error.
+pub(crate) fn write_memory(tid: i32, address: u64, bytes: &[u8]) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let local = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: address as *mut _,
+        iov_len: bytes.len(),
+    };
+    // SAFETY: the local area is a live slice, which the kernel only reads; the remote address is only
+    // ever used by the kernel, which respects what the other may write to.
+    let n = unsafe { libc::process_vm_writev(tid, &raw const local, 1, &raw const remote, 1, 0) };
+    if checked(n as c_long)? as usize == bytes.len() {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::EFAULT))
+    }
+}
+
+/// Whether a descriptor of another thread is the same open file as one of ours.
+pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Result<bool> {
+    let own_pid = std::process::id();
+    // SAFETY: numbers alone.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_kcmp,
+            tid,
+            own_pid,
+            KCMP_FILE,
+            c_long::from(fd),
+            c_long::from(ours.as_raw_fd()),
+        )
+    };
+    checked(result).map(|order| order == 0)
+}
+
+/// Whether two descriptors of another thread are the same open file.
+pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> {
+    // SAFETY: numbers alone.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_kcmp,
+            tid,
+            tid,
+            KCMP_FILE,
+            c_long::from(one),
+            c_long::from(other),
+        )
+    };
+    checked(result).map(|order| order == 0)
+}
+
+/// Whether another thread's event queue watches its descriptor.
+pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32) -> io::Result<bool> {
+    let slot = EpollSlot {
+        queue: queue as u32,
+        file: fd as u32,
+        offset: 0,
+    };
+    // SAFETY: the last argument points to a live structure of the kind that KCMP_EPOLL_TFD reads.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_kcmp,
+            tid,
+            tid,
+            KCMP_EPOLL_TFD,
+            c_long::from(fd),
+            &raw const slot,
+        )
+    };
+    match checked(result) {
+        Ok(order) => Ok(order == 0),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The inode of a descriptor's file.
+pub(crate) fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    // SAFETY: all zeroes is a valid stat, which the kernel fills.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live stat.
+    checked(unsafe { libc::fstat(fd.as_raw_fd(), &raw mut stat) }.into())?;
+    Ok(stat.st_ino)
+}
+
+/// A copy of a descriptor under a number of at least `least`; closed on exec.
+pub(crate) fn duplicate(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
+    // SAFETY: numbers go in, a new descriptor comes out.
+    new_fd(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) }.into())
+}
+
+/// Where a link in `/proc` points to.
+pub(crate) fn link(path: &str) -> io::Result<Vec<u8>> {
+    let path = CString::new(path).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    let mut target = vec![0_u8; 128];
+    // SAFETY: the path ends in zero, the buffer is a live vector of the given length.
+    let n = unsafe { libc::readlink(path.as_ptr(), target.as_mut_ptr().cast(), target.len()) };
+    target.truncate(checked(n as c_long)? as usize);
+    Ok(target)
+}
+
+/// Whether a descriptor of another thread is closed on exec.
+///
+/// # Source
+/// `proc_pid_fdinfo(5)`: `flags` in octal, with `O_CLOEXEC`.
+pub(crate) fn is_cloexec(tid: i32, fd: i32) -> io::Result<bool> {
+    let mut start = [0; 256];
+    let n_bytes = File::open(format!("/proc/{tid}/fdinfo/{fd}"))?.read(&mut start)?;
+    let text = String::from_utf8_lossy(&start[..n_bytes]);
+    let flags = text
+        .lines()
+        .find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+    let flags = flags.ok_or_else(|| io::Error::from_raw_os_error(libc::EIO))?;
+    Ok(flags & libc::O_CLOEXEC != 0)
+}
+
+/// All descriptors of another thread that are the same open file as one of ours.
+pub(crate) fn copies_of(tid: i32, ours: BorrowedFd<'_>) -> io::Result<Vec<i32>> {
+    let entries = fs::read_dir(format!("/proc/{tid}/fd"))?.flatten();
+    let numbers = entries.filter_map(|it| it.file_name().to_str()?.parse().ok());
+    Ok(numbers
+        .filter(|fd| is_same_file(tid, *fd, ours).unwrap_or_default())
+        .collect())
+}

@@ -1,0 +1,213 @@
+//! Sockets: made, named, connected, asked and told.
+
+use std::ffi::{c_int, c_long};
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use super::{checked, new_fd};
+use crate::mapping::SocketName;
+
+/// A socket's address as bytes, as long as the longest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RawName {
+    bytes: [u8; size_of::<libc::sockaddr_storage>()],
+    n_bytes: usize,
+}
+
+impl RawName {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.n_bytes.min(self.bytes.len())]
+    }
+
+    /// The address family.
+    pub(crate) fn family(&self) -> i32 {
+        i32::from(u16::from_ne_bytes([self.bytes[0], self.bytes[1]]))
+    }
+}
+
+/// A new stream socket of a family; closed on exec, never blocks.
+pub(crate) fn stream(family: c_int) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: numbers alone.
+    new_fd(unsafe { libc::socket(family, kind, 0) }.into())
+}
+
+/// The bytes of a Unix address.
+fn unix_name(name: &[u8], is_abstract: bool) -> ([u8; size_of::<libc::sockaddr_un>()], usize) {
+    let mut bytes = [0; size_of::<libc::sockaddr_un>()];
+    bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
+    let start = 2 + usize::from(is_abstract);
+    bytes[start..start + name.len()].copy_from_slice(name);
+    // A path is followed by a zero, which counts; an abstract name ends where it ends.
+    let n_bytes = start + name.len() + usize::from(!is_abstract);
+    (bytes, n_bytes)
+}
+
+/// Gives a socket an abstract name.
+pub(crate) fn bind_abstract(socket: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
+    let (bytes, n_bytes) = unix_name(name, true);
+    // SAFETY: the address is a live array, and its length within it.
+    let result = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            n_bytes as libc::socklen_t,
+        )
+    };
+    checked(result.into()).map(drop)
+}
+
+/// Connects to a Unix socket.
+pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let (bytes, n_bytes) = match to {
+        SocketName::Path(path) => unix_name(path.as_os_str().as_bytes(), false),
+        SocketName::Abstract(name) => unix_name(name, true),
+    };
+    // SAFETY: the address is a live array, and its length within it.
+    let result = unsafe {
+        libc::connect(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            n_bytes as libc::socklen_t,
+        )
+    };
+    checked(result.into()).map(drop)
+}
+
+/// The name that a socket is bound to.
+pub(crate) fn own_name(socket: BorrowedFd<'_>) -> io::Result<RawName> {
+    let mut bytes = [0; size_of::<libc::sockaddr_storage>()];
+    let mut n_bytes = bytes.len() as libc::socklen_t;
+    // SAFETY: the array is as long as its length says.
+    let result = unsafe {
+        libc::getsockname(
+            socket.as_raw_fd(),
+            bytes.as_mut_ptr().cast(),
+            &raw mut n_bytes,
+        )
+    };
+    checked(result.into())?;
+    Ok(RawName {
+        bytes,
+        n_bytes: n_bytes as usize,
+    })
+}
+
+/// Reads an option into `value`; the bytes that it has.
+pub(crate) fn option(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    value: &mut [u8],
+) -> io::Result<usize> {
+    let mut n_bytes = value.len() as libc::socklen_t;
+    // SAFETY: the buffer is a live slice of the given length.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            value.as_mut_ptr().cast(),
+            &raw mut n_bytes,
+        )
+    };
+    checked(result.into())?;
+    Ok(n_bytes as usize)
+}
+
+/// Reads an option that is a number.
+pub(crate) fn number(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result<i32> {
+    let mut bytes = [0; 4];
+    option(socket, level, name, &mut bytes)?;
+    Ok(i32::from_ne_bytes(bytes))
+}
+
+/// Reads an option that is a cookie.
+pub(crate) fn cookie(socket: BorrowedFd<'_>, name: c_int) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    option(socket, libc::SOL_SOCKET, name, &mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// Sets an option.
+pub(crate) fn set_option(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    value: &[u8],
+) -> io::Result<()> {
+    // SAFETY: the value is a live slice of the given length.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            value.as_ptr().cast(),
+            value.len() as libc::socklen_t,
+        )
+    };
+    checked(result.into()).map(drop)
+}
+
+/// The status flags of a descriptor's file (`O_NONBLOCK` and others).
+pub(crate) fn status_flags(fd: BorrowedFd<'_>) -> io::Result<c_int> {
+    // SAFETY: numbers alone.
+    let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
+    checked(flags.into()).map(|flags| flags as c_int)
+}
+
+/// Sets the status flags of a descriptor's file.
+pub(crate) fn set_status_flags(fd: BorrowedFd<'_>, flags: c_int) -> io::Result<()> {
+    // SAFETY: numbers alone.
+    checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) }.into()).map(drop)
+}
+
+/// Who gets the file's signals; a negative number is a group.
+pub(crate) fn owner(fd: BorrowedFd<'_>) -> io::Result<c_int> {
+    // SAFETY: numbers alone.
+    let owner = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETOWN) };
+    // A group is a negative number: only -1 is an error.
+    if owner == -1 {
+        checked((-1) as c_long)?;
+    }
+    Ok(owner)
+}
+
+/// Sets who gets the file's signals.
+pub(crate) fn set_owner(fd: BorrowedFd<'_>, owner: c_int) -> io::Result<()> {
+    // SAFETY: numbers alone.
+    checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETOWN, owner) }.into()).map(drop)
+}
+
+/// How long a socket waits to send, in milliseconds, rounded up; 0 is no limit.
+pub(crate) fn send_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut bytes = [0; size_of::<libc::timeval>()];
+    option(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &mut bytes)?;
+    let (seconds, micros) = bytes.split_at(size_of::<libc::time_t>());
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+    Ok(number(seconds) * 1_000 + number(micros).div_ceil(1_000))
+}
+
+/// Connects, waiting for a place in the other's queue; the socket does not block before and after.
+pub(crate) fn connect_patiently(
+    socket: BorrowedFd<'_>,
+    to: &SocketName,
+    patience_ms: u64,
+) -> io::Result<()> {
+    let limit = |ms: u64| {
+        let mut bytes = [0; size_of::<libc::timeval>()];
+        let (seconds, micros) = bytes.split_at_mut(size_of::<libc::time_t>());
+        seconds.copy_from_slice(&(ms / 1_000).to_ne_bytes());
+        micros.copy_from_slice(&(ms % 1_000 * 1_000).to_ne_bytes());
+        bytes
+    };
+    let name = libc::SO_SNDTIMEO;
+    set_option(socket, libc::SOL_SOCKET, name, &limit(patience_ms))?;
+    set_status_flags(socket, 0)?;
+    let connected = connect(socket, to);
+    set_status_flags(socket, libc::O_NONBLOCK)?;
+    set_option(socket, libc::SOL_SOCKET, name, &limit(0))?;
+    connected
+}

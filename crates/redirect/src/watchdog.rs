@@ -1,0 +1,260 @@
+//! The process that the user started: it waits for the program, passes signals on, and takes over when the
+//! supervisor dies.
+//!
+//! Without it the death of the supervisor would end every mapped call with `ENOSYS`. While the supervisor
+//! lives it does nothing but wait.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::launch::{self, Inherited, Program, Started, note_change};
+use crate::outcome::{Event, MESSAGE_BYTES, Stats};
+use crate::page::Page;
+use crate::supervisor::{Parts, Supervisor};
+use crate::sys::wait::{self, Arrival};
+use crate::sys::{fork, own_pid, pass, process};
+use crate::{Features, Mapping, RedirectError, Switches};
+
+/// What is to be run, and how.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The program.
+    pub program: Program,
+    /// Which addresses are moved.
+    pub mapping: Mapping,
+    /// What [`crate::probe`] found.
+    pub features: Features,
+    /// What is switched off.
+    pub switches: Switches,
+    /// Whether every connection is told.
+    pub wants_events: bool,
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How the program ended.
+    pub exit: Exit,
+    /// What became of its connections.
+    pub stats: Stats,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Signals that somebody may send to us and mean the program.
+pub(crate) const FORWARDED: [i32; 11] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGCONT,
+    libc::SIGWINCH,
+    libc::SIGIO,
+    libc::SIGURG,
+];
+/// A signal to the whole process group reaches us and the program at once: so close together do both of
+/// us see it.
+const SAME_SIGNAL_NS: u64 = 50_000_000;
+/// How long we wait for the other to have seen it, too.
+const SIGNAL_SETTLING_MS: i32 = 3;
+/// How long the program's last process may take to be gone after its end was seen.
+const DESERTION_MS: i32 = 20;
+
+/// Runs a program to its end.
+///
+/// Call it while the process has no other thread. `on_event` is called while the program runs, when
+/// [`Config::wants_events`].
+///
+/// # Errors
+/// Whatever keeps the program from starting; [`RedirectError::Exec`] when it was found to be none.
+pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, RedirectError> {
+    config.mapping.check()?;
+    let failed = |action| move |source| RedirectError::Start { action, source };
+    let page = Page::map().map_err(failed("share memory"))?;
+    let child_signal = fork::set_disposition(libc::SIGCHLD, libc::SIG_DFL);
+    let before = launch::signals().block().map_err(failed("block signals"))?;
+    let arrivals = launch::signals()
+        .arrivals()
+        .map_err(failed("wait for signals"))?;
+    let inherited = Inherited {
+        signals: before,
+        child_signal,
+    };
+    let started = launch::start(config, page, inherited);
+    let ended = started.and_then(|started| {
+        let mut watchdog = Watchdog {
+            config,
+            page,
+            started,
+            arrivals,
+            is_supervisor: false,
+        };
+        let wait_status = watchdog.watch(on_event).map_err(failed("wait"))?;
+        let stats = page.stats(config.mapping.routes.len());
+        watchdog.leave();
+        Ok(Ended {
+            exit: exit_of(wait_status),
+            stats,
+        })
+    });
+    let _ = before.restore();
+    ended
+}
+
+fn exit_of(wait_status: i32) -> Exit {
+    match wait_status & 0x7f {
+        0 => Exit::Code(wait_status >> 8 & 0xff),
+        signal => Exit::Signal(signal),
+    }
+}
+
+/// Ends this process as the program's end did, so that whoever waits for us sees the same.
+pub fn die_of(signal: i32) {
+    fork::forbid_dump();
+    fork::set_disposition(signal, libc::SIG_DFL);
+    let _ = wait::SignalSet::of(&[]).restore();
+    fork::raise(signal);
+}
+
+struct Watchdog<'a> {
+    config: &'a Config,
+    page: &'static Page,
+    started: Started,
+    arrivals: OwnedFd,
+    is_supervisor: bool,
+}
+
+impl Watchdog<'_> {
+    /// Until the program ends: its wait status.
+    fn watch(&mut self, on_event: &mut dyn FnMut(Event)) -> io::Result<i32> {
+        loop {
+            self.hear(on_event);
+            if self.is_supervisor {
+                self.look_after_children();
+            }
+            if let Some(wait_status) = self.page.ended() {
+                return Ok(wait_status);
+            }
+            let mut heard = vec![(self.arrivals.as_fd(), libc::POLLIN)];
+            if !self.is_supervisor {
+                heard.push((self.started.supervisor.as_fd(), libc::POLLIN));
+                heard.push((self.started.messages.as_fd(), libc::POLLIN));
+            }
+            let found = wait::poll(&heard, -1)?;
+            if found.get(1).is_some_and(|has_died| *has_died) {
+                self.hear(on_event);
+                if self.page.ended().is_none() {
+                    on_event(Event::SupervisorDied);
+                    self.take_over()?;
+                }
+            }
+            while let Some(arrival) = wait::next_signal(self.arrivals.as_fd()) {
+                self.pass_on(arrival);
+            }
+        }
+    }
+
+    /// The supervisor's messages.
+    fn hear(&self, on_event: &mut dyn FnMut(Event)) {
+        let mut message = [0; MESSAGE_BYTES];
+        while let Ok(MESSAGE_BYTES) = pass::read(self.started.messages.as_fd(), &mut message) {
+            if let Some(event) = Event::from_message(&message) {
+                on_event(event);
+            }
+        }
+    }
+
+    fn take_over(&mut self) -> io::Result<()> {
+        self.is_supervisor = true;
+        serve(self.config, self.page, &self.started)
+    }
+
+    fn look_after_children(&self) {
+        let program_pid = self.page.program_pid.load(Ordering::Acquire);
+        while let Some((pid, change)) = wait::next_change() {
+            note_change(self.page, program_pid, pid, change);
+        }
+    }
+
+    /// Passes a signal on that was sent to us alone. What a terminal sends, and what is sent to a whole
+    /// process group, has reached the program already.
+    fn pass_on(&self, arrival: Arrival) {
+        let Arrival { signal, is_sent } = arrival;
+        if signal == libc::SIGCHLD || !is_sent {
+            return;
+        }
+        if !self.is_supervisor {
+            let _ = wait::poll(&[], SIGNAL_SETTLING_MS);
+            let seen_ns = self.page.signals_ns[signal as usize].load(Ordering::Acquire);
+            if seen_ns != 0 && wait::monotonic_ns() - seen_ns < SAME_SIGNAL_NS {
+                return;
+            }
+        }
+        if let Some(program) = &self.started.program {
+            let _ = process::pidfd_signal(program.as_fd(), signal);
+        }
+    }
+
+    /// Leaves somebody in our place, if the program has left processes behind.
+    fn leave(self) {
+        if self.started.listener.is_deserted(DESERTION_MS) {
+            return;
+        }
+        let served_by = if self.is_supervisor {
+            process::pidfd_open(own_pid(), 0)
+        } else {
+            self.started.supervisor.try_clone()
+        };
+        let Ok(served_by) = served_by else { return };
+        let _ = fork::fork(|| keep(self.config, self.page, &self.started, &served_by));
+    }
+}
+
+/// Serves in this process.
+fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<()> {
+    let supervisor = Supervisor::new(Parts {
+        listener: Arc::clone(&started.listener),
+        page,
+        mapping: config.mapping.clone(),
+        features: config.features,
+        switches: Switches {
+            // Once is enough.
+            die_at: None,
+            ..config.switches
+        },
+        events: None,
+    })?;
+    Arc::new(supervisor).start()
+}
+
+/// The watchdog of processes that outlive the program.
+fn keep(
+    config: &Config,
+    page: &'static Page,
+    started: &Started,
+    served_by: &OwnedFd,
+) -> fork::Never {
+    fork::withdraw("looptax-run");
+    let heard = [
+        (served_by.as_fd(), libc::POLLIN),
+        (started.listener.fd(), 0),
+    ];
+    let found = wait::poll(&heard, -1).unwrap_or_default();
+    let has_died = found.first().is_some_and(|it| *it);
+    if has_died && !started.listener.is_deserted(0) && serve(config, page, started).is_ok() {
+        started.listener.is_deserted(-1);
+    }
+    fork::end(0)
+}

@@ -1,0 +1,125 @@
+//! Event queues that watched a socket before it was replaced: found, and made to watch the new one.
+//!
+//! A watch belongs to an open file and a number. The new file has to be watched under the program's own
+//! number, so that its later changes find it: that takes a thread with a table of descriptors of its own,
+//! where the number is free for this.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+
+use crate::caller::Caller;
+use crate::page::Watch;
+use crate::sys::{fork, process};
+
+/// The thread needs little.
+const STACK_BYTES: usize = 64 * 1024;
+
+/// Numbers that are used above the highest watched one.
+pub(crate) const N_ABOVE: i32 = 3;
+
+/// The watches on `fd` of the caller in these queues; `inode` is that of its file.
+///
+/// # Cost
+/// A system call per queue; a file to read for each that watches.
+pub(crate) fn find(tid: i32, queues: &[i32], fd: i32, inode: u64, has_kcmp: bool) -> Vec<Watch> {
+    let mut found = Vec::new();
+    for queue in queues {
+        // A descriptor that was a queue may be something else by now: that is an error, and no watch.
+        if has_kcmp && !process::does_watch(tid, *queue, fd).unwrap_or_default() {
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(format!("/proc/{tid}/fdinfo/{queue}")) else {
+            continue;
+        };
+        found.extend(
+            text.lines()
+                .filter_map(|line| parse(line, *queue, fd, inode)),
+        );
+    }
+    found
+}
+
+/// # Source
+/// `proc_pid_fdinfo(5)`: `tfd: 7 events: 1d data: ffffffffffffffff pos:0 ino:61af sdev:7`.
+fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
+    let mut words = line.split_ascii_whitespace().flat_map(|word| {
+        let (name, value) = word.split_once(':').unwrap_or((word, ""));
+        [name, value].into_iter().filter(|it| !it.is_empty())
+    });
+    let mut value = |name: &str| {
+        words.find(|word| *word == name)?;
+        words.next()
+    };
+    let watched: i32 = value("tfd")?.parse().ok()?;
+    let events = u32::from_str_radix(value("events")?, 16).ok()?;
+    let data = u64::from_str_radix(value("data")?, 16).ok()?;
+    let found_inode = u64::from_str_radix(value("ino")?, 16).ok()?;
+    (watched == fd && found_inode == inode).then_some(Watch {
+        queue,
+        fd,
+        events,
+        data,
+    })
+}
+
+/// Makes the queues watch `new`, each as it watched what was there before.
+///
+/// # Errors
+/// The first step that failed; queues before it watch already.
+pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, watches: &[Watch]) -> io::Result<()> {
+    if watches.is_empty() {
+        return Ok(());
+    }
+    thread::scope(|scope| {
+        let work = || {
+            fork::unshare_descriptors()?;
+            // Numbers that the program's may collide with lie out of the way from here on.
+            let beyond = watches.iter().map(|it| it.fd + 1).max().unwrap_or_default();
+            let pidfd = above(caller.pidfd(), beyond)?;
+            let new = above(new, beyond)?;
+            watches.iter().try_for_each(|it| watch(&pidfd, &new, it))
+        };
+        let thread = thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, work)?;
+        let failed = || io::Error::from_raw_os_error(libc::EIO);
+        thread.join().unwrap_or_else(|_| Err(failed()))
+    })
+}
+
+/// A copy under a number of at least `least`. It is closed with the thread's table.
+fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
+    process::duplicate(fd, least)
+}
+
+fn watch(pidfd: &OwnedFd, new: &OwnedFd, watch: &Watch) -> io::Result<()> {
+    fork::put_under(new.as_fd(), watch.fd)?;
+    let queue = process::pidfd_getfd(pidfd.as_fd(), watch.queue)?;
+    match fork::watch(queue.as_fd(), watch.fd, watch.events, watch.data) {
+        // It does already: a supervisor before us died after this step.
+        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_watch_of_one_file_under_one_number() {
+        let line = "tfd:       17 events: 80000019 data: ffffffffffffffff  pos:0 ino:1f sdev:8";
+        let watch = Watch {
+            queue: 5,
+            fd: 17,
+            events: 0x8000_0019,
+            data: u64::MAX,
+        };
+        assert_eq!(parse(line, 5, 17, 0x1f), Some(watch));
+        assert_eq!(parse(line, 5, 17, 0x20), None);
+        assert_eq!(parse(line, 5, 16, 0x1f), None);
+        assert_eq!(parse("pos:\t0", 5, 16, 0x1f), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! Many connections: threads, signals, descriptors.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use super::{Case, Told, connected};
+use crate::raw;
+
+pub(super) const CASES: &[Case] = &[
+    ("threads", threads),
+    ("signals", signals),
+    ("descriptors", descriptors),
+    ("repeat", repeat),
+    ("reopened", reopened),
+    ("fill-queue", fill_queue),
+];
+
+fn number(told: &Told<'_>, idx: usize) -> usize {
+    told.words[idx].parse().unwrap()
+}
+
+/// One whole conversation; whether it went over the socket.
+fn dial(told: &Told<'_>) -> bool {
+    let mut stream = TcpStream::connect(told.to).unwrap();
+    stream.set_nodelay(true).unwrap();
+    assert_eq!(stream.peer_addr().unwrap(), told.to);
+    assert_eq!(stream.local_addr().unwrap().ip(), told.to.ip());
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        let mut byte = [0];
+        assert_eq!(stream.read(&mut byte).unwrap(), 1);
+        line.push(byte[0]);
+    }
+    let mut back = [0; 5];
+    stream.write_all(b"hello").unwrap();
+    stream.read_exact(&mut back).unwrap();
+    assert_eq!(&back, b"hello");
+    line.starts_with(b"unix")
+}
+
+/// Threads that all dial so many times, starting at once.
+fn threads(told: &Told<'_>) {
+    let (n_threads, n_dials) = (number(told, 0), number(told, 1));
+    let (n_moved, has_begun) = (AtomicUsize::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..n_threads {
+            let work = || {
+                while !has_begun.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
+                for _ in 0..n_dials {
+                    if dial(told) {
+                        n_moved.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            };
+            let builder = thread::Builder::new().stack_size(64 * 1024);
+            builder.spawn_scoped(scope, work).unwrap();
+        }
+        has_begun.store(true, Ordering::Release);
+    });
+    println!("way {}", n_moved.load(Ordering::Relaxed));
+    println!("dials {}", n_threads * n_dials);
+}
+
+static N_SIGNALS: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn count(_: i32) {
+    N_SIGNALS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Connects under a storm of signals: `restart` or `interrupt`, how many times.
+fn signals(told: &Told<'_>) {
+    let is_restarting = told.words[0] == "restart";
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = count as extern "C" fn(i32) as usize;
+        action.sa_flags = if is_restarting { libc::SA_RESTART } else { 0 };
+        libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
+        let every = libc::timeval {
+            tv_sec: 0,
+            tv_usec: 50,
+        };
+        let timer = libc::itimerval {
+            it_interval: every,
+            it_value: every,
+        };
+        libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut());
+    }
+    let (mut n_good, mut n_interrupted, mut n_wrong) = (0, 0, 0);
+    for _ in 0..number(told, 1) {
+        let fd = raw::tcp(told.to);
+        let mut result = raw::connect(fd, told.to);
+        if result == -i64::from(libc::EINTR) {
+            n_interrupted += 1;
+            // The kernel goes on connecting, or has not begun: either way this is how to wait.
+            raw::poll(fd, libc::POLLOUT, 1000);
+            result = raw::connect(fd, told.to);
+            while result == -i64::from(libc::EINTR) {
+                result = raw::connect(fd, told.to);
+            }
+            if result == -i64::from(libc::EISCONN) {
+                result = 0;
+            }
+        }
+        let is_connected = raw::name(true, fd, 16).0;
+        match (result, is_connected) {
+            (0, 0 | -4) => n_good += 1,
+            other => {
+                n_wrong += 1;
+                println!("wrong {other:?}");
+            }
+        }
+        raw::close(fd);
+    }
+    println!(
+        "way {n_interrupted} interrupted, {} signals",
+        N_SIGNALS.load(Ordering::Relaxed)
+    );
+    println!("good {n_good} wrong {n_wrong}");
+    if is_restarting {
+        println!("interrupted {n_interrupted}");
+    }
+}
+
+/// Connects with so many other descriptors open.
+fn descriptors(told: &Told<'_>) {
+    let n = number(told, 0);
+    for _ in 0..n {
+        let copy = unsafe { libc::dup(1) };
+        assert!(copy > 0, "{copy}");
+    }
+    let queue = raw::epoll();
+    let fd = raw::tcp(told.to);
+    raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN, 9);
+    println!("connect {}", raw::connect(fd, told.to));
+    println!("event {:?}", raw::epoll_wait(queue, -1));
+    println!("way {}", raw::read(fd).trim_end());
+    let fd = connected(told.to);
+    println!("way {}", raw::read(fd).trim_end());
+}
+
+/// Connects and closes so many times, then says how many descriptors each supervisor above has.
+fn repeat(told: &Told<'_>) {
+    let n = number(told, 0);
+    for idx in 0..n {
+        raw::close(connected(told.to));
+        if idx + 1 == n / 10 || idx + 1 == n {
+            let parent = unsafe { libc::getppid() };
+            let count = std::fs::read_dir(format!("/proc/{parent}/fd"))
+                .unwrap()
+                .count();
+            let status = std::fs::read_to_string(format!("/proc/{parent}/status")).unwrap();
+            let memory = status.lines().find(|line| line.starts_with("RssAnon"));
+            println!(
+                "supervisor has {count} descriptors, {}",
+                memory.unwrap_or_default()
+            );
+        }
+    }
+    println!("dials {n}");
+}
+
+/// One thread connects a number that another closes and opens again, all the time.
+fn reopened(told: &Told<'_>) {
+    let n = number(told, 0);
+    let number = 50;
+    let is_over = AtomicBool::new(false);
+    let n_clobbered = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let null = std::fs::File::open("/dev/null").unwrap();
+            let null = std::os::fd::AsRawFd::as_raw_fd(&null);
+            while !is_over.load(Ordering::Relaxed) {
+                // The number is a socket, then another file, which nobody may replace.
+                unsafe { libc::dup2(null, number) };
+                let name = std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap();
+                if name.to_str() != Some("/dev/null") {
+                    n_clobbered.fetch_add(1, Ordering::Relaxed);
+                }
+                let socket = raw::tcp(told.to);
+                unsafe { libc::dup2(socket, number) };
+                raw::close(socket);
+            }
+        });
+        for _ in 0..n {
+            let result = raw::connect(number, told.to);
+            let is_known = [0, libc::EBADF, libc::ENOTSOCK, libc::EISCONN]
+                .iter()
+                .any(|errno| -i64::from(*errno) == result);
+            assert!(is_known, "{result}");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    println!("clobbered {}", n_clobbered.load(Ordering::Relaxed));
+}
+
+/// Connects until the queue is full and beyond: blocking, then not.
+fn fill_queue(told: &Told<'_>) {
+    for _ in 0..number(told, 0) {
+        println!("blocking {}", raw::connect(raw::tcp(told.to), told.to));
+    }
+    let fd = raw::socket(
+        raw::family(told.to),
+        libc::SOCK_STREAM | libc::SOCK_NONBLOCK,
+    );
+    let result = raw::connect(fd, told.to);
+    println!(
+        "not blocking {}",
+        [0, -i64::from(libc::EINPROGRESS)].contains(&result)
+    );
+}

@@ -1,0 +1,61 @@
+//! The program that is supervised: does one thing with sockets and prints what it got.
+//!
+//! `way …` lines say which way the server was reached; everything else has to be the same plain and
+//! moved.
+
+mod descriptors;
+mod events;
+mod many;
+mod options;
+mod plain;
+
+use std::net::SocketAddr;
+use std::os::fd::RawFd;
+use std::process::ExitCode;
+
+use crate::raw;
+
+/// What a case is told: the server's address, and more words.
+pub(crate) struct Told<'a> {
+    pub(crate) to: SocketAddr,
+    pub(crate) words: &'a [String],
+}
+
+type Case = (&'static str, fn(&Told<'_>));
+
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    let told = Told {
+        to: words[1].parse().unwrap(),
+        words: &words[2..],
+    };
+    let cases = [
+        plain::CASES,
+        descriptors::CASES,
+        events::CASES,
+        options::CASES,
+        many::CASES,
+    ];
+    let mut cases = cases.into_iter().flatten();
+    let (_, run) = cases.find(|(name, _)| *name == words[0]).unwrap();
+    run(&told);
+    ExitCode::SUCCESS
+}
+
+/// A connection as most programs make it.
+pub(crate) fn connected(to: SocketAddr) -> RawFd {
+    let fd = raw::tcp(to);
+    assert_eq!(raw::connect(fd, to), 0);
+    fd
+}
+
+/// Reads the greeting and says something, which has to come back.
+pub(crate) fn talk(fd: RawFd) {
+    println!("way {}", raw::read(fd).trim_end());
+    echo(fd);
+}
+
+/// Says something, which has to come back.
+pub(crate) fn echo(fd: RawFd) {
+    assert_eq!(raw::write(fd, "hello"), 5);
+    println!("echo {}", raw::read(fd));
+}

@@ -1,0 +1,250 @@
+//! Connections as programs make them, and calls that fail as they should.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+
+use super::{Case, Told, connected, echo, talk};
+use crate::raw;
+
+pub(super) const CASES: &[Case] = &[
+    ("blocking", blocking),
+    ("non-blocking", non_blocking),
+    ("second", second),
+    ("lengths", lengths),
+    ("read-only", read_only),
+    ("bad-address", bad_address),
+    ("udp", udp),
+    ("unmapped", unmapped),
+    ("refused-then-mapped", refused_then_mapped),
+    ("half-close", half_close),
+    ("bound", bound),
+    ("wrong-family", wrong_family),
+    ("names", names),
+    ("bad-names", bad_names),
+    ("account", account),
+    ("listen", listen),
+    ("forever", forever),
+];
+
+fn blocking(told: &Told<'_>) {
+    talk(connected(told.to));
+}
+
+fn non_blocking(told: &Told<'_>) {
+    let fd = raw::socket(
+        raw::family(told.to),
+        libc::SOCK_STREAM | libc::SOCK_NONBLOCK,
+    );
+    let result = raw::connect(fd, told.to);
+    assert!(
+        [0, -i64::from(libc::EINPROGRESS)].contains(&result),
+        "{result}"
+    );
+    println!("out {}", raw::poll(fd, libc::POLLOUT, -1) & libc::POLLOUT);
+    println!(
+        "error {:?}",
+        raw::get_number(fd, libc::SOL_SOCKET, libc::SO_ERROR)
+    );
+    println!("in {}", raw::poll(fd, libc::POLLIN, -1));
+    talk_when_readable(fd);
+}
+
+fn talk_when_readable(fd: i32) {
+    println!("way {}", raw::read(fd).trim_end());
+    assert_eq!(raw::write(fd, "hello"), 5);
+    raw::poll(fd, libc::POLLIN, -1);
+    println!("echo {}", raw::read(fd));
+    println!("empty {}", raw::read(fd));
+}
+
+fn second(told: &Told<'_>) {
+    let fd = connected(told.to);
+    println!("second {}", raw::connect(fd, told.to));
+    println!("third {}", raw::connect(fd, told.to));
+    talk(fd);
+}
+
+fn lengths(told: &Told<'_>) {
+    for room in [16, 28, 64, 128] {
+        let fd = raw::tcp(told.to);
+        println!("{room}: {}", raw::connect_raw(fd, &raw::raw(told.to, room)));
+        talk(fd);
+    }
+    for room in [0, 2, 8, 15, 129, 1000] {
+        let fd = raw::tcp(told.to);
+        println!("{room}: {}", raw::connect_raw(fd, &raw::raw(told.to, room)));
+    }
+}
+
+/// The address lies in memory that cannot be written to.
+fn read_only(told: &Told<'_>) {
+    let bytes = raw::raw(told.to, 16);
+    unsafe {
+        let page = libc::mmap(
+            std::ptr::null_mut(),
+            4096,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        // At the very end: nothing may be read beyond.
+        let place = page.cast::<u8>().add(4096 - 16);
+        place.copy_from(bytes.as_ptr(), 16);
+        libc::mprotect(page, 4096, libc::PROT_READ);
+        let fd = raw::tcp(told.to);
+        let slice = std::slice::from_raw_parts(place, 16);
+        println!("connect {}", raw::connect_raw(fd, slice));
+        talk(fd);
+    }
+}
+
+fn bad_address(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let result = unsafe { libc::connect(fd, 16 as *const libc::sockaddr, 16) };
+    println!("bad pointer {}", raw::number(result.into()));
+    println!("bad descriptor {}", raw::connect(-1, told.to));
+    println!("closed descriptor {}", raw::connect(999, told.to));
+    println!("no socket {}", raw::connect(1, told.to));
+    println!("after {}", raw::connect(fd, told.to));
+    talk(fd);
+}
+
+fn udp(told: &Told<'_>) {
+    let server = UdpSocket::bind(told.to).unwrap();
+    let fd = raw::socket(libc::AF_INET, libc::SOCK_DGRAM);
+    println!("connect {}", raw::connect(fd, told.to));
+    assert_eq!(raw::write(fd, "hi"), 2);
+    println!("got {}", server.recv(&mut [0; 8]).unwrap());
+}
+
+fn unmapped(_: &Told<'_>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let fd = connected(listener.local_addr().unwrap());
+    println!(
+        "second {}",
+        raw::connect(fd, listener.local_addr().unwrap())
+    );
+    let (mut accepted, peer) = listener.accept().unwrap();
+    println!("peer {}", peer.ip());
+    std::io::Write::write_all(&mut accepted, b"hi").unwrap();
+    println!("got {}", raw::read(fd));
+}
+
+/// A port on which nobody listens, then the server, on the same socket.
+fn refused_then_mapped(told: &Told<'_>) {
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let fd = raw::tcp(told.to);
+    println!("refused {}", raw::connect(fd, closed));
+    println!("mapped {}", raw::connect(fd, told.to));
+    talk(fd);
+}
+
+fn half_close(told: &Told<'_>) {
+    let fd = connected(told.to);
+    println!("way {}", raw::read(fd).trim_end());
+    assert_eq!(raw::write(fd, "hello"), 5);
+    println!("echo {}", raw::read(fd));
+    println!("shutdown {}", unsafe { libc::shutdown(fd, libc::SHUT_WR) });
+    println!("write {}", raw::write(fd, "x"));
+    println!("end {:?}", raw::read(fd));
+}
+
+fn bound(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let own = raw::raw(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), 16);
+    println!("bind {}", unsafe {
+        libc::bind(fd, own.as_ptr().cast(), 16)
+    });
+    let (_, before, _) = raw::name(false, fd, 16);
+    println!("connect {}", raw::connect(fd, told.to));
+    let (_, after, _) = raw::name(false, fd, 16);
+    println!("same name {}", before == after);
+    talk(fd);
+}
+
+fn wrong_family(told: &Told<'_>) {
+    let fd = raw::socket(libc::AF_INET, libc::SOCK_STREAM);
+    let other = SocketAddr::new("::ffff:127.0.0.1".parse().unwrap(), told.to.port());
+    println!("v6 address {}", raw::connect(fd, other));
+    let fd = raw::socket(libc::AF_INET6, libc::SOCK_STREAM);
+    let (result, way) = (raw::connect(fd, told.to), raw::read(fd));
+    println!("v4 address {result} {}", way.starts_with("error"));
+    let fd = raw::socket(libc::AF_UNIX, libc::SOCK_STREAM);
+    println!("unix socket {}", raw::connect(fd, told.to));
+}
+
+fn names(told: &Told<'_>) {
+    let fd = connected(told.to);
+    for room in [128, 28, 16, 8, 2, 0] {
+        let (result, bytes, n) = raw::name(true, fd, room);
+        println!("peer {room}: {result} {bytes:?} {n}");
+        let (result, mut bytes, n) = raw::name(false, fd, room);
+        // The port is another each time.
+        let n_shown = bytes.len().min(room);
+        if n_shown >= 4 {
+            println!("has port {}", bytes[2..4] != [0, 0]);
+            bytes[2..4].fill(0);
+        }
+        println!("own {room}: {result} {bytes:?} {n}");
+    }
+    let (_, one, _) = raw::name(false, fd, 28);
+    let (_, two, _) = raw::name(false, fd, 28);
+    println!("stays {}", one == two);
+    let copy = unsafe { libc::dup(fd) };
+    println!("copy {}", raw::name(false, copy, 28).1 == one);
+    talk(fd);
+}
+
+fn bad_names(told: &Told<'_>) {
+    let fd = connected(told.to);
+    let place = |at: usize| at as *mut libc::sockaddr;
+    let mut room: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
+    let good = (&raw mut room).cast::<libc::sockaddr>();
+    let call = |address, length: *mut u32| {
+        let own = raw::number(unsafe { libc::getsockname(fd, address, length) }.into());
+        let peer = raw::number(unsafe { libc::getpeername(fd, address, length) }.into());
+        println!("{own} {peer}");
+    };
+    let mut n = 28;
+    call(place(16), &raw mut n);
+    call(good, std::ptr::null_mut());
+    let mut negative = -1_i32 as u32;
+    call(good, &raw mut negative);
+    let mut none = 0;
+    call(place(16), &raw mut none);
+    println!("{:?}", raw::name(true, -1, 16).0);
+    println!("{:?}", raw::name(true, 1, 16).0);
+}
+
+fn account(told: &Told<'_>) {
+    let fd = connected(told.to);
+    println!("way {}", raw::read(fd).trim_end());
+}
+
+/// A server of the program's own: names and options of its connections are the kernel's.
+fn listen(_: &Told<'_>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = std::net::TcpStream::connect(address).unwrap();
+    let (server, peer) = listener.accept().unwrap();
+    server.set_nodelay(true).unwrap();
+    println!("{}", server.nodelay().unwrap());
+    println!("{}", client.local_addr().unwrap() == peer);
+    println!("{}", server.local_addr().unwrap() == address);
+}
+
+/// Connects whenever it reads a line, until there are no more.
+fn forever(told: &Told<'_>) {
+    let first = connected(told.to);
+    talk(first);
+    for line in std::io::stdin().lines() {
+        let fd = connected(told.to);
+        talk(fd);
+        raw::close(fd);
+        echo(first);
+        println!("did {}", line.unwrap());
+    }
+}

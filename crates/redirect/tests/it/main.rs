@@ -1,0 +1,55 @@
+//! A supervised program, seen from inside: what it gets from the kernel, plain and moved.
+//!
+//! This program is started again by its own tests: as the supervisor and as the program that is
+//! supervised. Hence a main of its own. Servers are threads of the test that listen on TCP and on a
+//! socket, and say which way somebody came.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::exit,
+    clippy::undocumented_unsafe_blocks,
+    reason = "these are tests, though without #[test]; what is called is what the kernel offers"
+)]
+
+mod client;
+mod deaths;
+mod likeness;
+mod raw;
+mod refusals;
+mod server;
+mod storms;
+mod supervise;
+mod tree;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some("supervise") => supervise::main(&words[1..]),
+        Some("client") => client::main(&words[1..]),
+        _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
+    }
+}
+
+fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    trials.extend(likeness::trials());
+    trials.extend(refusals::trials());
+    trials.extend(tree::trials());
+    trials.extend(deaths::trials());
+    trials.extend(storms::trials());
+    trials
+}
+
+/// A test of this name.
+fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok(())
+    })
+}

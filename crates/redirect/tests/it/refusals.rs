@@ -1,0 +1,308 @@
+//! What is in doubt stays on TCP, with the reason counted.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use libtest_mimic::Trial;
+
+use crate::server::Server;
+use crate::supervise::Run;
+use crate::{raw, trial};
+
+/// A user of nobody.
+const NOBODY: u32 = 65_534;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("a_missing_socket_leaves_it_on_tcp", missing),
+        trial("a_socket_that_nobody_listens_on_leaves_it_on_tcp", stale),
+        trial("a_port_of_its_own_choice_leaves_it_on_tcp", bound),
+        trial("words_that_demand_it_leave_it_on_tcp", demanded),
+        trial("another_network_namespace_is_left_alone", other_network),
+        trial("another_user_namespace_stays_on_tcp", other_users),
+        trial("a_full_queue_is_waited_for_and_then_left", full),
+        trial("a_socket_it_may_not_use_leaves_it_on_tcp", denied),
+        trial("a_user_is_who_it_is_under_a_supervisor_of_root", account),
+        trial(
+            "a_program_that_gives_up_its_rights_has_given_them_up",
+            dropped,
+        ),
+        trial("groups_are_those_of_the_program", groups),
+        trial(
+            "root_without_its_rights_gets_no_more_than_it_has",
+            fewer_rights,
+        ),
+        trial("an_unprivileged_supervisor_moves_its_own", unprivileged),
+    ]
+}
+
+fn is_root() -> bool {
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if !is_root {
+        eprintln!("skipped: this test needs root");
+    }
+    is_root
+}
+
+fn blocking(server: &Server) -> Run {
+    Run::client(&["blocking", &server.tcp.to_string()])
+}
+
+#[track_caller]
+fn stays(run: &Run, left: &str) {
+    let done = run.run().good();
+    done.expect_counts(0, left);
+    assert!(done.stdout.contains("way tcp"), "{done:#?}");
+}
+
+fn missing() {
+    let server = Server::start();
+    let nowhere = server.folder.path().join("nothing");
+    stays(&blocking(&server).route(server.tcp, &nowhere), "NoSocket:1");
+}
+
+fn stale() {
+    let server = Server::start();
+    let old = server.folder.path().join("old");
+    drop(UnixListener::bind(&old).unwrap());
+    stays(&blocking(&server).route(server.tcp, &old), "Refused:1");
+}
+
+fn bound() {
+    let server = Server::start();
+    let run = Run::client(&["bound", &server.tcp.to_string()]);
+    let run = run.route(server.tcp, &server.socket);
+    let plain = run.clone().plain().run().good();
+    assert_eq!(run.run().good().stdout, plain.stdout);
+    stays(&run, "Bound:1");
+}
+
+fn demanded() {
+    let server = Server::start();
+    let run = |words: &str| {
+        let words = ["blocking", &server.tcp.to_string(), words];
+        Run::client(&words).route_unless(server.tcp, &server.socket, "sslmode=require")
+    };
+    stays(&run("jdbc:x?SSLMode=Require&y"), "Demanded:1");
+    run("jdbc:x?sslmode=prefer")
+        .run()
+        .good()
+        .expect_counts(1, "");
+}
+
+/// Its loopback is another; the supervisor's must not be given to it.
+fn other_network() {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    let exe = std::env::current_exe().unwrap();
+    let told = server.tcp.to_string();
+    let words = [
+        "unshare",
+        "-n",
+        exe.to_str().unwrap(),
+        "client",
+        "names",
+        &told,
+    ];
+    let done = Run::command(&words).route(server.tcp, &server.socket).run();
+    // Nobody listens there, so the program's own check fails.
+    assert!(!done.output.status.success());
+    done.expect_counts(0, "OtherNetwork:1");
+    assert_eq!(server.counts(), (0, 0));
+}
+
+fn other_users() {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    let exe = std::env::current_exe().unwrap();
+    let told = server.tcp.to_string();
+    let words = [
+        "unshare",
+        "-U",
+        exe.to_str().unwrap(),
+        "client",
+        "blocking",
+        &told,
+    ];
+    stays(
+        &Run::command(&words).route(server.tcp, &server.socket),
+        "OtherUsers:1",
+    );
+}
+
+/// A queue for one, of which nobody takes: the second waits, the third goes over TCP.
+fn full() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let socket = raw::socket(libc::AF_UNIX, libc::SOCK_STREAM);
+    listen_with_a_short_queue(socket, &path);
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = tcp.local_addr().unwrap();
+    let run = Run::client(&["fill-queue", &address.to_string(), "3"]);
+    let done = run.route(address, &path).run().good();
+    assert_eq!(
+        done.stdout,
+        "blocking 0\nblocking 0\nblocking 0\nnot blocking true\n"
+    );
+    done.expect_counts(2, "Full:2");
+}
+
+fn listen_with_a_short_queue(socket: i32, path: &Path) {
+    let mut bytes = [0_u8; 110];
+    bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
+    let name = path.to_str().unwrap().as_bytes();
+    bytes[2..2 + name.len()].copy_from_slice(name);
+    unsafe {
+        assert_eq!(libc::bind(socket, bytes.as_ptr().cast(), 110), 0);
+        assert_eq!(libc::listen(socket, 1), 0);
+    }
+}
+
+fn denied() {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    let only_root = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(&server.socket, only_root).unwrap();
+    let exe = client_for_everybody(&server);
+    let told = server.tcp.to_string();
+    let words = [
+        "setpriv", "--reuid", "65534", &exe, "client", "blocking", &told,
+    ];
+    stays(
+        &Run::command(&words).route(server.tcp, &server.socket),
+        "Denied:1",
+    );
+    blocking(&server)
+        .route(server.tcp, &server.socket)
+        .run()
+        .good()
+        .expect_counts(1, "");
+}
+
+/// A copy that other users may execute, wherever this program lies.
+fn client_for_everybody(server: &Server) -> String {
+    let copy = server.folder.path().join("client");
+    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    copy.to_str().unwrap().to_owned()
+}
+
+/// What the server sees of a client that connects to the socket itself, and of one that is moved.
+#[track_caller]
+fn is_seen_as(words: &[&str], seen: &str) {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    let exe = client_for_everybody(&server);
+    let told = server.tcp.to_string();
+    let words: Vec<&str> = words
+        .iter()
+        .copied()
+        .chain([&*exe, "client", "account", &told])
+        .collect();
+    let done = Run::command(&words)
+        .route(server.tcp, &server.socket)
+        .run()
+        .good();
+    done.expect_counts(1, "");
+    assert_eq!(done.stdout, format!("way unix {seen}\n"), "{done:#?}");
+}
+
+fn account() {
+    is_seen_as(
+        &[
+            "setpriv",
+            "--reuid",
+            "65534",
+            "--regid",
+            "65534",
+            "--clear-groups",
+        ],
+        "uid=65534 gid=65534 groups=[]",
+    );
+}
+
+fn dropped() {
+    is_seen_as(
+        &["setpriv", "--reuid", "65534", "--keep-groups"],
+        &format!("uid=65534 gid=0 groups={:?}", own_groups()),
+    );
+}
+
+fn own_groups() -> Vec<u32> {
+    let mut groups = vec![0; 64];
+    let n = unsafe { libc::getgroups(64, groups.as_mut_ptr()) };
+    groups.truncate(usize::try_from(n).unwrap());
+    groups.sort_unstable();
+    groups
+}
+
+fn groups() {
+    is_seen_as(
+        &[
+            "setpriv", "--reuid", "33", "--regid", "12", "--groups", "7,4,99",
+        ],
+        "uid=33 gid=12 groups=[4, 7, 99]",
+    );
+}
+
+/// Root that may not overrule permissions is refused where a native client of its kind is.
+fn fewer_rights() {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    fs::set_permissions(&server.socket, fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::chown(&server.socket, Some(NOBODY), None).unwrap();
+    let exe = client_for_everybody(&server);
+    let told = server.tcp.to_string();
+    let words = [
+        "setpriv",
+        "--bounding-set",
+        "-dac_override,-dac_read_search",
+        "--inh-caps",
+        "-dac_override,-dac_read_search",
+        &exe,
+        "client",
+        "blocking",
+        &told,
+    ];
+    stays(
+        &Run::command(&words).route(server.tcp, &server.socket),
+        "Denied:1",
+    );
+}
+
+fn unprivileged() {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    let exe = client_for_everybody(&server);
+    let run = Run::client(&["names", &server.tcp.to_string()]);
+    let run = run.route(server.tcp, &server.socket).uid(NOBODY);
+    let mut command = std::process::Command::new(&exe);
+    let template = run.to_command();
+    command.args(template.get_args().map(|it| {
+        if *it == *std::env::current_exe().unwrap() {
+            exe.as_ref()
+        } else {
+            it
+        }
+    }));
+    std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
+    std::os::unix::process::CommandExt::gid(&mut command, NOBODY);
+    command.current_dir("/");
+    let done = crate::supervise::Done::new(command.output().unwrap()).good();
+    done.expect_counts(1, "");
+    assert!(done.stdout.contains("uid=65534 gid=65534"), "{done:#?}");
+}

@@ -1,0 +1,91 @@
+//! A server on TCP and on a socket, which says which way somebody came and who it is, then echoes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tempfile::TempDir;
+
+use crate::raw;
+
+/// The server; its threads live as long as the test program.
+pub(crate) struct Server {
+    pub(crate) tcp: SocketAddr,
+    pub(crate) socket: PathBuf,
+    pub(crate) folder: TempDir,
+    n_tcp: Arc<AtomicUsize>,
+    n_unix: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// On 127.0.0.1.
+    pub(crate) fn start() -> Self {
+        Self::start_at("127.0.0.1:0")
+    }
+
+    pub(crate) fn start_at(address: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), mode).unwrap();
+        let socket = folder.path().join("s");
+        let (n_tcp, n_unix) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        let listener = TcpListener::bind(address).unwrap();
+        let tcp = listener.local_addr().unwrap();
+        let count = Arc::clone(&n_tcp);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                count.fetch_add(1, Ordering::SeqCst);
+                let peer = stream.peer_addr().unwrap();
+                thread::spawn(move || serve(stream, &format!("tcp {}", peer.ip())));
+            }
+        });
+        let listener = UnixListener::bind(&socket).unwrap();
+        let all = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(&socket, all).unwrap();
+        let count = Arc::clone(&n_unix);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                count.fetch_add(1, Ordering::SeqCst);
+                let who = raw::peer_account(stream.as_raw_fd());
+                thread::spawn(move || serve(stream, &format!("unix {who}")));
+            }
+        });
+        Self {
+            tcp,
+            socket,
+            folder,
+            n_tcp,
+            n_unix,
+        }
+    }
+
+    /// How many came over TCP, and over the socket.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let count = |it: &AtomicUsize| it.load(Ordering::SeqCst);
+        (count(&self.n_tcp), count(&self.n_unix))
+    }
+}
+
+/// Greets in one line, then echoes.
+fn serve(mut stream: impl Read + Write, greeting: &str) {
+    if stream
+        .write_all(format!("{greeting}\n").as_bytes())
+        .is_err()
+    {
+        return;
+    }
+    let mut part = [0; 4096];
+    while let Ok(n @ 1..) = stream.read(&mut part) {
+        if stream.write_all(&part[..n]).is_err() {
+            return;
+        }
+    }
+}

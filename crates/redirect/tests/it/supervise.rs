@@ -1,0 +1,216 @@
+//! Starting this program as the supervisor of a command, and the supervisor itself.
+
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, Output, Stdio};
+
+use looptax_redirect::{
+    Config, Demand, Event, Exit, Mapping, Program, Route, SocketName, Stats, Switches,
+};
+
+/// A run of a command under supervision, or plain.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Run {
+    routes: Vec<String>,
+    without: Vec<String>,
+    args: Vec<String>,
+    uid: Option<u32>,
+    is_plain: bool,
+}
+
+impl Run {
+    /// This program as the client, doing `words`.
+    pub(crate) fn client(words: &[&str]) -> Self {
+        let exe = std::env::current_exe().unwrap();
+        let mut args = vec![exe.to_str().unwrap().to_owned(), "client".to_owned()];
+        args.extend(words.iter().map(|it| (*it).to_owned()));
+        Self {
+            args,
+            ..Self::default()
+        }
+    }
+
+    /// Any command.
+    pub(crate) fn command(words: &[&str]) -> Self {
+        Self {
+            args: words.iter().map(|it| (*it).to_owned()).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn route(mut self, from: SocketAddr, to: &Path) -> Self {
+        self.routes.push(format!("{from}={}", to.display()));
+        self
+    }
+
+    /// A route that words keep on TCP.
+    pub(crate) fn route_unless(mut self, from: SocketAddr, to: &Path, words: &str) -> Self {
+        self.routes.push(format!("{from}={}={words}", to.display()));
+        self
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.without.push(name.to_owned());
+        self
+    }
+
+    pub(crate) fn uid(mut self, uid: u32) -> Self {
+        self.uid = Some(uid);
+        self
+    }
+
+    /// Without supervision.
+    pub(crate) fn plain(mut self) -> Self {
+        self.is_plain = true;
+        self
+    }
+
+    pub(crate) fn to_command(&self) -> Command {
+        let mut command = if self.is_plain {
+            let mut command = Command::new(&self.args[0]);
+            command.args(&self.args[1..]);
+            command
+        } else {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.arg("supervise");
+            for route in &self.routes {
+                command.args(["--route", route]);
+            }
+            for name in &self.without {
+                command.args(["--without", name]);
+            }
+            command.arg("--").args(&self.args);
+            command
+        };
+        if let Some(uid) = self.uid {
+            command.uid(uid).gid(uid);
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs to the end.
+    #[track_caller]
+    pub(crate) fn run(&self) -> Done {
+        let output = self.to_command().output().unwrap();
+        Done::new(output)
+    }
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) output: Output,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Done {
+    pub(crate) fn new(output: Output) -> Self {
+        Self {
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            output,
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn good(self) -> Self {
+        assert!(self.output.status.success(), "{self:#?}");
+        self
+    }
+
+    /// The line of the counts: `moved 1, left 0`.
+    #[track_caller]
+    pub(crate) fn expect_counts(&self, n_moved: u64, left: &str) -> &Self {
+        let wanted = format!("moved {n_moved} left {left}");
+        let has = self
+            .stderr
+            .lines()
+            .any(|line| line.trim_end() == wanted.trim_end());
+        assert!(has, "{wanted}: {self:#?}");
+        self
+    }
+}
+
+/// The supervisor: `--route FROM=PATH --without NAME -- COMMAND`.
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    let mut mapping = Mapping::default();
+    let mut switches = Switches::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--route" => mapping.routes.push(route(words.next().unwrap())),
+            "--without" => assert!(switches.set(words.next().unwrap())),
+            _ => break,
+        }
+    }
+    let program = Program {
+        args: words.map(Into::into).collect(),
+    };
+    let features = match looptax_redirect::probe(switches) {
+        Ok(features) => features,
+        Err(obstacle) => {
+            eprintln!("obstacle: {obstacle}");
+            let error = looptax_redirect::exec(&program);
+            eprintln!("{error}");
+            return ExitCode::from(126);
+        }
+    };
+    let config = Config {
+        program,
+        mapping,
+        features,
+        switches,
+        wants_events: true,
+    };
+    let mut say = |event: Event| eprintln!("{event:?}");
+    match looptax_redirect::run(&config, &mut say) {
+        Ok(ended) => {
+            eprintln!("{}", counts(&ended.stats));
+            match ended.exit {
+                Exit::Code(code) => std::process::exit(code),
+                Exit::Signal(signal) => {
+                    looptax_redirect::die_of(signal);
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        Err(error) => {
+            eprintln!("{error}: {:?}", std::error::Error::source(&error));
+            ExitCode::from(125)
+        }
+    }
+}
+
+fn counts(stats: &Stats) -> String {
+    let left: Vec<String> = stats
+        .left
+        .iter()
+        .flatten()
+        .map(|(stay, n)| format!("{stay:?}:{n}"))
+        .collect();
+    format!("moved {} left {}", stats.n_moved(), left.join(" "))
+}
+
+fn route(text: &str) -> Route {
+    let mut parts = text.splitn(3, '=');
+    let from = parts.next().unwrap().parse().unwrap();
+    let path = parts.next().unwrap();
+    let demands = parts.map(|words| Demand {
+        words: words.to_owned(),
+    });
+    Route {
+        from,
+        to: match path.strip_prefix('@') {
+            Some(name) => SocketName::Abstract(name.into()),
+            None => SocketName::Path(path.into()),
+        },
+        server_pid: None,
+        demands: demands.collect(),
+    }
+}
