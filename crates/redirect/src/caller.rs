@@ -2,9 +2,11 @@
 //!
 //! Read anew for each connection, since a process may drop its rights at any time.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 
 use crate::sys::identity::Identity;
 use crate::sys::{own_pid, process, socket};
@@ -14,7 +16,13 @@ use crate::{Features, Stay};
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) tid: i32,
-    pidfd: OwnedFd,
+    pidfd: Rc<OwnedFd>,
+}
+
+thread_local! {
+    /// Whose call this thread answered last: programs make several in a row. A descriptor of a thread that
+    /// has ended never means another.
+    static LAST: RefCell<Option<(i32, Rc<OwnedFd>)>> = const { RefCell::new(None) };
 }
 
 /// What `/proc` says of it.
@@ -39,22 +47,32 @@ impl Caller {
     /// # Errors
     /// When the thread is gone or may not be looked into.
     pub(crate) fn open(tid: i32, features: Features) -> io::Result<Self> {
+        let last = LAST.with_borrow(|last| {
+            let (known, pidfd) = last.as_ref()?;
+            let is_of_thread = features.has_thread_pidfd && *known == tid;
+            (is_of_thread && process::is_alive(pidfd.as_ref().as_fd())).then(|| Rc::clone(pidfd))
+        });
+        if let Some(pidfd) = last {
+            return Ok(Self { tid, pidfd });
+        }
         let pidfd = if features.has_thread_pidfd {
             process::pidfd_open(tid, libc::PIDFD_THREAD)
         } else {
             // A thread that is not its process's first has none of its own here.
             process::pidfd_open(tid, 0).or_else(|_| process::pidfd_open(status(tid)?.pid, 0))
         };
-        Ok(Self { tid, pidfd: pidfd? })
+        let pidfd = Rc::new(pidfd?);
+        LAST.set(Some((tid, Rc::clone(&pidfd))));
+        Ok(Self { tid, pidfd })
     }
 
     /// A copy of one of its descriptors.
     pub(crate) fn file(&self, fd: i32) -> io::Result<OwnedFd> {
-        process::pidfd_getfd(self.pidfd.as_fd(), fd)
+        process::pidfd_getfd(self.pidfd(), fd)
     }
 
     pub(crate) fn pidfd(&self) -> BorrowedFd<'_> {
-        self.pidfd.as_fd()
+        self.pidfd.as_ref().as_fd()
     }
 }
 

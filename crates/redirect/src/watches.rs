@@ -72,12 +72,13 @@ pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, watches: &[Watch]) -> 
     if watches.is_empty() {
         return Ok(());
     }
+    let pidfd = caller.pidfd();
     thread::scope(|scope| {
         let work = || {
             fork::unshare_descriptors()?;
             // Numbers that the program's may collide with lie out of the way from here on.
             let beyond = watches.iter().map(|it| it.fd + 1).max().unwrap_or_default();
-            let pidfd = above(caller.pidfd(), beyond)?;
+            let pidfd = above(pidfd, beyond)?;
             let new = above(new, beyond)?;
             watches.iter().try_for_each(|it| watch(&pidfd, &new, it))
         };

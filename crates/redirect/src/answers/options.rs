@@ -4,7 +4,6 @@
 //! that it would; what it set is remembered for when it asks.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
@@ -46,9 +45,23 @@ type Key = (u64, i32, i32);
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     generations: Mutex<[HashMap<Key, Vec<u8>>; 2]>,
+    /// What a new socket has of `CARRIED`.
+    usual: [Option<i32>; CARRIED.len()],
 }
 
 impl Options {
+    pub(crate) fn new() -> Self {
+        let fresh = socket::stream(libc::AF_INET).ok();
+        let usual = |name| {
+            let fresh = fresh.as_ref()?.as_fd();
+            socket::number(fresh, libc::IPPROTO_TCP, name).ok()
+        };
+        Self {
+            generations: Mutex::default(),
+            usual: CARRIED.map(usual),
+        }
+    }
+
     fn remember(&self, key: Key, value: &[u8]) {
         let mut generations = self
             .generations
@@ -70,25 +83,16 @@ impl Options {
     }
 
     /// Remembers what was set on a TCP socket for the one that takes its place.
-    pub(crate) fn carry_over(&self, old: &OwnedFd, new: &OwnedFd, peer: SocketAddr) {
-        let family = if peer.is_ipv4() {
-            libc::AF_INET
-        } else {
-            libc::AF_INET6
-        };
-        let Ok(fresh) = socket::stream(family) else {
-            return;
-        };
+    pub(crate) fn carry_over(&self, old: &OwnedFd, new: &OwnedFd) {
         let level = libc::IPPROTO_TCP;
-        for name in CARRIED {
-            let number = |it: &OwnedFd| socket::number(it.as_fd(), level, name);
-            let (Ok(was), Ok(usual)) = (number(old), number(&fresh)) else {
+        for (name, usual) in CARRIED.iter().zip(&self.usual) {
+            let Ok(was) = socket::number(old.as_fd(), level, *name) else {
                 continue;
             };
-            if was != usual
+            if Some(was) != *usual
                 && let Ok(cookie) = socket::cookie(new.as_fd(), libc::SO_COOKIE)
             {
-                self.remember((cookie, level, name), &was.to_ne_bytes());
+                self.remember((cookie, level, *name), &was.to_ne_bytes());
             }
         }
     }
@@ -132,6 +136,14 @@ fn set(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
     match process::read_memory(call.tid, call.args[3], &mut value[..n_bytes]) {
         Ok(n_read) if n_read == n_bytes => {}
         _ => return Answer::Fail(libc::EFAULT),
+    }
+    // What most programs set, and cannot fail.
+    if (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY)
+        && let Some(number) = value[..n_bytes].first_chunk()
+    {
+        let is_on = i32::from(i32::from_ne_bytes(*number) != 0);
+        supervisor.options.remember(key, &is_on.to_ne_bytes());
+        return Answer::Done;
     }
     let Ok(fresh) = socket::stream(tag.family()) else {
         return Answer::Done;

@@ -207,7 +207,7 @@ impl Asked<'_> {
         let new = self.connected(supervisor, &old, own_port)?;
         settings::copy(&old, &new).map_err(failed(Stay::Failed))?;
         let copies = self.copies(supervisor, &old, inode)?;
-        supervisor.options.carry_over(&old, &new, self.peer);
+        supervisor.options.carry_over(&old, &new);
         supervisor.expect_answer(self.call, &new);
         let is_still = || self.is_still(inode, &old, features.has_kcmp);
         if !self.replace(supervisor, slot, &new, &copies, is_still)? {

@@ -68,7 +68,7 @@ impl Supervisor {
             features: parts.features,
             own: Own::look()?,
             processes: Processes::default(),
-            options: Options::default(),
+            options: Options::new(),
             nonce: std::process::id(),
             switches: parts.switches,
             events: parts.events,

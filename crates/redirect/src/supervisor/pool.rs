@@ -15,9 +15,9 @@ use crate::sys::notify;
 
 /// Threads that wait for a call.
 ///
-/// One may be held up by the program's own memory (a page that has to be fetched from somewhere slow)
-/// without anybody knowing; then the other goes on.
-const N_WAITING: usize = 2;
+/// A second one is woken for nothing by every call: it made connections a fifth slower (2026-11, two
+/// cores).
+const N_WAITING: usize = 1;
 /// They need little.
 const STACK_BYTES: usize = 128 * 1024;
 

@@ -31,6 +31,17 @@ pub(crate) fn pidfd_getfd(pidfd: BorrowedFd<'_>, fd: i32) -> io::Result<OwnedFd>
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), fd, 0) })
 }
 
+/// Whether a process or thread has not ended.
+pub(crate) fn is_alive(pidfd: BorrowedFd<'_>) -> bool {
+    let mut poll = libc::pollfd {
+        fd: pidfd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one live pollfd.
+    unsafe { libc::poll(&raw mut poll, 1, 0) == 0 }
+}
+
 /// Sends a signal.
 pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: i32) -> io::Result<()> {
     let no_info = std::ptr::null::<libc::siginfo_t>();

@@ -137,15 +137,17 @@ impl Done {
     }
 }
 
-/// The supervisor: `--route FROM=PATH --without NAME -- COMMAND`.
+/// The supervisor: `--route FROM=PATH --without NAME --quiet -- COMMAND`.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     let mut mapping = Mapping::default();
     let mut switches = Switches::default();
+    let mut wants_events = true;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--route" => mapping.routes.push(route(words.next().unwrap())),
             "--without" => assert!(switches.set(words.next().unwrap())),
+            "--quiet" => wants_events = false,
             _ => break,
         }
     }
@@ -166,7 +168,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         mapping,
         features,
         switches,
-        wants_events: true,
+        wants_events,
     };
     let mut say = |event: Event| eprintln!("{event:?}");
     match looptax_redirect::run(&config, &mut say) {
