@@ -10,6 +10,7 @@ mod exec;
 mod find;
 mod history;
 mod report;
+mod run;
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use report::ReportArgs;
+pub(crate) use run::{RUN_EXIT_CODES, RunArgs};
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -65,6 +67,9 @@ pub(crate) enum Command {
     /// The same connection over the socket, in each driver's own words.
     #[command(after_help = EXIT_CODES)]
     Dsn(DsnArgs),
+    /// Run an unmodified program, its connections to local databases moved to their sockets.
+    #[command(after_help = RUN_EXIT_CODES)]
+    Run(RunArgs),
     /// Judge a saved record again: the same verdict, bit for bit.
     #[command(after_help = EXIT_CODES)]
     Analyze(AnalyzeArgs),

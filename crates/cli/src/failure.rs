@@ -22,6 +22,14 @@ pub(crate) enum Exit {
     Invalid,
     /// Ctrl-C.
     Interrupted,
+    /// `run`: looptax itself failed.
+    NotRun,
+    /// `run`: the command cannot be executed.
+    NotExecutable,
+    /// `run`: there is no such command.
+    NotFound,
+    /// `run`: the command's own.
+    Program(i32),
 }
 
 impl Exit {
@@ -33,6 +41,10 @@ impl Exit {
             Self::Environment => 2,
             Self::Invalid => 3,
             Self::Interrupted => 130,
+            Self::NotRun => 125,
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
+            Self::Program(code) => code,
         }
     }
 }

@@ -17,6 +17,7 @@ mod formats;
 mod host;
 mod local;
 mod measure;
+mod moving;
 mod outputs;
 mod page;
 mod past;
@@ -52,6 +53,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Find(args)) => commands::find::run(&args, terminal),
         Some(Command::Check(args)) => commands::check::run(&args, terminal),
         Some(Command::Dsn(args)) => commands::dsn::run(&args, terminal),
+        Some(Command::Run(args)) => commands::run::run(&args, terminal),
         Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
         Some(Command::History(args)) => commands::history::run(&args, terminal),
         Some(Command::Diff(args)) => commands::diff::run(&args, terminal),

@@ -9,11 +9,13 @@ mod client;
 mod data;
 mod found;
 mod model;
+mod moved;
 mod reduce;
 mod relay;
 mod server;
 mod strace;
 mod trace;
+mod view;
 
 use anyhow::Result;
 
@@ -25,6 +27,8 @@ pub(crate) enum Chore {
     Agree(agree::Options),
     /// Whether `looptax find` sees real clients as they are, as a table
     Find(found::Options),
+    /// Whether real clients get the socket under `looptax run`, as a table
+    Run(moved::Options),
 }
 
 /// Does one of them.
@@ -33,5 +37,6 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
         Chore::Trace(options) => trace::run(options),
         Chore::Agree(options) => agree::run(options),
         Chore::Find(options) => found::run(options),
+        Chore::Run(options) => moved::run(options),
     }
 }

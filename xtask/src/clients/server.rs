@@ -74,6 +74,29 @@ impl Server {
         format!("{} {}", self.private.kind.name(), self.private.version)
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.private.kind
+    }
+
+    /// A connection of our own, over the socket.
+    pub(crate) fn talk(&self) -> Result<Conversation> {
+        let protocol = match self.private.kind {
+            Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
+            Kind::Postgres => Protocol::Postgres,
+            Kind::Redis | Kind::Valkey => Protocol::Redis,
+            Kind::Memcached => Protocol::Memcached,
+            Kind::Echo => Protocol::Echo,
+        };
+        let socket = Endpoint::unix(&self.private.socket)?;
+        let login = &self.private.login;
+        Ok(Conversation::open(
+            protocol,
+            &socket,
+            login,
+            Limits::default(),
+        )?)
+    }
+
     pub(crate) fn socket(&self) -> &PathBuf {
         &self.private.socket
     }

@@ -25,6 +25,7 @@ use crate::local::own_address;
 use crate::socket_of::{self, Near, SocketOf};
 pub(crate) use client::Client;
 use logins::Sides;
+pub(crate) use logins::hba_file;
 
 /// So long one waits for whoever listens on a port.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -10,4 +10,5 @@ pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod internal;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod selfcheck;

@@ -25,6 +25,7 @@ mod live;
 mod load;
 mod record;
 mod report;
+mod run;
 mod running;
 mod script;
 mod versions;

@@ -55,7 +55,23 @@ enum Fit {
     Maybe,
 }
 
+/// Methods that take over the socket what they take over TCP, from any user of the machine.
+const SAME_EVERYWHERE: [&str; 4] = ["trust", "password", "md5", "scram-sha-256"];
+
 impl Hba {
+    /// The first line for sockets under which somebody may not come in who comes in over TCP: it asks who
+    /// the client's system user is (peer), or refuses. Lines for replication alone do not count.
+    pub fn otherwise_on_sockets(&self) -> Option<&HbaLine> {
+        let is_replication = |line: &HbaLine| {
+            let names = &line.databases;
+            names
+                .iter()
+                .all(|it| it.text == "replication" && !it.is_quoted)
+        };
+        let mut local = self.lines.iter().filter(|line| line.kind == "local");
+        local.find(|line| !is_replication(line) && !SAME_EVERYWHERE.contains(&&*line.method))
+    }
+
     /// The line for a connection over the socket (`address` is `None`) or over TCP without TLS; the
     /// flag says that an earlier line may fit as well, or was not understood.
     fn decides(

@@ -1,0 +1,60 @@
+//! What `run` takes.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+/// Exit codes of `run`, for the end of its help.
+pub(crate) const RUN_EXIT_CODES: &str = "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be executed, 127 it was not found.";
+
+/// Options of `run`.
+#[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
+pub(crate) struct RunArgs {
+    /// Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for
+    /// an abstract one. Then nothing is looked for, and nothing doubted.
+    #[arg(long, value_name = "ADDRESS=SOCKET")]
+    pub(crate) map: Vec<String>,
+    /// Only the servers on these ports.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "PORT,…",
+        conflicts_with = "map"
+    )]
+    pub(crate) only: Vec<u16>,
+    /// A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in
+    /// `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where
+    /// the socket would refuse it.
+    #[arg(long, value_name = "DSN", conflicts_with = "map")]
+    pub(crate) check: Vec<String>,
+    /// Log in nowhere beforehand, also where the command's arguments or environment name a connection.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) no_check: bool,
+    /// Say what would be moved, and what `check` thinks of it; run nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Say at the end where each connection went, and why.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Say of each connection at once where it went, and of each server why it stays on TCP.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Fail where connections cannot be moved, instead of running the command as it is.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Do without a feature of the kernel (for tests): listener, kcmp, pidfs …
+    #[arg(long, hide = true, value_delimiter = ',', value_name = "FEATURE,…")]
+    pub(crate) without: Vec<String>,
+    /// The command with its arguments.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD",
+        required_unless_present = "dry_run"
+    )]
+    pub(crate) command: Vec<OsString>,
+}

@@ -1,0 +1,131 @@
+//! `run`: an unmodified program, its connections to local databases moved to their sockets.
+
+use std::io;
+
+use looptax_redirect::{
+    Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Switches,
+};
+
+use crate::args::RunArgs;
+use crate::failure::{Exit, Failure};
+use crate::moving::{self, words};
+use crate::terminal::{self, Terminal};
+
+/// What there is instead of `--strict`.
+const AS_IT_IS: &str = "without --strict the command runs as it is, over TCP";
+
+/// Runs `run`.
+pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    started(args, terminal).map_err(|failure| match failure.exit {
+        Exit::NotExecutable | Exit::NotFound => failure,
+        _ if args.dry_run => failure,
+        _ => Failure {
+            exit: Exit::NotRun,
+            ..failure
+        },
+    })
+}
+
+fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let switches = switches(args)?;
+    let candidates = moving::candidates(args)?;
+    let mapping = moving::mapping(&candidates);
+    let plan = words::plan(&candidates, args.dry_run || args.verbose);
+    if args.dry_run {
+        let nothing = words::line(&words::nothing(&candidates));
+        let is_empty = mapping.routes.is_empty();
+        terminal::data(&(plan + if is_empty { &nothing } else { "" }))?;
+        return Ok(if is_empty { Exit::No } else { Exit::Done });
+    }
+    terminal.words(&plan);
+    let program = Program {
+        args: args.command.clone(),
+    };
+    if mapping.routes.is_empty() {
+        return unmoved(&program, args, &words::nothing(&candidates), terminal);
+    }
+    let features = match looptax_redirect::probe(switches) {
+        Ok(features) => features,
+        Err(obstacle) if args.strict => return Err(not_run(RedirectError::Forbidden(obstacle))),
+        Err(obstacle) => return unmoved(&program, args, &why(&obstacle), terminal),
+    };
+    let config = Config {
+        program,
+        mapping,
+        features,
+        switches,
+        wants_events: args.verbose,
+    };
+    let mut say = |event| terminal.words(&words::event(event, &config.mapping));
+    let ended = looptax_redirect::run(&config, &mut say).map_err(not_run)?;
+    terminal.words(&words::summary(&ended.stats, &config.mapping, args.stats));
+    Ok(exit_of(&ended))
+}
+
+fn switches(args: &RunArgs) -> Result<Switches, Failure> {
+    let mut switches = Switches::default();
+    for name in &args.without {
+        if !switches.set(name) {
+            let hint = "it is for tests; they stand in crates/redirect, `switches`";
+            return Err(Failure::usage(
+                format!("--without `{name}`: there is no such feature"),
+                hint,
+            ));
+        }
+    }
+    Ok(switches)
+}
+
+/// Becomes the program, as it is.
+fn unmoved(
+    program: &Program,
+    args: &RunArgs,
+    why: &str,
+    terminal: Terminal,
+) -> Result<Exit, Failure> {
+    if args.strict {
+        return Err(Failure::usage(why, AS_IT_IS));
+    }
+    terminal.words(&words::line(&format!("nothing is moved: {why}")));
+    Err(not_run(looptax_redirect::exec(program)))
+}
+
+/// The obstacle with its cause, in one line.
+fn why(obstacle: &Obstacle) -> String {
+    match std::error::Error::source(obstacle) {
+        Some(source) => format!("{obstacle}: {source}"),
+        None => obstacle.to_string(),
+    }
+}
+
+fn not_run(error: RedirectError) -> Failure {
+    let exit = match &error {
+        RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Exit::NotFound
+        }
+        RedirectError::Exec { .. } => Exit::NotExecutable,
+        _ => Exit::NotRun,
+    };
+    let hint = match exit {
+        Exit::NotFound => "is it installed, and on PATH or named with its folder?",
+        Exit::NotExecutable => "is it a program, and may you execute it?",
+        _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
+        _ => "run the command without looptax; it then goes over TCP",
+    };
+    Failure {
+        error: error.into(),
+        hint: Some(hint.to_owned()),
+        exit,
+    }
+}
+
+fn exit_of(ended: &Ended) -> Exit {
+    match ended.exit {
+        ProgramExit::Code(code) => Exit::Program(code),
+        ProgramExit::Signal(signal) => {
+            looptax_redirect::die_of(signal);
+            // Where a signal cannot end us, as a shell says it.
+            Exit::Program(128 + signal)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What speaks against moving, by server: its port's protocol, and logins that would differ.
+//!
+//! The program logs in as over TCP and does not know that it is on a socket. Where that may end otherwise
+//! and nobody knows which account it has, its connections stay on TCP.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use looptax_advise::check::Hba;
+use looptax_discover::{Server, ServerKind};
+
+use super::Candidate;
+use crate::check::hba_file;
+
+/// A server on this machine answers at once; one that does not is left alone.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Words of a program that show that it demands TLS, which PostgreSQL refuses on its socket.
+///
+/// `PGSSLMODE=require` holds the first of them as well.
+pub(super) fn demands(kind: ServerKind) -> Vec<String> {
+    let words: &[&str] = match kind {
+        ServerKind::Postgres | ServerKind::Pgbouncer => &[
+            "sslmode=require",
+            "sslmode=verify",
+            "ssl=require",
+            "ssl=verify",
+            "ssl=true",
+            "sslnegotiation=direct",
+            "channel_binding=require",
+            "channelbinding=require",
+            "gssencmode=require",
+        ],
+        _ => &[],
+    };
+    words.iter().map(|it| (*it).to_owned()).collect()
+}
+
+/// Whether the port speaks what the socket speaks.
+pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
+    let is_redis = matches!(
+        server.kind,
+        ServerKind::Redis | ServerKind::Valkey | ServerKind::Keydb | ServerKind::Dragonfly
+    );
+    let first = *pair.from.first()?;
+    (is_redis && !answers_plainly(first)).then(|| {
+        "the port speaks TLS, or nothing that is known; the socket speaks plainly".to_owned()
+    })
+}
+
+/// Whether somebody answers a PING in Redis's own protocol.
+fn answers_plainly(address: SocketAddr) -> bool {
+    let ask = || -> std::io::Result<u8> {
+        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(b"PING\r\n")?;
+        let mut first = [0];
+        stream.read_exact(&mut first)?;
+        Ok(first[0])
+    };
+    // A server that wants a password first says so in an error.
+    ask().is_ok_and(|first| first == b'+' || first == b'-')
+}
+
+/// Whether some account that gets in over TCP may not get in over the socket.
+pub(super) fn of_logins(server: &Server) -> Option<String> {
+    match server.kind {
+        ServerKind::Mysql | ServerKind::Percona if !is_before_version_8(server) => Some(
+            "over the socket MySQL 8 and later take a password only in clear once its cache has lost it, which no client does that believes in TCP and has no TLS; --check DSN tries the login, --map moves it whatever happens"
+                .to_owned(),
+        ),
+        ServerKind::Postgres => rules(server),
+        _ => None,
+    }
+}
+
+fn is_before_version_8(server: &Server) -> bool {
+    let version = server.version.as_deref().unwrap_or_default();
+    let major = version
+        .split('.')
+        .next()
+        .and_then(|it| it.parse::<u32>().ok());
+    major.is_some_and(|major| major < 8)
+}
+
+fn rules(server: &Server) -> Option<String> {
+    let unknown = "--check DSN tries the login, --map moves it whatever happens";
+    let Some((path, text)) = hba_file(server) else {
+        return Some(format!(
+            "its pg_hba.conf, which may treat sockets otherwise, cannot be read; {unknown}"
+        ));
+    };
+    let hba = Hba::parse(&text);
+    if let Some(number) = hba.unread.first() {
+        return Some(format!(
+            "line {number} of {path} was not understood; {unknown}"
+        ));
+    }
+    let line = hba.otherwise_on_sockets()?;
+    let (number, method) = (line.number, &line.method);
+    Some(format!(
+        "line {number} of {path} lets sockets in by `{method}`, and not everybody may be who it wants; {unknown}"
+    ))
+}

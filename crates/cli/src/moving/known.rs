@@ -1,0 +1,159 @@
+//! Connections that the program is known to make: tried over either transport before it runs.
+//!
+//! Known is what `--check` says, and what the program's arguments and environment spell as a URL with a
+//! user. What is done with one is what `looptax check` does.
+
+use looptax_advise::Address;
+use looptax_advise::check::Outcome;
+
+use super::Candidate;
+use crate::args::RunArgs;
+use crate::check::{Client, Question, points};
+use crate::failure::Failure;
+use crate::local::own_address;
+use crate::socket_of::Near;
+use looptax_discover::Server;
+
+/// What is known of a port's connections.
+pub(super) enum Verdict {
+    /// All that are known would work; in words.
+    Works(Vec<String>),
+    /// One would not.
+    Fails(String),
+    /// None is known.
+    Unknown,
+}
+
+/// A full queue is waited for, and what is lost is no failure of the login.
+const HARMLESS: [&str; 1] = ["backlog"];
+
+/// Tries the connections that are known of this port.
+pub(super) fn verdict(
+    pair: &Candidate,
+    args: &RunArgs,
+    servers: &[Server],
+) -> Result<Verdict, Failure> {
+    let mut words = Vec::new();
+    for address in addresses(args)?.iter().filter(|it| is_for(it, pair)) {
+        if let Some(demand) = &address.tls
+            && address.product == looptax_advise::Product::Postgres
+        {
+            return Ok(Verdict::Fails(format!(
+                "a connection says `{demand}`, and PostgreSQL has no TLS on its socket"
+            )));
+        }
+        let user = address.user.as_deref();
+        let client = Client::find(None, None)?;
+        let points = points(Question {
+            address,
+            client: &client,
+            near: Near::us(servers),
+            socket: None,
+            n_connections: 1,
+            no_login: None,
+        })?;
+        let fails = |it: &&looptax_advise::check::Point| {
+            it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic)
+        };
+        if let Some(point) = points.iter().find(fails) {
+            let who = user.map_or_else(String::new, |user| format!("`{user}`: "));
+            return Ok(Verdict::Fails(format!("{who}{}", point.what)));
+        }
+        let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
+        words.push(format!("the login{whose} works over the socket, too"));
+    }
+    Ok(if words.is_empty() {
+        Verdict::Unknown
+    } else {
+        Verdict::Works(words)
+    })
+}
+
+/// The connections that are known, whatever their port.
+fn addresses(args: &RunArgs) -> Result<Vec<Address>, Failure> {
+    let mut found = Vec::new();
+    for text in &args.check {
+        let address = Address::parse(text).map_err(|error| {
+            Failure::usage(error, "for example --check mysql://user@127.0.0.1:3306/db")
+        })?;
+        found.push(address);
+    }
+    if !args.no_check {
+        let arguments = args
+            .command
+            .iter()
+            .map(|it| it.to_string_lossy().into_owned());
+        let environment = std::env::vars_os()
+            .filter(|(name, _)| name != "LOOPTAX_PASSWORD")
+            .map(|(_, value)| value.to_string_lossy().into_owned());
+        found.extend(arguments.chain(environment).filter_map(|it| spelled(&it)));
+    }
+    Ok(found)
+}
+
+/// The address in a word that is a URL, or holds one behind an equals sign, if it says whose it is.
+fn spelled(word: &str) -> Option<Address> {
+    let scheme_end = word.find("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.:".contains(c);
+    let start = word[..scheme_end]
+        .rfind(|c| !is_scheme(c))
+        .map_or(0, |at| at + 1);
+    let url = word[start..].trim_end_matches(['"', '\'', ')', ';']);
+    let url = url.strip_prefix("jdbc:").unwrap_or(url);
+    let address = Address::parse(url).ok()?;
+    (address.user.is_some() && address.socket.is_none()).then_some(address)
+}
+
+fn is_for(address: &Address, pair: &Candidate) -> bool {
+    let host = address.host.as_deref().unwrap_or("localhost");
+    let ip = own_address(host);
+    let mut from = pair.from.iter();
+    from.any(|it| {
+        it.port() == address.port && ip.is_some_and(|ip| ip == it.ip() || host == "localhost")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: &str, expected: Option<(&str, u16, &str)>) {
+        let found = spelled(word);
+        let found = found.as_ref().map(|it| {
+            let host = it.host.as_deref().unwrap_or_default();
+            (host, it.port, it.user.as_deref().unwrap_or_default())
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn urls_are_found_in_words_of_any_kind() {
+        check(
+            "mysql://u:p@127.0.0.1:3307/d",
+            Some(("127.0.0.1", 3307, "u")),
+        );
+        check(
+            "--spring.datasource.url=jdbc:mariadb://127.0.0.1:3306/d?user=u&password=p",
+            Some(("127.0.0.1", 3306, "u")),
+        );
+        check(
+            "jdbc:postgresql://localhost/d?user=u",
+            Some(("localhost", 5432, "u")),
+        );
+    }
+
+    #[test]
+    fn what_names_nobody_or_no_server_is_passed_over() {
+        for word in [
+            "https://u:p@example.org/",
+            "mysql://127.0.0.1/d",
+            "://",
+            "mysql:u@h",
+            "--",
+            "",
+        ] {
+            check(word, None);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! `run`: programs that know only host and port, on private servers that run beside them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use looptax_servers::Kind;
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+
+use crate::fixture::{Server, exe, is_there};
+
+fn run(scratch: &Scratch) -> Looptax<'_> {
+    Looptax::new(exe(), scratch).args(["run"])
+}
+
+/// `run` for one server's port alone: others may run on this machine.
+fn run_for<'a>(scratch: &'a Scratch, server: &Server) -> Looptax<'a> {
+    run(scratch).args(["--only".to_owned(), server.it.tcp.port().to_string()])
+}
+
+/// A program for Redis: asks for what is told, in a line, and prints the answers.
+fn redis_program(server: &Server, words: &str) -> Vec<String> {
+    let (ip, port) = (server.it.tcp.ip(), server.it.tcp.port());
+    let password = server.password();
+    let script = format!(
+        "exec 3<>/dev/tcp/{ip}/{port}; printf 'AUTH {password}\\r\\n{words}\\r\\nQUIT\\r\\n' >&3; cat <&3"
+    );
+    ["bash", "-c", &script].map(str::to_owned).to_vec()
+}
+
+/// Moved by what is found: the server sees its socket, the program its words and its exit code.
+#[test]
+fn redis_is_found_and_sees_its_socket() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let moved = run_for(&scratch, &server)
+        .args(["--"])
+        .args(redis_program(&server, "CLIENT LIST"))
+        .run();
+    moved.expect_code(0);
+    let socket = format!("addr={}:0 ", server.socket());
+    assert!(moved.stdout.contains(&socket), "{}", moved.stdout);
+    let tcp = server.it.tcp;
+    let pid = server.it.pid;
+    let line = format!(
+        "looptax: {tcp} (redis-server, pid {pid}) -> {}\n",
+        server.socket()
+    );
+    assert!(moved.stderr.contains(&line), "{}", moved.stderr);
+    let count = "looptax: 1 connection moved, 0 left on TCP (--stats)\n";
+    assert!(moved.stderr.ends_with(count), "{}", moved.stderr);
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn quiet_leaves_the_program_its_streams() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let run = run_for(&scratch, &server)
+        .args(["-q", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])
+        .run();
+    run.expect_code(7);
+    assert_eq!((&*run.stdout, &*run.stderr), ("out\n", "err\n"));
+}
+
+/// A word of MariaDB's own client, over TCP as far as it knows.
+fn mariadb(server: &Server, user: &str, password: &str, sql: &str) -> Vec<String> {
+    let port = server.it.tcp.port();
+    [
+        "mariadb".to_owned(),
+        "--no-defaults".to_owned(),
+        "--protocol=tcp".to_owned(),
+        "-h127.0.0.1".to_owned(),
+        format!("-P{port}"),
+        format!("-u{user}"),
+        format!("-p{password}"),
+        "-Nse".to_owned(),
+        sql.to_owned(),
+    ]
+    .to_vec()
+}
+
+#[test]
+fn mariadb_is_found_and_sees_its_socket() {
+    let Some(server) = Server::start(Kind::Mariadb).filter(|_| is_there("mariadb")) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let login = &server.it.login;
+    let sql = "SELECT HOST FROM information_schema.processlist WHERE ID = CONNECTION_ID()";
+    let program = mariadb(&server, &login.user, server.password(), sql);
+    let moved = run_for(&scratch, &server)
+        .args(["--stats", "--"])
+        .args(program)
+        .run();
+    moved.expect_code(0);
+    // Over TCP it would have a port.
+    assert_eq!(moved.stdout, "localhost\n", "{}", moved.stderr);
+    let line = format!("{}: 1 moved to {}\n", server.it.tcp, server.socket());
+    assert!(moved.stderr.contains(&line), "{}", moved.stderr);
+}
+
+/// Fails with what stays on TCP and why.
+#[track_caller]
+fn stays(run: &Finished, words: &str) {
+    let line = run
+        .stderr
+        .lines()
+        .find(|line| line.contains(" stays on TCP: "));
+    let has = line.is_some_and(|line| line.contains(words));
+    assert!(has, "`{words}`: {}", run.stderr);
+}
+
+/// An account that exists at 127.0.0.1 alone is known by the URL among the program's arguments.
+#[test]
+fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
+    let Some(server) = Server::start(Kind::Mariadb).filter(|_| is_there("mariadb")) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    server.column("CREATE USER 'tcponly'@'127.0.0.1' IDENTIFIED BY 'secret'");
+    let url = format!(
+        "jdbc:mariadb://{}/?user=tcponly&password=secret",
+        server.it.tcp
+    );
+    let program = |sql| mariadb(&server, "tcponly", "secret", sql);
+    let with_url = |run: Looptax<'_>| {
+        run.env("DATABASE_URL", &url)
+            .args(["-v", "--"])
+            .args(program("SELECT CURRENT_USER()"))
+            .run()
+    };
+    let known = with_url(run_for(&scratch, &server));
+    known.expect_code(0);
+    assert_eq!(known.stdout, "tcponly@127.0.0.1\n");
+    stays(&known, "`tcponly`: ");
+    // Where nobody looks, the login fails: what the check is for.
+    let unknown = with_url(run_for(&scratch, &server).args(["--no-check"]));
+    unknown.expect_code(1);
+    let other = run_for(&scratch, &server)
+        .args(["--dry-run", "--check", &url.replace("jdbc:", "")])
+        .run();
+    other.expect_code(1);
+    assert!(
+        other.stdout.contains("stays on TCP: `tcponly`"),
+        "{}",
+        other.stdout
+    );
+}
+
+/// A known connection whose login works is said to.
+#[test]
+fn a_connection_that_works_is_checked_and_moved() {
+    for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
+        let Some(server) = Server::start(kind) else {
+            continue;
+        };
+        let scratch = Scratch::new();
+        let run = run_for(&scratch, &server)
+            .args(["--dry-run", "--check", &server.url()])
+            .run();
+        run.expect_code(0);
+        let user = &server.it.login.user;
+        let whose = if user.is_empty() {
+            String::new()
+        } else {
+            format!(" of `{user}`")
+        };
+        let words = format!("looptax:   the login{whose} works over the socket, too\n");
+        assert!(run.stdout.contains(&words), "{kind}: {}", run.stdout);
+        assert!(
+            run.stdout.contains(&server.socket()),
+            "{kind}: {}",
+            run.stdout
+        );
+    }
+}
+
+/// PostgreSQL has no TLS on its socket: whoever demands it stays, by process.
+#[test]
+fn whoever_demands_tls_of_postgres_stays_on_tcp() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let port = server.it.tcp.port();
+    let dial = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+    let run = |name: &str, value: &str, dial: &str| {
+        let map = format!("127.0.0.1:{port}={}", server.socket());
+        let only = ["--only".to_owned(), port.to_string()];
+        // Without a known connection the rules have to allow it; these do not matter here.
+        let how = if name == "MAP" {
+            vec!["--map".to_owned(), map]
+        } else {
+            only.to_vec()
+        };
+        run(&scratch)
+            .args(how)
+            .args(["--stats", "-v", "--", "bash", "-c", dial])
+            .env(name, value)
+            .run()
+    };
+    let demanded = run("PGSSLMODE", "require", &dial);
+    demanded.expect_code(0);
+    assert!(
+        demanded.stderr.contains("0 connections moved"),
+        "{}",
+        demanded.stderr
+    );
+    let why = if demanded.stderr.contains("stays on TCP") {
+        "pg_hba.conf"
+    } else {
+        "its arguments or environment ask for TLS"
+    };
+    assert!(demanded.stderr.contains(why), "{}", demanded.stderr);
+    let given = run("MAP", "PGSSLMODE=require", &dial);
+    assert!(
+        given.stderr.contains("1 connection moved"),
+        "{}",
+        given.stderr
+    );
+}
+
+/// Debian's rules for sockets ask for the system's user.
+#[test]
+fn rules_that_ask_for_the_system_user_leave_postgres_on_tcp() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let folder = server.it.folder();
+    let hba = find(folder, "pg_hba.conf");
+    let rules = |local: &str| {
+        let text = format!("local all all {local}\nhost all all 127.0.0.1/32 scram-sha-256\n");
+        fs::write(&hba, text).unwrap();
+        run_for(&scratch, &server).args(["--dry-run"]).run()
+    };
+    let peer = rules("peer");
+    peer.expect_code(1);
+    assert!(
+        peer.stdout.contains("lets sockets in by `peer`"),
+        "{}",
+        peer.stdout
+    );
+    rules("scram-sha-256").expect_code(0);
+}
+
+fn find(folder: &std::path::Path, name: &str) -> PathBuf {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            if entry.file_name() == *name {
+                return entry.path();
+            }
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    panic!("no {name}");
+}
+
+#[test]
+fn a_command_that_is_none_has_the_codes_of_a_shell() {
+    let scratch = Scratch::new();
+    let map = ["--map", "127.0.0.1:1=/nowhere", "--"];
+    for options in [&map[..], &["--only", "1", "--"]] {
+        let code = |program: &str, code| {
+            let run = run(&scratch).args(options).args([program]).run();
+            run.expect_error(code, &["cannot run"]);
+        };
+        code("/no/such/program", 127);
+        code("/etc/passwd", 126);
+    }
+    run(&scratch)
+        .args(["--map", "x", "--", "true"])
+        .run()
+        .expect_error(125, &["--map `x`"]);
+    run(&scratch)
+        .args(["--without", "x", "--", "true"])
+        .run()
+        .expect_error(125, &["--without"]);
+}
+
+#[test]
+fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
+    let scratch = Scratch::new();
+    let map = ["--map", "127.0.0.1:1=/nowhere", "--without", "listener"];
+    let plain = run(&scratch).args(map).args(["--", "echo", "hi"]).run();
+    plain.expect_code(0);
+    assert_eq!(plain.stdout, "hi\n");
+    assert!(
+        plain.stderr.contains("nothing is moved: the kernel"),
+        "{}",
+        plain.stderr
+    );
+    let strict = run(&scratch)
+        .args(map)
+        .args(["--strict", "--", "echo", "hi"])
+        .run();
+    strict.expect_error(125, &["connections cannot be moved here"]);
+    let nothing = run(&scratch)
+        .args(["--only", "1", "--strict", "--", "echo", "hi"])
+        .run();
+    nothing.expect_error(125, &["no server here"]);
+}

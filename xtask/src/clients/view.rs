@@ -1,0 +1,115 @@
+//! What a server says of its own clients: which way each came, and how many have come so far.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use looptax_path::Conversation;
+use looptax_servers::Kind;
+use looptax_wire::redis;
+
+use super::server::Server;
+
+/// Between two looks at a server whose clients are about to be gone.
+const PAUSE: Duration = Duration::from_millis(20);
+const LOOKS: usize = 500;
+
+/// A connection of our own, over which the server is asked.
+pub(crate) struct View {
+    kind: Kind,
+    talk: Conversation,
+}
+
+impl View {
+    pub(crate) fn open(server: &Server) -> Result<Self> {
+        Ok(Self {
+            kind: server.kind(),
+            talk: server.talk()?,
+        })
+    }
+
+    /// `socket` or `TCP` for every connection but this one.
+    pub(crate) fn ways(&mut self) -> Result<Vec<String>> {
+        let is_socket: Vec<bool> = match self.kind {
+            Kind::Mariadb | Kind::Mysql => {
+                let sql = "SELECT HOST FROM information_schema.processlist \
+                           WHERE ID <> CONNECTION_ID() AND USER <> 'system user' AND USER <> 'event_scheduler'";
+                let hosts = self.column(sql)?;
+                hosts.iter().map(|host| !host.contains(':')).collect()
+            }
+            Kind::Postgres => {
+                let sql = "SELECT client_port::text FROM pg_stat_activity \
+                           WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+                let ports = self.column(sql)?;
+                ports.iter().map(|port| port == "-1").collect()
+            }
+            Kind::Redis | Kind::Valkey => {
+                let list = self.redis(&["CLIENT", "LIST"])?;
+                let own = self.redis(&["CLIENT", "ID"])?;
+                let own = format!("id={own} ");
+                let others = list.lines().filter(|line| !line.starts_with(&own));
+                others.map(|line| line.contains("addr=/")).collect()
+            }
+            Kind::Memcached | Kind::Echo => bail!("{} does not say who its clients are", self.kind),
+        };
+        let word = |is_socket: bool| if is_socket { "socket" } else { "TCP" };
+        Ok(is_socket
+            .into_iter()
+            .map(|it| word(it).to_owned())
+            .collect())
+    }
+
+    /// Connections so far, when all but this one have ended.
+    pub(crate) fn n_dials(&mut self) -> Result<u64> {
+        for _ in 0..LOOKS {
+            if self.ways()?.is_empty() {
+                return self.counted();
+            }
+            thread::sleep(PAUSE);
+        }
+        bail!("a client of {} does not end", self.kind)
+    }
+
+    fn counted(&mut self) -> Result<u64> {
+        let text = match self.kind {
+            Kind::Mariadb | Kind::Mysql => {
+                let rows = self.talk.query("SHOW GLOBAL STATUS LIKE 'Connections'")?;
+                rows.into_iter()
+                    .next()
+                    .and_then(|mut row| row.pop().flatten())
+            }
+            Kind::Postgres => {
+                let sql = "SELECT sum(sessions)::bigint::text FROM pg_stat_database";
+                self.column(sql)?.pop()
+            }
+            _ => {
+                let text = self.redis(&["INFO", "stats"])?;
+                let mut lines = text.lines();
+                lines
+                    .find_map(|line| line.strip_prefix("total_connections_received:"))
+                    .map(str::to_owned)
+            }
+        };
+        let text = text.context("the server does not count its connections")?;
+        Ok(text.trim().parse()?)
+    }
+
+    fn column(&mut self, sql: &str) -> Result<Vec<String>> {
+        let rows = self.talk.query(sql)?;
+        Ok(rows
+            .into_iter()
+            .filter_map(|row| row.into_iter().next()?)
+            .collect())
+    }
+
+    fn redis(&mut self, words: &[&str]) -> Result<String> {
+        let command = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+        match self.talk.pipeline(&[command])?.pop() {
+            Some(redis::Value::Bulk(Some(bytes))) => {
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            }
+            Some(redis::Value::Integer(number)) => Ok(number.to_string()),
+            other => bail!("{words:?} gave {other:?}"),
+        }
+    }
+}
