@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::error::RedirectError;
+use crate::outcome::{MESSAGE_BYTES, STOPPED};
 use crate::page::Page;
 use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
@@ -252,8 +253,12 @@ fn accompany(
         while let Some((pid, change)) = wait::next_change() {
             note_change(page, program_pid, pid, change);
             if pid == program_pid {
+                let message = match change {
+                    Change::Ended(_) => [0; MESSAGE_BYTES],
+                    Change::Stopped => STOPPED,
+                };
                 // A pipe that nobody reads any more is no loss.
-                let _ = pass::write(tell.as_fd(), &[0; crate::outcome::MESSAGE_BYTES]);
+                let _ = pass::write(tell.as_fd(), &message);
             }
         }
         if page.ended().is_some() && listener.is_deserted(0) {

@@ -50,6 +50,8 @@ pub enum Event {
 
 /// What goes through the pipe between supervisor and watchdog: short enough to go whole or not at all.
 pub(crate) const MESSAGE_BYTES: usize = 16;
+/// Not for the caller: the program was stopped.
+pub(crate) const STOPPED: [u8; MESSAGE_BYTES] = [u8::MAX; MESSAGE_BYTES];
 const MOVED: u8 = 1;
 const LEFT: u8 = 2;
 

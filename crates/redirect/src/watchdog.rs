@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::launch::{self, Inherited, Program, Started, note_change};
-use crate::outcome::{Event, MESSAGE_BYTES, Stats};
+use crate::outcome::{Event, MESSAGE_BYTES, STOPPED, Stats};
 use crate::page::Page;
 use crate::supervisor::{Parts, Supervisor};
-use crate::sys::wait::{self, Arrival};
+use crate::sys::wait::{self, Arrival, Change};
 use crate::sys::{fork, own_pid, pass, process};
 use crate::{Features, Mapping, RedirectError, Switches};
 
@@ -170,9 +170,19 @@ impl Watchdog<'_> {
     fn hear(&self, on_event: &mut dyn FnMut(Event)) {
         let mut message = [0; MESSAGE_BYTES];
         while let Ok(MESSAGE_BYTES) = pass::read(self.started.messages.as_fd(), &mut message) {
-            if let Some(event) = Event::from_message(&message) {
+            if message == STOPPED {
+                self.stop_as_well();
+            } else if let Some(event) = Event::from_message(&message) {
                 on_event(event);
             }
+        }
+    }
+
+    /// Stops when the program was stopped, so that a shell sees its job stop. Where a terminal stopped
+    /// both of us at once, we hear of it when both go on again.
+    fn stop_as_well(&self) {
+        if process::is_stopped(self.page.program_pid.load(Ordering::Acquire)) {
+            fork::raise(libc::SIGSTOP);
         }
     }
 
@@ -185,6 +195,9 @@ impl Watchdog<'_> {
         let program_pid = self.page.program_pid.load(Ordering::Acquire);
         while let Some((pid, change)) = wait::next_change() {
             note_change(self.page, program_pid, pid, change);
+            if (pid, change) == (program_pid, Change::Stopped) {
+                self.stop_as_well();
+            }
         }
     }
 

@@ -42,6 +42,16 @@ pub(crate) fn is_alive(pidfd: BorrowedFd<'_>) -> bool {
     unsafe { libc::poll(&raw mut poll, 1, 0) == 0 }
 }
 
+/// Whether a process is stopped by a signal.
+///
+/// # Source
+/// `proc_pid_stat(5)`: the state follows the name.
+pub(crate) fn is_stopped(pid: i32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let name_end = stat.iter().rposition(|byte| *byte == b')');
+    name_end.is_some_and(|at| stat.get(at + 2) == Some(&b'T'))
+}
+
 /// Sends a signal.
 pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: i32) -> io::Result<()> {
     let no_info = std::ptr::null::<libc::siginfo_t>();

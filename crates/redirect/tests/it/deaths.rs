@@ -119,7 +119,7 @@ fn storm() {
     let run = Run::client(&["threads", &server.tcp.to_string(), "50", "40"]);
     let run = run.route(server.tcp, &server.socket);
     let mut child = run.to_command().spawn().unwrap();
-    while server.counts().1 < 200 {
+    while server.n_unix_by_now() < 200 {
         std::thread::yield_now();
     }
     unsafe { libc::kill(first_child(child.id()), libc::SIGKILL) };

@@ -1,10 +1,10 @@
 //! A server on TCP and on a socket, which says which way somebody came and who it is, then echoes.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +21,7 @@ pub(crate) struct Server {
     pub(crate) folder: TempDir,
     n_tcp: Arc<AtomicUsize>,
     n_unix: Arc<AtomicUsize>,
+    n_looks: AtomicUsize,
 }
 
 impl Server {
@@ -64,13 +65,28 @@ impl Server {
             folder,
             n_tcp,
             n_unix,
+            n_looks: AtomicUsize::new(0),
         }
     }
 
     /// How many came over TCP, and over the socket.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        let count = |it: &AtomicUsize| it.load(Ordering::SeqCst);
+        // Whoever came before us in a queue has been counted when we are answered.
+        let mut byte = [0];
+        TcpStream::connect(self.tcp)
+            .unwrap()
+            .read_exact(&mut byte)
+            .unwrap();
+        let mut socket = UnixStream::connect(&self.socket).unwrap();
+        socket.read_exact(&mut byte).unwrap();
+        let n_own = self.n_looks.fetch_add(1, Ordering::SeqCst) + 1;
+        let count = |it: &AtomicUsize| it.load(Ordering::SeqCst) - n_own;
         (count(&self.n_tcp), count(&self.n_unix))
+    }
+
+    /// How many have come over the socket by now.
+    pub(crate) fn n_unix_by_now(&self) -> usize {
+        self.n_unix.load(Ordering::SeqCst)
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_program_that_is_none_is_told_apart", no_program),
         trial("signals_to_us_reach_it", forwarded),
         trial("a_signal_to_the_group_reaches_it_once", group_signal),
+        trial("a_stop_of_the_program_is_ours", stopped),
         trial("its_group_and_session_are_ours", group),
         trial("input_and_output_end_with_it", streams),
         trial("signals_are_as_they_were", dispositions),
@@ -111,6 +112,21 @@ fn group_signal() {
     lines.read_line(&mut line).unwrap();
     assert_eq!(line, "last\n");
     assert_eq!(child.wait().unwrap().code(), Some(9));
+}
+
+/// As a shell sees it that waits for its job.
+fn stopped() {
+    let run = Run::command(&["bash", "-c", "echo ready; kill -STOP $$; echo on; exit 5"]);
+    let (mut child, mut lines) = started(&run);
+    let pid = child.id().cast_signed();
+    let mut status = 0;
+    let found = unsafe { libc::waitpid(pid, &raw mut status, libc::WUNTRACED) };
+    assert_eq!((found, libc::WIFSTOPPED(status)), (pid, true));
+    kill(-pid, libc::SIGCONT);
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert_eq!(line, "on\n");
+    assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 
 /// Process group, session and the number of the parent's parent.
