@@ -5,6 +5,7 @@
 
 use anyhow::Result;
 
+use crate::clients::moved;
 use crate::dialects;
 use crate::peers;
 use crate::steps::{self, Step};
@@ -16,6 +17,11 @@ const STEPS: &[Step] = &[
         name: "drivers connect with what dsn prints",
         repeat: "cargo xtask dialects",
         work: || dialects::run(&dialects::Options::default()),
+    },
+    Step {
+        name: "real clients under looptax run",
+        repeat: "cargo xtask clients run",
+        work: || moved::run(&moved::Options::default()),
     },
     Step {
         name: "statistics, simulated",

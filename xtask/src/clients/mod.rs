@@ -9,7 +9,7 @@ mod client;
 mod data;
 mod found;
 mod model;
-mod moved;
+pub(crate) mod moved;
 mod reduce;
 mod relay;
 mod server;

@@ -19,7 +19,7 @@ use super::view::View;
 use crate::peers;
 
 /// What can be chosen.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
     /// Clients; all when none is named
     #[arg(value_name = "CLIENT")]

@@ -113,7 +113,7 @@ fn watches() {
     assert_eq!(done.stdout.matches("1 true").count(), 3, "{done:#?}");
 }
 
-/// The long version is `looptax-redirect`'s part of `test-all`; a leak of one shows here, too.
+/// A leak of one shows between the first tenth and the end.
 fn piling() {
     let (done, _) = run(&["repeat", "2000"], &[]);
     let counts: Vec<&str> = done
