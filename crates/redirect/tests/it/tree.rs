@@ -99,18 +99,25 @@ fn forwarded() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
+/// The one that is sent to us alone is passed on after the other was decided upon.
 fn group_signal() {
-    let (mut child, mut lines) = started(&Run::command(&["bash", "-c", LISTENING]));
-    kill(-child.id().cast_signed(), libc::SIGUSR1);
+    let script = LISTENING.replace("trap 'echo hup' HUP", "trap 'echo usr2' USR2");
+    let (mut child, mut lines) = started(&Run::command(&["bash", "-c", &script]));
+    let pid = child.id().cast_signed();
     let mut line = String::new();
-    lines.read_line(&mut line).unwrap();
-    assert_eq!(line, "usr1\n");
-    // A second one would come before this.
-    std::thread::sleep(std::time::Duration::from_millis(30));
-    child.stdin.take().unwrap().write_all(b"last\n").unwrap();
+    for (pid, signal, wanted) in [
+        (-pid, libc::SIGUSR1, "usr1\n"),
+        (pid, libc::SIGUSR2, "usr2\n"),
+    ] {
+        kill(pid, signal);
+        line.clear();
+        lines.read_line(&mut line).unwrap();
+        assert_eq!(line, wanted);
+    }
+    drop(child.stdin.take());
     line.clear();
     lines.read_line(&mut line).unwrap();
-    assert_eq!(line, "last\n");
+    assert_eq!(line, "");
     assert_eq!(child.wait().unwrap().code(), Some(9));
 }
 
