@@ -9,8 +9,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use crate::sys::identity::Identity;
+use crate::sys::root::Root;
 use crate::sys::{own_pid, process, socket};
-use crate::{Features, Stay};
+use crate::{Features, SocketName, Stay};
 
 /// A thread that waits for an answer.
 #[derive(Debug)]
@@ -41,6 +42,7 @@ pub(crate) struct Own {
     network: Vec<u8>,
     users: Vec<u8>,
     label: Option<Vec<u8>>,
+    root: Root,
 }
 
 impl Caller {
@@ -88,6 +90,7 @@ impl Own {
             network: process::link("/proc/self/ns/net").unwrap_or_default(),
             users: process::link("/proc/self/ns/user").unwrap_or_default(),
             label: label(pid),
+            root: Root::own()?,
         })
     }
 
@@ -98,6 +101,17 @@ impl Own {
             return cookie.is_some() && cookie == self.network_cookie;
         }
         process::link(&format!("/proc/{tid}/ns/net")).is_ok_and(|it| it == self.network)
+    }
+
+    /// Whether the caller would reach the same socket by that name, if it could ask for it.
+    pub(crate) fn shares_socket(&self, tid: i32, to: &SocketName) -> bool {
+        match to {
+            // There is nothing to share where we see nothing: connecting says why.
+            SocketName::Path(path) if path.exists() => {
+                self.root.is_same_file(tid, path).unwrap_or_default()
+            }
+            SocketName::Path(_) | SocketName::Abstract(_) => true,
+        }
     }
 
     /// What keeps us from acting for the caller, if anything does: ids mean the same only in one user

@@ -18,6 +18,8 @@ pub enum Stay {
     OtherNetwork,
     /// It is in another user namespace, whose accounts are others.
     OtherUsers,
+    /// Another root or other mounts show it another file at the socket's path, or none.
+    OtherRoot,
     /// Its user, groups or rights could not be taken on.
     Credentials,
     /// Its security label (`SELinux`, `AppArmor`) is another than ours.
@@ -38,7 +40,7 @@ pub enum Stay {
 
 impl Stay {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoSocket,
         Self::Refused,
         Self::Denied,
@@ -46,6 +48,7 @@ impl Stay {
         Self::Bound,
         Self::OtherNetwork,
         Self::OtherUsers,
+        Self::OtherRoot,
         Self::Credentials,
         Self::Label,
         Self::NotIdle,
@@ -66,6 +69,9 @@ impl Stay {
             Self::Bound => "the program chose its own port",
             Self::OtherNetwork => "the program is in another network namespace",
             Self::OtherUsers => "the program is in another user namespace",
+            Self::OtherRoot => {
+                "the program sees no such socket at that path, under its own root or mounts"
+            }
             Self::Credentials => "the program's user and groups could not be taken on",
             Self::Label => "the program's security label is another",
             Self::NotIdle => "it is no TCP socket that waits to be connected",

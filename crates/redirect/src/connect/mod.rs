@@ -228,6 +228,9 @@ impl Asked<'_> {
         if let Some(stay) = own.objection(tid, &self.status.identity) {
             return Err(stay.into());
         }
+        if !own.shares_socket(tid, &supervisor.mapping.routes[self.route_idx].to) {
+            return Err(Stay::OtherRoot.into());
+        }
         let is_demanded = supervisor.processes.is_demanded(
             self.caller,
             self.status.pid,

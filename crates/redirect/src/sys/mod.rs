@@ -8,6 +8,7 @@ pub(crate) mod identity;
 pub(crate) mod notify;
 pub(crate) mod pass;
 pub(crate) mod process;
+pub(crate) mod root;
 pub(crate) mod socket;
 pub(crate) mod wait;
 

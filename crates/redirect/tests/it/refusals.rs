@@ -23,6 +23,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("words_that_demand_it_leave_it_on_tcp", demanded),
         trial("another_network_namespace_is_left_alone", other_network),
         trial("another_user_namespace_stays_on_tcp", other_users),
+        trial(
+            "other_mounts_show_the_program_its_own_socket_or_none",
+            other_mounts,
+        ),
         trial("a_full_queue_is_waited_for_and_then_left", full),
         trial("a_socket_it_may_not_use_leaves_it_on_tcp", denied),
         trial("a_user_is_who_it_is_under_a_supervisor_of_root", account),
@@ -114,6 +118,27 @@ fn other_network() {
     assert!(!done.output.status.success());
     done.expect_counts(0, "OtherNetwork:1");
     assert_eq!(server.counts(), (0, 0));
+}
+
+/// With mounts of its own it gets the socket that it sees itself, and no other.
+fn other_mounts() {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    let exe = std::env::current_exe().unwrap();
+    let client = format!("exec {} client blocking {}", exe.display(), server.tcp);
+    let run = |before: &str| {
+        let script = format!("{before}{client}");
+        let words = ["unshare", "-m", "sh", "-c", &script];
+        Run::command(&words).route(server.tcp, &server.socket)
+    };
+    run("").run().good().expect_counts(1, "");
+    let folder = server.folder.path().display();
+    let hide = format!("mount -t tmpfs none {folder} && ");
+    stays(&run(&hide), "OtherRoot:1");
+    let another = format!("{hide}touch {} && ", server.socket.display());
+    stays(&run(&another), "OtherRoot:1");
 }
 
 fn other_users() {
