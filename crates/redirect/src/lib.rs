@@ -6,7 +6,7 @@
 //! (names, TCP options, a second `connect`) are answered for it. Whatever is in doubt, the program's own
 //! `connect` goes on over TCP, and the reason is counted.
 //!
-//! [`run`] is the whole of it; [`probe`] says beforehand what the kernel allows. The caller gives a plain
+//! [`run`] is the whole of it; [`probe()`] says beforehand what the kernel allows. The caller gives a plain
 //! [`Mapping`]. This room reads `/proc` of the program alone, decides nothing about databases, prints
 //! nothing, and needs no root.
 

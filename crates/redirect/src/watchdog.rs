@@ -24,7 +24,7 @@ pub struct Config {
     pub program: Program,
     /// Which addresses are moved.
     pub mapping: Mapping,
-    /// What [`crate::probe`] found.
+    /// What [`crate::probe()`] found.
     pub features: Features,
     /// What is switched off.
     pub switches: Switches,
