@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
-use looptax_servers::Kind;
+use looptax_servers::{Kind, find_binary};
 
 use super::client::{self, Address, Loop};
 use super::data::{self, Client};
@@ -48,14 +48,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut n_wrong = 0;
     for client in &clients {
         for kind in &client.servers {
-            let Ok(server) = Server::start(&looptax, kind.parse::<Kind>()?) else {
+            let kind: Kind = kind.parse()?;
+            if find_binary(kind).is_none() {
                 let _ = writeln!(
                     text,
                     "| {} | | {kind} | not installed | | | | - |",
                     client.name
                 );
                 continue;
-            };
+            }
+            let server = Server::start(&looptax, kind)?;
             let row = row(client, &server, &looptax);
             server.stop()?;
             let (row, is_right) = row?;
