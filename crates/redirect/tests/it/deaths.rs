@@ -1,6 +1,6 @@
 //! The supervisor is killed: the program's connections go on, and new ones are made.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use libtest_mimic::Trial;
@@ -123,13 +123,7 @@ fn storm() {
         std::thread::yield_now();
     }
     unsafe { libc::kill(first_child(child.id()), libc::SIGKILL) };
-    let mut text = String::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
+    let text = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
     assert!(child.wait().unwrap().success(), "{text}");
     assert!(text.contains("dials 2000"), "{text}");
     let (n_tcp, n_unix) = server.counts();

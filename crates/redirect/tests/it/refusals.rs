@@ -97,23 +97,22 @@ fn demanded() {
         .expect_counts(1, "");
 }
 
+/// The client in a namespace of its own, of the kind that the option names.
+fn unshared(option: &str, case: &str, server: &Server) -> Run {
+    let exe = std::env::current_exe().unwrap();
+    let told = server.tcp.to_string();
+    let exe = exe.to_str().unwrap();
+    let words = ["unshare", option, exe, "client", case, &told];
+    Run::command(&words).route(server.tcp, &server.socket)
+}
+
 /// Its loopback is another; the supervisor's must not be given to it.
 fn other_network() {
     if !is_root() {
         return;
     }
     let server = Server::start();
-    let exe = std::env::current_exe().unwrap();
-    let told = server.tcp.to_string();
-    let words = [
-        "unshare",
-        "-n",
-        exe.to_str().unwrap(),
-        "client",
-        "names",
-        &told,
-    ];
-    let done = Run::command(&words).route(server.tcp, &server.socket).run();
+    let done = unshared("-n", "names", &server).run();
     // Nobody listens there, so the program's own check fails.
     assert!(!done.output.status.success());
     done.expect_counts(0, "OtherNetwork:1");
@@ -146,20 +145,7 @@ fn other_users() {
         return;
     }
     let server = Server::start();
-    let exe = std::env::current_exe().unwrap();
-    let told = server.tcp.to_string();
-    let words = [
-        "unshare",
-        "-U",
-        exe.to_str().unwrap(),
-        "client",
-        "blocking",
-        &told,
-    ];
-    stays(
-        &Run::command(&words).route(server.tcp, &server.socket),
-        "OtherUsers:1",
-    );
+    stays(&unshared("-U", "blocking", &server), "OtherUsers:1");
 }
 
 /// A queue for one, of which nobody takes: the second waits, the third goes over TCP.

@@ -1,6 +1,6 @@
 //! The program's place among processes: how it ends, what signals it gets, what it leaves behind.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 
@@ -150,14 +150,8 @@ fn streams() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(b"words").unwrap();
-    let mut text = String::new();
     // Ends only when nobody holds the other end any more.
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
+    let text = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
     assert_eq!(text, "wordsend\n");
     child.wait().unwrap();
 }
