@@ -11,7 +11,7 @@ use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{Alive, Server, exe, is_installed, is_there};
+use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
 
 /// What `find` sees now.
 #[track_caller]
@@ -168,8 +168,7 @@ fn requests_are_counted_and_cost_what_the_record_says() {
 #[test]
 fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over_its_socket_from_here()
  {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_installed(Kind::Redis) || !is_there("unshare") || !is_there("ip") || !is_root {
+    if !is_installed(Kind::Redis) || !is_there("unshare") || !is_there("ip") || !is_root() {
         return;
     }
     let scratch = Scratch::new();
@@ -251,7 +250,7 @@ fn a_socket_that_was_deleted_is_told_and_so_is_a_name_that_would_steer_the_termi
 
 #[test]
 fn without_root_it_shows_what_it_can_and_says_what_it_cannot() {
-    if !rustix::process::geteuid().is_root() {
+    if !is_root() {
         return;
     }
     let Some(server) = Server::start(Kind::Redis) else {
@@ -295,7 +294,7 @@ fn check_hidden(script: &str, words: &str) {
     let Some(server) = Server::start(Kind::Redis) else {
         return;
     };
-    if !rustix::process::geteuid().is_root() || !is_there("unshare") {
+    if !is_root() || !is_there("unshare") {
         return;
     }
     let scratch = Scratch::new();

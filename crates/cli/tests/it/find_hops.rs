@@ -14,7 +14,7 @@ use looptax_wire::{Login, Secret};
 use serde_json::Value;
 
 use crate::find::{found, ways};
-use crate::fixture::{Alive, Server, is_there};
+use crate::fixture::{Alive, Server, is_root, is_there};
 
 /// The rows of a client for a server.
 fn row(found: &Value, client: u32, server: u32) -> Value {
@@ -132,7 +132,7 @@ fn pgbouncer_is_a_server_and_where_it_leads_is_told() {
     let Some(server) = Server::start(Kind::Postgres) else {
         return;
     };
-    if !is_there("pgbouncer") || !rustix::process::geteuid().is_root() {
+    if !is_there("pgbouncer") || !is_root() {
         return;
     }
     let scratch = Scratch::new();

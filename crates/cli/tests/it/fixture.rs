@@ -58,9 +58,7 @@ pub(crate) fn is_installed(kind: Kind) -> bool {
     let is_there = kind == Kind::Echo || find_binary(kind).is_some();
     if !is_there {
         let n_skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-        // Not a macro: the test harness would keep those words to itself.
-        let words = format!("skipped: {n_skipped} so far, {kind} is not installed\n");
-        io::stderr().write_all(words.as_bytes()).ok();
+        skipped(&format!("{n_skipped} so far, {kind} is not installed"));
     }
     is_there
 }
@@ -70,10 +68,24 @@ pub(crate) fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !is_there {
-        let words = format!("skipped: {program} is not installed\n");
-        io::stderr().write_all(words.as_bytes()).ok();
+        skipped(&format!("{program} is not installed"));
     }
     is_there
+}
+
+/// Whether the tests run as root; if not, says so aloud.
+pub(crate) fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        skipped("needs root");
+    }
+    is_root
+}
+
+/// Not a macro: the test harness would keep those words to itself.
+fn skipped(why: &str) {
+    let words = format!("skipped: {why}\n");
+    io::stderr().write_all(words.as_bytes()).ok();
 }
 
 /// A child that is ended with the test.

@@ -10,7 +10,7 @@ use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{Alive, exe, is_there};
+use crate::fixture::{Alive, exe, is_root, is_there};
 
 /// Room for what these tests write, several times over.
 const DISK: &str = "size=4m";
@@ -30,8 +30,7 @@ struct Disk {
 impl Disk {
     /// `None` where one may not mount.
     fn new() -> Option<Self> {
-        let is_root = rustix::process::geteuid().is_root();
-        if !is_root || !is_there("unshare") || !is_there("nsenter") {
+        if !is_root() || !is_there("unshare") || !is_there("nsenter") {
             return None;
         }
         let scratch = Scratch::new();

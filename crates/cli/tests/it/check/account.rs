@@ -6,8 +6,8 @@ use std::path::Path;
 use looptax_servers::Kind;
 use serde_json::Value;
 
-use super::{check, expect, is_root, open_up, url};
-use crate::fixture::Server;
+use super::{check, expect, open_up, url};
+use crate::fixture::{Server, is_root};
 
 #[test]
 fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {

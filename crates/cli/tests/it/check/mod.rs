@@ -15,10 +15,6 @@ use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_there};
 
-pub(super) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
 pub(super) fn check(server: &Server, url: &str, args: &[&str]) -> Finished {
     let scratch = Scratch::new();
     Looptax::new(exe(), &scratch)

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use looptax_servers::Kind;
 use looptax_testkit::scratch::Scratch;
 
-use super::{check, expect, is_root, open_up, url};
-use crate::fixture::{Alive, Server, is_there};
+use super::{check, expect, open_up, url};
+use crate::fixture::{Alive, Server, is_root, is_there};
 
 /// `nobody` on Debian.
 const NOBODY: u32 = 65_534;
