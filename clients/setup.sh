@@ -65,7 +65,8 @@ java() {
 
 node() {
   cp node/*.js dialects/drive.js node/package.json node/package-lock.json "$out/node/"
-  npm ci --silent --prefix "$out/node"
+  # From within: with --prefix it loses its way where the folder is reached by a symbolic link.
+  (cd "$out/node" && npm ci --loglevel=error)
 }
 
 debian
