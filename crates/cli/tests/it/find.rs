@@ -3,7 +3,9 @@
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use looptax_servers::Kind;
 use looptax_testkit::patience;
@@ -165,14 +167,11 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     );
 }
 
-#[test]
-fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over_its_socket_from_here()
- {
+/// A Redis at port 6390 of a network namespace that nobody else uses, once it can be reached.
+fn redis_in_a_network_of_its_own(scratch: &Scratch, socket: &Path) -> Option<Alive> {
     if !is_installed(Kind::Redis) || !is_there("unshare") || !is_there("ip") || !is_root() {
-        return;
+        return None;
     }
-    let scratch = Scratch::new();
-    let socket = scratch.file("redis.sock");
     let script = format!(
         "ip link set lo up; exec redis-server --bind 127.0.0.1 --port 6390 --save '' --unixsocket {} --dir {}",
         socket.display(),
@@ -185,18 +184,31 @@ fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over
             .spawn()
             .unwrap(),
     );
-    let pid = server.0.id();
-    let _open = patience::wait_for("the socket", std::time::Duration::from_secs(20), || {
-        UnixStream::connect(&socket).ok()
+    patience::wait_for("the socket", Duration::from_secs(20), || {
+        UnixStream::connect(socket).ok()
     });
+    Some(server)
+}
+
+/// `bash` with these words, among the sockets of a process.
+fn in_network_of(pid: u32, words: &str) -> Command {
+    let mut command = Command::new("nsenter");
+    command.args(["--net", "--target", &pid.to_string(), "bash", "-c", words]);
+    command
+}
+
+#[test]
+fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over_its_socket_from_here()
+ {
+    let scratch = Scratch::new();
+    let socket = scratch.file("redis.sock");
+    let Some(server) = redis_in_a_network_of_its_own(&scratch, &socket) else {
+        return;
+    };
+    let pid = server.0.id();
+    let _open = UnixStream::connect(&socket).unwrap();
     let client = Alive(
-        Command::new("nsenter")
-            .args(["--net", "--target", &pid.to_string()])
-            .args([
-                "bash",
-                "-c",
-                "exec 3<>/dev/tcp/127.0.0.1/6390; echo up; read -r _",
-            ])
+        in_network_of(pid, "exec 3<>/dev/tcp/127.0.0.1/6390; echo up; read -r _")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -347,24 +359,23 @@ fn a_client_in_a_chroot_is_told_not_to_see_the_socket() {
 
 #[test]
 fn clients_that_come_and_go_are_counted_by_what_they_leave() {
-    let Some(server) = Server::start(Kind::Redis) else {
+    let scratch = Scratch::new();
+    let socket = scratch.file("redis.sock");
+    // The kernel keeps so many ends in a network namespace and no more: other tests fill theirs.
+    let Some(server) = redis_in_a_network_of_its_own(&scratch, &socket) else {
         return;
     };
-    let scratch = Scratch::new();
-    for _ in 0..120 {
-        // Who closes first keeps the connection for a minute, once the server has closed it too.
-        drop(TcpStream::connect(server.it.tcp).unwrap());
-    }
-    // Half of them, since the kernel may give their ports to others meanwhile.
-    let found = patience::wait_for("their ends", std::time::Duration::from_secs(20), || {
+    let pid = server.0.id();
+    // Who closes first keeps the connection for a minute, once the server has closed it too.
+    let come_and_go = "for _ in {1..120}; do exec 3<>/dev/tcp/127.0.0.1/6390 3>&-; done";
+    assert!(in_network_of(pid, come_and_go).status().unwrap().success());
+    let mut n_closed = 0;
+    let found = patience::wait_for("their ends", Duration::from_secs(40), || {
         let found = found(&scratch);
-        let seen = server_of(&found, server.it.pid);
-        (seen["n_closed_last_minute"].as_u64().unwrap() >= 60).then_some(found)
+        n_closed = server_of(&found, pid)["n_closed_last_minute"].as_u64()?;
+        (n_closed >= 120).then_some(found)
     });
     let notes = found["notes"].to_string();
-    let words = format!(
-        "connections over TCP to redis-server {} were closed",
-        server.it.pid
-    );
+    let words = format!("{n_closed} connections over TCP to redis-server {pid} were closed");
     assert!(notes.contains(&words), "{notes}");
 }
