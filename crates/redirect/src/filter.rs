@@ -1,9 +1,10 @@
 //! The filter: which system calls stop and wait for the supervisor, as a program for the kernel.
 //!
 //! As few as possible: `connect` but for Unix addresses of full length, the two names, options of levels
-//! that a Unix socket does not have, and the making of event queues. Everything else is allowed whatever
-//! its arguments, which the kernel remembers per call and does not ask again. Calls of another
-//! architecture (32-bit programs) are allowed.
+//! that a Unix socket does not have, the making of event queues, and what gives a thread other groups,
+//! another root or other namespaces. Everything else is allowed whatever its arguments, which the kernel
+//! remembers per call and does not ask again. Of another architecture's calls (32-bit programs) the last
+//! kind alone is seen.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -26,6 +27,20 @@ const ARCH: u32 = 0xc000_003e;
 const ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCH: u32 = 0;
+
+/// The architecture of 32-bit programs here. Source: linux/audit.h, `AUDIT_ARCH_I386`, `AUDIT_ARCH_ARM`.
+#[cfg(target_arch = "aarch64")]
+const SMALL_ARCH: u32 = 0x4000_0028;
+#[cfg(not(target_arch = "aarch64"))]
+const SMALL_ARCH: u32 = 0x4000_0003;
+/// Its calls of the last kind: `chroot`, `setgroups16`, `setgroups`, `pivot_root`, `unshare`, `setns`.
+///
+/// # Source
+/// arch/x86/entry/syscalls/syscall_32.tbl, arch/arm/tools/syscall.tbl.
+#[cfg(target_arch = "aarch64")]
+const SMALL_CALLS: [u32; 6] = [61, 81, 206, 218, 337, 375];
+#[cfg(not(target_arch = "aarch64"))]
+const SMALL_CALLS: [u32; 6] = [61, 81, 206, 217, 310, 346];
 
 /// x32 programs have the same architecture and this bit in the number. Source: asm/unistd.h.
 const X32_BIT: u32 = 0x4000_0000;
@@ -57,6 +72,7 @@ enum Goal {
     Connect,
     Options,
     SocketOptions,
+    OtherArch,
     Allow,
     Notify,
 }
@@ -65,14 +81,58 @@ enum Goal {
 pub(crate) fn program() -> Vec<sock_filter> {
     let mut steps = vec![
         Step::Load(AT_ARCH),
-        Step::NotEqual(ARCH, Goal::Allow),
+        Step::NotEqual(ARCH, Goal::OtherArch),
         Step::Load(AT_NUMBER),
-        Step::AtLeast(X32_BIT, Goal::Allow),
     ];
     steps.extend(calls().map(|(number, goal)| Step::Equal(number as u32, goal)));
+    let as_x32 = |number: c_long| number as u32 | X32_BIT;
+    steps.extend(CHANGING.map(|number| Step::Equal(as_x32(number), Goal::Notify)));
+    steps.push(Step::Return(libc::SECCOMP_RET_ALLOW));
+    steps.extend([
+        Step::Here(Goal::OtherArch),
+        Step::NotEqual(SMALL_ARCH, Goal::Allow),
+        Step::Load(AT_NUMBER),
+    ]);
+    steps.extend(SMALL_CALLS.map(|number| Step::Equal(number, Goal::Notify)));
     steps.push(Step::Return(libc::SECCOMP_RET_ALLOW));
     steps.extend(ARGUMENTS);
     assemble(&steps)
+}
+
+/// What gives a thread, or those that share with it, other groups, another root, other namespaces.
+const CHANGING: [c_long; 5] = [
+    libc::SYS_setgroups,
+    libc::SYS_chroot,
+    libc::SYS_pivot_root,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+];
+
+/// What a call is that was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Connect,
+    Name,
+    Option,
+    Queue,
+    Groups,
+    /// Another root or other namespaces, or all that could be in another architecture.
+    World,
+}
+
+/// Which kind a call is of, by its architecture and number.
+pub(crate) fn kind(arch: u32, number: i32) -> Kind {
+    if arch != ARCH || number as u32 & X32_BIT != 0 {
+        return Kind::World;
+    }
+    match c_long::from(number) {
+        libc::SYS_connect => Kind::Connect,
+        libc::SYS_getsockname | libc::SYS_getpeername => Kind::Name,
+        libc::SYS_getsockopt | libc::SYS_setsockopt => Kind::Option,
+        libc::SYS_setgroups => Kind::Groups,
+        number if CHANGING.contains(&number) => Kind::World,
+        _ => Kind::Queue,
+    }
 }
 
 fn calls() -> impl Iterator<Item = (c_long, Goal)> {
@@ -88,7 +148,8 @@ fn calls() -> impl Iterator<Item = (c_long, Goal)> {
         (libc::SYS_getpeername, Goal::Notify),
         (libc::SYS_epoll_create1, Goal::Notify),
     ];
-    everywhere.into_iter().chain(old)
+    let changing = CHANGING.map(|number| (number, Goal::Notify));
+    everywhere.into_iter().chain(old).chain(changing)
 }
 
 const ARGUMENTS: [Step; 20] = [
@@ -182,7 +243,8 @@ mod tests {
         let elsewhere = action(ARCH ^ 1, number, [a, b, c, 0, 0, 0]);
         assert_eq!(elsewhere, libc::SECCOMP_RET_ALLOW);
         let x32 = action(ARCH, number | c_long::from(X32_BIT), [a, b, c, 0, 0, 0]);
-        assert_eq!(x32, libc::SECCOMP_RET_ALLOW);
+        let is_x32_seen = is_seen && CHANGING.contains(&number);
+        assert_eq!(x32 == libc::SECCOMP_RET_USER_NOTIF, is_x32_seen);
     }
 
     #[test]
@@ -207,6 +269,9 @@ mod tests {
         check(libc::SYS_getsockname, [3, 0, 0], true);
         check(libc::SYS_getpeername, [3, 0, 0], true);
         check(libc::SYS_epoll_create1, [0, 0, 0], true);
+        for call in CHANGING {
+            check(call, [0, 0, 0], true);
+        }
         for call in [
             libc::SYS_read,
             libc::SYS_sendmsg,
@@ -218,7 +283,30 @@ mod tests {
     }
 
     #[test]
+    fn a_32_bit_program_is_seen_when_it_changes_who_it_is_and_else_never() {
+        for number in 0..600 {
+            let is_seen =
+                action(SMALL_ARCH, number, [3, 0, 16, 0, 0, 0]) != libc::SECCOMP_RET_ALLOW;
+            assert_eq!(is_seen, SMALL_CALLS.contains(&(number as u32)), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_was_stopped_is_known_by_its_number() {
+        let kind = |number: c_long| kind(ARCH, number as i32);
+        assert_eq!(kind(libc::SYS_connect), Kind::Connect);
+        assert_eq!(kind(libc::SYS_setgroups), Kind::Groups);
+        assert_eq!(kind(libc::SYS_chroot), Kind::World);
+        assert_eq!(kind(libc::SYS_chroot | c_long::from(X32_BIT)), Kind::World);
+        assert_eq!(kind(libc::SYS_epoll_create1), Kind::Queue);
+        assert_eq!(
+            super::kind(SMALL_ARCH, libc::SYS_connect as i32),
+            Kind::World
+        );
+    }
+
+    #[test]
     fn it_is_short() {
-        assert!(program().len() < 40, "{}", program().len());
+        assert!(program().len() < 60, "{}", program().len());
     }
 }

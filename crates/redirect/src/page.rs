@@ -7,8 +7,9 @@
 
 use std::cell::UnsafeCell;
 use std::io;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
+use crate::caller::Changes;
 use crate::sys::notify::Call;
 use crate::{Stats, Stay};
 
@@ -72,6 +73,10 @@ pub(crate) struct Page {
     pub(crate) signals_ns: [AtomicU64; 65],
     /// Connections that were moved by all supervisors of this run: makes names differ.
     pub(crate) serial: AtomicU64,
+    /// Whether the program has set an option of TCP on a socket before it was connected.
+    pub(crate) has_set_options: AtomicBool,
+    /// Who may be somebody else by now.
+    pub(crate) changes: Changes,
 }
 
 impl Page {
@@ -154,6 +159,7 @@ impl Slot {
         (notif.id != 0).then_some(Call {
             id: notif.id,
             tid: notif.pid.cast_signed(),
+            arch: notif.data.arch,
             number: notif.data.nr,
             args: notif.data.args,
         })

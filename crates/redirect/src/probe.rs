@@ -26,6 +26,8 @@ pub struct Features {
     pub has_wait_killable: bool,
     /// Threads have descriptors.
     pub has_thread_pidfd: bool,
+    /// A descriptor tells its thread's user.
+    pub has_pidfd_info: bool,
     /// Processes have numbers that are never used again.
     pub has_pidfs: bool,
     /// Network namespaces have cookies.
@@ -107,6 +109,9 @@ fn without(found: Features, switches: Switches) -> Features {
         has_sync_wake_up: found.has_sync_wake_up && !switches.no_sync_wake_up,
         has_wait_killable: found.has_wait_killable && !switches.no_wait_killable,
         has_thread_pidfd: found.has_thread_pidfd && !switches.no_thread_pidfd,
+        has_pidfd_info: found.has_pidfd_info
+            && !switches.no_pidfd_info
+            && !switches.no_thread_pidfd,
         has_pidfs: found.has_pidfs && !switches.no_pidfs,
         has_netns_cookie: found.has_netns_cookie && !switches.no_netns_cookie,
         has_kcmp: found.has_kcmp && !switches.no_kcmp,
@@ -234,6 +239,7 @@ fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, O
         has_wait_killable: false,
         needs_no_new_privileges: false,
         has_thread_pidfd,
+        has_pidfd_info: process::pidfd_info(pidfd.as_fd()).is_ok(),
         has_pidfs: has_pidfs(&pidfd),
         has_netns_cookie: socket::cookie(copy.as_fd(), libc::SO_NETNS_COOKIE).is_ok(),
         has_kcmp,

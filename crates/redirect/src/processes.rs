@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 
 use crate::caller::Caller;
@@ -51,7 +50,7 @@ impl Processes {
 
     /// The event queues of the caller's process.
     pub(crate) fn queues(&self, caller: &Caller, pid: i32, features: Features) -> Vec<i32> {
-        let number = number_of(caller, pid, features).unwrap_or_default();
+        let number = caller.number(pid, features).unwrap_or_default();
         let now = wait::monotonic_ns();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = entry(&mut known, pid, number);
@@ -81,7 +80,7 @@ impl Processes {
         if mapping.routes[route_idx].demands.is_empty() {
             return false;
         }
-        let number = number_of(caller, pid, features).unwrap_or_default();
+        let number = caller.number(pid, features).unwrap_or_default();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = entry(&mut known, pid, number);
         let demanded = entry.demanded.get_or_insert_with(|| demands(pid, mapping));
@@ -103,22 +102,6 @@ fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
         };
     }
     entry
-}
-
-/// A number that tells a process from all that had or will have its id.
-fn number_of(caller: &Caller, pid: i32, features: Features) -> Option<u64> {
-    if features.has_pidfs {
-        if features.has_thread_pidfd && caller.tid == pid {
-            return process::inode(caller.pidfd()).ok();
-        }
-        let pidfd = process::pidfd_open(pid, 0).ok()?;
-        return process::inode(pidfd.as_fd()).ok();
-    }
-    // When it started: field 22 of proc_pid_stat(5), the 20th after the name.
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let fields = std::str::from_utf8(&stat[after_name..]).ok()?;
-    fields.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
 fn look_for_queues(tid: i32) -> io::Result<Vec<i32>> {

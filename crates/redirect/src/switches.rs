@@ -16,6 +16,8 @@ pub struct Switches {
     pub no_wait_killable: bool,
     /// Descriptors of threads.
     pub no_thread_pidfd: bool,
+    /// What descriptors of threads tell of their users.
+    pub no_pidfd_info: bool,
     /// Numbers of processes that are never used again.
     pub no_pidfs: bool,
     /// Cookies of network namespaces.
@@ -45,6 +47,7 @@ impl Switches {
             "sync-wake-up" => self.no_sync_wake_up = true,
             "wait-killable" => self.no_wait_killable = true,
             "thread-pidfd" => self.no_thread_pidfd = true,
+            "pidfd-info" => self.no_pidfd_info = true,
             "pidfs" => self.no_pidfs = true,
             "netns-cookie" => self.no_netns_cookie = true,
             "kcmp" => self.no_kcmp = true,

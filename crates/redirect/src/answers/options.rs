@@ -4,13 +4,16 @@
 //! that it would; what it set is remembered for when it asks.
 
 use std::collections::HashMap;
+use std::fs;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use super::{moved, outcome, read_length, write_length, write_value};
 use crate::supervisor::Supervisor;
 use crate::sys::notify::{Answer, Call};
-use crate::sys::{errno, process, socket};
+use crate::sys::{errno, own_pid, process, socket};
 use crate::tag::Tag;
 
 /// Longest value that is looked at; `TCP_INFO` has some 280 bytes.
@@ -98,12 +101,31 @@ impl Options {
     }
 }
 
+/// Whether this process holds a TCP socket that a program may inherit: nobody has seen what was set on it.
+pub(crate) fn are_inherited() -> io::Result<bool> {
+    let own = process::pidfd_open(own_pid(), 0)?;
+    let numbers = fs::read_dir("/proc/self/fd")?
+        .flatten()
+        .filter_map(|it| it.file_name().to_str()?.parse().ok());
+    let is_tcp = |fd| {
+        let copy = process::pidfd_getfd(own.as_fd(), fd);
+        copy.is_ok_and(|it| {
+            socket::number(it.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY).is_ok()
+        })
+    };
+    Ok({ numbers }.any(is_tcp))
+}
+
 /// Answers `setsockopt` and `getsockopt`.
 pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
+    let (level, name) = (call.args[1] as i32, call.args[2] as i32);
     let Some((file, tag)) = moved(call, supervisor.features) else {
+        if i64::from(call.number) == libc::SYS_setsockopt && level == libc::IPPROTO_TCP {
+            let has_set = &supervisor.page.has_set_options;
+            has_set.store(true, Ordering::SeqCst);
+        }
         return Answer::GoOn;
     };
-    let (level, name) = (call.args[1] as i32, call.args[2] as i32);
     let Ok(cookie) = socket::cookie(file.as_fd(), libc::SO_COOKIE) else {
         return Answer::GoOn;
     };

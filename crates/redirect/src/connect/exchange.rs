@@ -30,7 +30,7 @@ impl Asked<'_> {
         inode: u64,
     ) -> Result<Copies, Left> {
         let features = supervisor.features;
-        let (tid, pid) = (self.call.tid, self.status.pid);
+        let (tid, pid) = (self.call.tid, self.person.pid);
         let numbers = self.numbers(old, features.has_kcmp);
         let queues = supervisor.processes.queues(self.caller, pid, features);
         let mut watches = Vec::new();

@@ -41,7 +41,7 @@ impl Asked<'_> {
             connected.map_err(|it| refusal(&it))?;
             Ok(new)
         };
-        let identity = &self.status.identity;
+        let identity = &self.person.identity;
         run_as(&supervisor.own.identity, identity, connect).map_err(failed(Stay::Credentials))?
     }
 

@@ -9,9 +9,10 @@ mod settings;
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
 
-use crate::caller::{Caller, Status, status};
+use crate::caller::{Caller, Person};
 use crate::page::Slot;
 use crate::supervisor::Supervisor;
 use crate::sys::notify::{Answer, Call};
@@ -63,18 +64,23 @@ struct Asked<'a> {
     peer: SocketAddr,
     route_idx: usize,
     caller: &'a Caller,
-    status: &'a Status,
+    person: &'a Person,
 }
 
-/// Answers a `connect`.
-pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {
+/// Answers a `connect`. `done_with` gets what may be closed once the program goes on.
+pub(crate) fn answer(
+    supervisor: &Supervisor,
+    call: &Call,
+    slot: &Slot,
+    done_with: &mut Vec<OwnedFd>,
+) -> Answer {
     let Some(peer) = address(call) else {
         return Answer::GoOn;
     };
     let Some(route_idx) = supervisor.mapping.find(peer) else {
         return Answer::GoOn;
     };
-    match handle(supervisor, call, slot, peer, route_idx) {
+    match handle(supervisor, call, slot, peer, route_idx, done_with) {
         Ok((Outcome::Foreign, _)) => Answer::GoOn,
         Ok((Outcome::Moved, pid)) => {
             supervisor.note_moved(route_idx, pid);
@@ -107,33 +113,34 @@ fn handle(
     slot: &Slot,
     peer: SocketAddr,
     route_idx: usize,
+    done_with: &mut Vec<OwnedFd>,
 ) -> Result<(Outcome, u32), (Left, u32)> {
     let unknown = |left| (left, call.tid as u32);
     let hidden = failed(Stay::Hidden);
-    let caller = Caller::open(call.tid, supervisor.features);
-    let caller = caller.map_err(|it| unknown(hidden(it)))?;
     let fd = call.args[0] as i32;
-    let old = match caller.file(fd) {
-        Ok(old) => old,
+    let features = supervisor.features;
+    let (caller, old) = match Caller::with_file(call.tid, fd, features) {
+        Ok(found) => found,
         Err(error) if errno(&error) == libc::EBADF => return Ok((Outcome::Foreign, 0)),
         Err(error) => return Err(unknown(hidden(error))),
     };
-    let status = status(call.tid).map_err(|it| unknown(hidden(it)))?;
+    let person = caller.look(&supervisor.own, &supervisor.page.changes, features);
+    let person = person.map_err(|it| unknown(hidden(it)))?;
     let asked = Asked {
         call,
         fd,
         peer,
         route_idx,
         caller: &caller,
-        status: &status,
+        person: &person,
     };
-    let pid = status.pid as u32;
+    let pid = person.pid as u32;
     match asked.kind(&old) {
         Kind::Foreign => Ok((Outcome::Foreign, pid)),
         Kind::Moved if supervisor.is_repeated(call, &old) => Ok((Outcome::Moved, pid)),
         Kind::Moved => Ok((Outcome::Connected, pid)),
         Kind::Idle { own_port } => {
-            let outcome = asked.bring(supervisor, slot, old, own_port);
+            let outcome = asked.bring(supervisor, slot, old, own_port, done_with);
             outcome.map(|it| (it, pid)).map_err(|it| (it, pid))
         }
         Kind::Busy => Err((Stay::NotIdle.into(), pid)),
@@ -155,10 +162,18 @@ enum Kind {
     Bound,
 }
 
+fn is_tcp(socket: BorrowedFd<'_>) -> bool {
+    let number = |name| socket::number(socket, libc::SOL_SOCKET, name).ok();
+    number(libc::SO_TYPE) == Some(libc::SOCK_STREAM)
+        && matches!(
+            number(libc::SO_PROTOCOL),
+            Some(libc::IPPROTO_TCP | libc::IPPROTO_MPTCP)
+        )
+}
+
 impl Asked<'_> {
     fn kind(&self, old: &OwnedFd) -> Kind {
         let old = old.as_fd();
-        let number = |name| socket::number(old, libc::SOL_SOCKET, name).ok();
         let Ok(name) = socket::own_name(old) else {
             return Kind::Foreign;
         };
@@ -170,16 +185,15 @@ impl Asked<'_> {
         } else {
             libc::AF_INET6
         };
-        let is_stream = number(libc::SO_TYPE) == Some(libc::SOCK_STREAM);
-        let protocol = number(libc::SO_PROTOCOL);
-        let is_tcp = matches!(protocol, Some(libc::IPPROTO_TCP | libc::IPPROTO_MPTCP));
-        if name.family() != wanted || !is_stream || !is_tcp {
+        if name.family() != wanted {
             return Kind::Foreign;
         }
         let mut state = [0];
-        let told = socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state);
-        if told.is_err() || state[0] != STATE_IDLE {
-            return Kind::Busy;
+        match socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state) {
+            Ok(_) if state[0] == STATE_IDLE => {}
+            // Sockets of other kinds have no such state.
+            Err(_) if !is_tcp(old) => return Kind::Foreign,
+            Ok(_) | Err(_) => return Kind::Busy,
         }
         let own = parse_raw(name.bytes());
         if own.is_some_and(|it| it.port() != 0 && !it.ip().is_unspecified()) {
@@ -196,6 +210,7 @@ impl Asked<'_> {
         slot: &Slot,
         old: OwnedFd,
         own_port: Option<u16>,
+        done_with: &mut Vec<OwnedFd>,
     ) -> Result<Outcome, Left> {
         let features = supervisor.features;
         self.may_be_moved(supervisor, &old)?;
@@ -207,11 +222,17 @@ impl Asked<'_> {
         let new = self.connected(supervisor, &old, own_port)?;
         settings::copy(&old, &new).map_err(failed(Stay::Failed))?;
         let copies = self.copies(supervisor, &old, inode)?;
-        supervisor.options.carry_over(&old, &new);
+        if supervisor.page.has_set_options.load(Ordering::SeqCst) {
+            supervisor.options.carry_over(&old, &new);
+        }
         supervisor.expect_answer(self.call, &new);
         let is_still = || self.is_still(inode, &old, features.has_kcmp);
         if !self.replace(supervisor, slot, &new, &copies, is_still)? {
             return Ok(Outcome::Foreign);
+        }
+        if copies.watches.is_empty() {
+            done_with.extend([old, new]);
+            return Ok(Outcome::Moved);
         }
         // The old file would tell its queues that it hung up, and it has to be gone before the program
         // goes on.
@@ -225,15 +246,16 @@ impl Asked<'_> {
         if !own.shares_network(tid, old.as_fd(), supervisor.features) {
             return Err(Stay::OtherNetwork.into());
         }
-        if let Some(stay) = own.objection(tid, &self.status.identity) {
+        if let Some(stay) = own.objection(tid, self.person) {
             return Err(stay.into());
         }
-        if !own.shares_socket(tid, &supervisor.mapping.routes[self.route_idx].to) {
+        let to = &supervisor.mapping.routes[self.route_idx].to;
+        if !self.person.world.shares_socket(tid, to) {
             return Err(Stay::OtherRoot.into());
         }
         let is_demanded = supervisor.processes.is_demanded(
             self.caller,
-            self.status.pid,
+            self.person.pid,
             supervisor.features,
             &supervisor.mapping,
             self.route_idx,
@@ -248,8 +270,8 @@ impl Asked<'_> {
 /// Finishes a call whose supervisor died while it replaced the program's descriptor.
 pub(crate) fn finish(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {
     let moved = || -> io::Result<bool> {
-        let caller = Caller::open(call.tid, supervisor.features)?;
-        let file = caller.file(call.args[0] as i32)?;
+        let fd = call.args[0] as i32;
+        let (caller, file) = Caller::with_file(call.tid, fd, supervisor.features)?;
         let is_moved = Tag::read(&socket::own_name(file.as_fd())?).is_some();
         if is_moved {
             watches::renew(&caller, file.as_fd(), &slot.watches())?;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::answers::names;
 use crate::answers::options::{self, Options};
 use crate::caller::{Own, status};
+use crate::filter::{self, Kind};
 use crate::outcome::Event;
 use crate::page::{Page, Slot, stage};
 use crate::processes::Processes;
@@ -87,7 +88,7 @@ impl Supervisor {
                 let answer = if slot.stage() == stage::REPLACING {
                     connect::finish(self, &call, slot)
                 } else {
-                    self.answer_to(&call, slot)
+                    self.answer_to(&call, slot, &mut Vec::new())
                 };
                 let _ = self.listener.answer(call.id, answer);
             }
@@ -98,9 +99,11 @@ impl Supervisor {
 
     /// Answers the call in a slot, and empties it.
     fn handle(&self, slot: &Slot) {
+        // The program does not wait for us to close them.
+        let mut done_with = Vec::new();
         if let Some(call) = slot.call() {
             self.die_at(DieAt::Received);
-            let answer = self.answer_to(&call, slot);
+            let answer = self.answer_to(&call, slot, &mut done_with);
             self.give(&call, answer);
             if answer == Answer::Done {
                 self.die_at(DieAt::Answered);
@@ -122,18 +125,27 @@ impl Supervisor {
         }
     }
 
-    fn answer_to(&self, call: &Call, slot: &Slot) -> Answer {
-        match i64::from(call.number) {
-            libc::SYS_connect => connect::answer(self, call, slot),
-            libc::SYS_getsockname | libc::SYS_getpeername => names::answer(self, call),
-            libc::SYS_getsockopt | libc::SYS_setsockopt => options::answer(self, call),
-            // What is left makes event queues.
-            _ => {
-                if let Ok(status) = status(call.tid) {
-                    self.processes.note_queue(status.pid);
-                }
+    /// `done_with` gets what may be closed once the program goes on.
+    fn answer_to(&self, call: &Call, slot: &Slot, done_with: &mut Vec<OwnedFd>) -> Answer {
+        match filter::kind(call.arch, call.number) {
+            Kind::Connect => connect::answer(self, call, slot, done_with),
+            Kind::Name => names::answer(self, call),
+            Kind::Option => options::answer(self, call),
+            seen => {
+                self.note(call.tid, seen);
                 Answer::GoOn
             }
+        }
+    }
+
+    /// What is only to be known of, since it changes what was found out before.
+    fn note(&self, tid: i32, seen: Kind) {
+        let pid = status(tid).map(|it| it.pid).ok();
+        match (seen, pid) {
+            (Kind::Queue, Some(pid)) => self.processes.note_queue(pid),
+            (Kind::Groups, Some(pid)) if pid == tid => self.page.changes.note_groups(),
+            (Kind::Groups | Kind::World, _) => self.page.changes.note_other(),
+            _ => {}
         }
     }
 

@@ -31,6 +31,17 @@ pub(crate) struct Identity {
     pub(crate) capabilities: u64,
 }
 
+impl Identity {
+    /// Whether acting for another takes more than being ourselves.
+    pub(crate) fn has_to_become(&self, other: &Self) -> bool {
+        let is_same = Self {
+            capabilities: self.capabilities,
+            ..other.clone()
+        } == *self;
+        !is_same || self.capabilities & !other.capabilities != 0
+    }
+}
+
 #[repr(C)]
 struct CapabilityHeader {
     version: u32,
@@ -59,15 +70,10 @@ pub(crate) fn run_as<T>(
     other: &Identity,
     work: impl FnOnce() -> T,
 ) -> io::Result<T> {
-    let has_all_rights = own.capabilities & !other.capabilities == 0;
-    let is_same = Identity {
-        capabilities: own.capabilities,
-        ..other.clone()
-    } == *own;
-    if is_same && has_all_rights {
+    if !own.has_to_become(other) {
         return Ok(work());
     }
-    let before = capabilities()?;
+    let before = capabilities(0)?;
     let result = take_on(other).map(|()| work());
     if give_back(own, before).is_err() {
         std::process::abort();
@@ -80,7 +86,7 @@ fn take_on(other: &Identity) -> io::Result<()> {
     call(libc::SYS_setresgid, KEEP, other.egid.into(), KEEP)?;
     call(libc::SYS_setresuid, KEEP, other.euid.into(), KEEP)?;
     set_file_ids(other)?;
-    let mut now = capabilities()?;
+    let mut now = capabilities(0)?;
     let allowed = [other.capabilities as u32, (other.capabilities >> 32) as u32];
     let mut has_changed = false;
     for (word, allowed) in now.iter_mut().zip(allowed) {
@@ -126,10 +132,17 @@ fn set_groups(groups: &[u32]) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-fn capabilities() -> io::Result<Capabilities> {
+/// The effective rights of a thread.
+pub(crate) fn effective_capabilities(tid: i32) -> io::Result<u64> {
+    let [low, high] = capabilities(tid)?;
+    Ok(u64::from(high.effective) << 32 | u64::from(low.effective))
+}
+
+/// Those of a thread; 0 is this one.
+fn capabilities(tid: i32) -> io::Result<Capabilities> {
     let mut header = CapabilityHeader {
         version: CAPABILITY_VERSION,
-        pid: 0,
+        pid: tid,
     };
     let mut words = Capabilities::default();
     // SAFETY: both point to live structures of this version's layout.

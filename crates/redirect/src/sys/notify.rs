@@ -37,6 +37,8 @@ pub(crate) struct Call {
     pub(crate) id: u64,
     /// The thread.
     pub(crate) tid: i32,
+    /// In which architecture's numbers.
+    pub(crate) arch: u32,
     /// Which system call.
     pub(crate) number: i32,
     /// Its arguments.

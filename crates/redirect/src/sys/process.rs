@@ -3,9 +3,10 @@
 use std::ffi::{CString, c_long};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::{checked, new_fd};
+use crate::Features;
 
 /// `kcmp`'s kinds. Source: linux/kcmp.h; libc does not have them.
 const KCMP_FILE: c_long = 0;
@@ -31,15 +32,38 @@ pub(crate) fn pidfd_getfd(pidfd: BorrowedFd<'_>, fd: i32) -> io::Result<OwnedFd>
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), fd, 0) })
 }
 
-/// Whether a process or thread has not ended.
-pub(crate) fn is_alive(pidfd: BorrowedFd<'_>) -> bool {
-    let mut poll = libc::pollfd {
-        fd: pidfd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: one live pollfd.
-    unsafe { libc::poll(&raw mut poll, 1, 0) == 0 }
+/// Process and user of a thread; of a process's first one where the descriptor is a process's.
+///
+/// # Errors
+/// `ESRCH` when it has ended; others on kernels before 6.13.
+pub(crate) fn pidfd_info(pidfd: BorrowedFd<'_>) -> io::Result<libc::pidfd_info> {
+    // SAFETY: all zeroes is a valid value of this plain structure.
+    let mut info: libc::pidfd_info = unsafe { std::mem::zeroed() };
+    info.mask = u64::from(libc::PIDFD_INFO_CREDS);
+    // SAFETY: the request names the structure's type, which is live.
+    let result = unsafe { libc::ioctl(pidfd.as_raw_fd(), libc::PIDFD_GET_INFO, &raw mut info) };
+    checked(result.into())?;
+    if info.mask & u64::from(libc::PIDFD_INFO_CREDS) == 0 {
+        return Err(io::Error::from_raw_os_error(libc::ENOTSUP));
+    }
+    Ok(info)
+}
+
+/// A number that tells a process from all that had or will have its id, given a descriptor of its thread
+/// `tid`.
+pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Features) -> Option<u64> {
+    if features.has_pidfs {
+        if features.has_thread_pidfd && tid == pid {
+            return inode(pidfd).ok();
+        }
+        let pidfd = pidfd_open(pid, 0).ok()?;
+        return inode(pidfd.as_fd()).ok();
+    }
+    // When it started: field 22 of proc_pid_stat(5), the 20th after the name.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let fields = std::str::from_utf8(&stat[after_name..]).ok()?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
 /// Whether a process is stopped by a signal.

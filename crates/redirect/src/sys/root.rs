@@ -37,21 +37,23 @@ impl Root {
         })
     }
 
-    /// Whether a thread sees the same file at an absolute path as we do, whose root this is.
-    ///
-    /// One with our root and our mounts does; for any other the path is walked as it would walk it,
-    /// symbolic links included.
+    /// Whether it is a thread's, too.
     ///
     /// # Errors
-    /// When we may not look, or the thread sees nothing there.
-    pub(crate) fn is_same_file(&self, tid: i32, path: &Path) -> io::Result<bool> {
-        let process = format!("/proc/{tid}");
-        if Self::of(&process)? == *self {
-            return Ok(true);
-        }
-        let its = within(Path::new(&format!("{process}/root")), path)?;
-        Ok(metadata(&its)? == file(path)?)
+    /// When we may not look.
+    pub(crate) fn is_that_of(&self, tid: i32) -> io::Result<bool> {
+        Ok(Self::of(&format!("/proc/{tid}"))? == *self)
     }
+}
+
+/// Whether a thread with another root sees the same file at an absolute path as we do: the path is walked
+/// as it would walk it, symbolic links included.
+///
+/// # Errors
+/// When we may not look, or the thread sees nothing there.
+pub(crate) fn is_same_file(tid: i32, path: &Path) -> io::Result<bool> {
+    let its = within(Path::new(&format!("/proc/{tid}/root")), path)?;
+    Ok(metadata(&its)? == file(path)?)
 }
 
 fn file(path: &Path) -> io::Result<File> {
@@ -101,7 +103,8 @@ mod tests {
     fn we_see_what_we_see() {
         let own = Root::own().unwrap();
         let path = Path::new("/proc/version");
-        assert!(own.is_same_file(own_pid(), path).unwrap());
+        assert!(own.is_that_of(own_pid()).unwrap());
+        assert!(is_same_file(own_pid(), path).unwrap());
     }
 
     #[test]

@@ -1,0 +1,133 @@
+//! Who we are, and whether a caller lives in our world.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use super::Person;
+use super::status::status;
+use crate::sys::identity::Identity;
+use crate::sys::root::{Root, is_same_file};
+use crate::sys::{own_pid, process, socket};
+use crate::{Features, SocketName, Stay};
+
+/// Who we are, for comparison.
+#[derive(Debug, Clone)]
+pub(crate) struct Own {
+    pub(crate) identity: Identity,
+    network_cookie: Option<u64>,
+    network: Vec<u8>,
+    users: Vec<u8>,
+    label: Option<Vec<u8>>,
+    root: Root,
+}
+
+/// Where a thread lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct World {
+    /// In our user namespace.
+    has_our_users: bool,
+    /// Under our root, among our mounts.
+    has_our_root: bool,
+}
+
+impl World {
+    /// Whether its thread would reach the same socket by that name, if it could ask for it.
+    pub(crate) fn shares_socket(self, tid: i32, to: &SocketName) -> bool {
+        match to {
+            // There is nothing to share where we see nothing: connecting says why.
+            SocketName::Path(path) if !self.has_our_root && path.exists() => {
+                is_same_file(tid, path).unwrap_or_default()
+            }
+            SocketName::Path(_) | SocketName::Abstract(_) => true,
+        }
+    }
+}
+
+impl Own {
+    /// Looks at this process.
+    pub(crate) fn look() -> io::Result<Self> {
+        let pid = own_pid();
+        let probe = socket::stream(libc::AF_INET).ok();
+        let cookie = |it: OwnedFd| socket::cookie(it.as_fd(), libc::SO_NETNS_COOKIE).ok();
+        Ok(Self {
+            identity: status(pid)?.identity,
+            network_cookie: probe.and_then(cookie),
+            network: process::link("/proc/self/ns/net").unwrap_or_default(),
+            users: process::link("/proc/self/ns/user").unwrap_or_default(),
+            label: label(pid),
+            root: Root::own()?,
+        })
+    }
+
+    /// Whether a socket of the caller belongs to our loopback.
+    pub(crate) fn shares_network(&self, tid: i32, its: BorrowedFd<'_>, features: Features) -> bool {
+        if features.has_netns_cookie {
+            let cookie = socket::cookie(its, libc::SO_NETNS_COOKIE).ok();
+            return cookie.is_some() && cookie == self.network_cookie;
+        }
+        process::link(&format!("/proc/{tid}/ns/net")).is_ok_and(|it| it == self.network)
+    }
+
+    /// How a thread's world relates to ours.
+    pub(super) fn compare(&self, tid: i32) -> World {
+        let users = process::link(&format!("/proc/{tid}/ns/user"));
+        World {
+            has_our_users: users.is_ok_and(|it| it == self.users),
+            has_our_root: self.root.is_that_of(tid).unwrap_or_default(),
+        }
+    }
+
+    /// What keeps us from acting for the caller, if anything does: ids mean the same only in one user
+    /// namespace, and a label cannot be taken on.
+    pub(crate) fn objection(&self, tid: i32, caller: &Person) -> Option<Stay> {
+        if self.identity.capabilities != 0 {
+            if !caller.world.has_our_users {
+                return Some(Stay::OtherUsers);
+            }
+        } else if !is_same_account(&self.identity, &caller.identity) {
+            return Some(Stay::Credentials);
+        }
+        if self.label.is_some() && label(tid) != self.label {
+            return Some(Stay::Label);
+        }
+        None
+    }
+}
+
+fn is_same_account(one: &Identity, other: &Identity) -> bool {
+    let plain = |it: &Identity| Identity {
+        capabilities: 0,
+        ..it.clone()
+    };
+    plain(one) == plain(other)
+}
+
+/// The label of a security module, where there is one that labels.
+fn label(tid: i32) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut file = File::open(format!("/proc/{tid}/attr/current")).ok()?;
+    file.read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::status::Status;
+
+    #[test]
+    fn we_are_ourselves() {
+        let own = Own::look().unwrap();
+        let Status { pid, identity } = status(own_pid()).unwrap();
+        assert_eq!(pid, own_pid());
+        let world = own.compare(pid);
+        assert!(world.has_our_users && world.has_our_root);
+        let person = Person {
+            pid,
+            identity,
+            world,
+        };
+        assert_eq!(own.objection(pid, &person), None);
+    }
+}
