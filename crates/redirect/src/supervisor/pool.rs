@@ -11,7 +11,7 @@ use std::thread;
 
 use super::Supervisor;
 use crate::page::N_SLOTS;
-use crate::sys::notify;
+use crate::sys::{notify, schedule};
 
 /// Threads that wait for a call.
 ///
@@ -96,6 +96,8 @@ fn spawn(supervisor: &Arc<Supervisor>) -> io::Result<()> {
 fn work(supervisor: &Supervisor, slot_idx: usize) {
     let pool = &supervisor.pool;
     let slot = supervisor.page.slot(slot_idx);
+    // Refused at worst, and then a few microseconds slower.
+    let _ = schedule::ask_for_short_turns();
     loop {
         // SAFETY: the slot is this thread's own, and it is empty.
         let received = unsafe { supervisor.listener.receive(slot.place()) };

@@ -9,6 +9,7 @@ pub(crate) mod notify;
 pub(crate) mod pass;
 pub(crate) mod process;
 pub(crate) mod root;
+pub(crate) mod schedule;
 pub(crate) mod socket;
 pub(crate) mod wait;
 

@@ -49,6 +49,7 @@ const FEATURES: [&str; 6] = [
     "wait-killable",
     "thread-pidfd",
     "pidfs",
+    "pidfd-info",
     "netns-cookie",
     "kcmp",
 ];

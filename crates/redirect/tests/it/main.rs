@@ -13,6 +13,7 @@
     reason = "these are tests, though without #[test]; what is called is what the kernel offers"
 )]
 
+mod changes;
 mod client;
 mod deaths;
 mod likeness;
@@ -40,6 +41,7 @@ fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     trials.extend(likeness::trials());
     trials.extend(refusals::trials());
+    trials.extend(changes::trials());
     trials.extend(tree::trials());
     trials.extend(deaths::trials());
     trials.extend(storms::trials());

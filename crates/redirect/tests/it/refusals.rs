@@ -13,7 +13,7 @@ use crate::supervise::Run;
 use crate::{raw, trial};
 
 /// A user of nobody.
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -43,7 +43,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let is_root = unsafe { libc::geteuid() } == 0;
     if !is_root {
         eprintln!("skipped: this test needs root");

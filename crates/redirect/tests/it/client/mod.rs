@@ -3,6 +3,7 @@
 //! `way …` lines say which way the server was reached; everything else has to be the same plain and
 //! moved.
 
+mod changes;
 mod descriptors;
 mod events;
 mod many;
@@ -34,6 +35,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         events::CASES,
         options::CASES,
         many::CASES,
+        changes::CASES,
     ];
     let mut cases = cases.into_iter().flatten();
     let (_, run) = cases.find(|(name, _)| *name == words[0]).unwrap();
