@@ -44,7 +44,7 @@ const CASES: [(&str, u64); 33] = [
 ];
 
 /// What a kernel may lack.
-const FEATURES: [&str; 6] = [
+const FEATURES: [&str; 7] = [
     "sync-wake-up",
     "wait-killable",
     "thread-pidfd",
