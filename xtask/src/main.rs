@@ -66,6 +66,8 @@ enum Chore {
     Dialects(dialects::Options),
     /// looptax and other load generators on the same servers: throughput, CPU time, memory
     Peers(peers::Options),
+    #[command(hide = true, subcommand)]
+    RedirectPart(peers::redirect::Part),
     /// How long `looptax find` looks, and what memory it takes, with thousands of connections
     Crowd(crowd::Options),
     /// How long `looptax history` takes with thousands of runs
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Chore::Clients(chore) => clients::run(&chore),
         Chore::Dialects(options) => dialects::run(&options),
         Chore::Peers(options) => peers::run(&options),
+        Chore::RedirectPart(part) => part.run(),
         Chore::Crowd(options) => crowd::run(&options),
         Chore::History(options) => history::run(&options),
         Chore::Web(options) => web::run(&options),

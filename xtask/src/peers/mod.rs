@@ -15,6 +15,7 @@ mod markdown;
 mod order;
 mod place;
 pub(crate) mod process;
+pub(crate) mod redirect;
 mod report;
 mod server;
 mod spread;
@@ -40,6 +41,9 @@ const ROUNDS: u32 = 7;
 /// Length of each measurement in seconds: as those that the reference figures come from.
 const SECONDS: u32 = 3;
 
+/// Connections of one measurement of `--redirect`.
+const N_DIALS: u32 = 2_000;
+
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
@@ -52,6 +56,9 @@ pub(crate) struct Options {
     /// Some cases, one round of a second each: shows that they run, and roughly how it stands
     #[arg(long, conflicts_with_all = ["cases", "rounds", "seconds"])]
     short: bool,
+    /// What `looptax run` costs a program, beside TCP and the native socket
+    #[arg(long, conflicts_with_all = ["cases", "short"])]
+    redirect: bool,
     /// Rounds; in each, the peer measures every arm, and looptax both
     #[arg(long, alias = "pairs", value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
@@ -72,6 +79,7 @@ impl Default for Options {
             cases: Vec::new(),
             list: false,
             short: false,
+            redirect: false,
             rounds: ROUNDS,
             seconds: SECONDS,
             seed: None,
@@ -87,6 +95,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             println!("{}", line(case));
         }
         return Ok(());
+    }
+    if options.redirect {
+        return measure_redirect(options);
     }
     let cases = chosen(options)?;
     let seed = seed(options.seed.as_deref())?;
@@ -114,6 +125,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         report.add(case, &how, &mut coin)?;
     }
     report.finish()
+}
+
+/// What `looptax run` costs.
+fn measure_redirect(options: &Options) -> Result<()> {
+    let seed = seed(options.seed.as_deref())?;
+    let looptax = build()?;
+    println!(
+        "{}; {} rounds in random order, {N_DIALS} connections each; seed {seed:016x}\n",
+        looptax_version(&looptax)?,
+        options.rounds
+    );
+    redirect::run(&looptax, &Cores::allowed()?, options.rounds, N_DIALS, seed)
 }
 
 fn chosen(options: &Options) -> Result<Vec<&'static Case>> {

@@ -46,6 +46,13 @@ impl Cores {
         sched_setaffinity(None, &self.of(place, role)).context("cannot move to other cores")
     }
 
+    /// The one core of a role, where it has only one.
+    pub(crate) fn one(&self, place: Place, role: Role) -> Option<usize> {
+        let set = self.of(place, role);
+        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
+        cores.next().filter(|_| cores.next().is_none())
+    }
+
     /// How many cores a client may use.
     pub(crate) fn n_for_client(&self, place: Place) -> usize {
         self.of(place, Role::Client).count() as usize

@@ -1,0 +1,176 @@
+//! The program that connects, many times, and tells how long each step took it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use serde::{Deserialize, Serialize};
+
+/// Answers that are waited for on each connection.
+const N_PINGS: usize = 20;
+/// System calls without any concern to us: so many in a row, and so often.
+const N_UNRELATED: u32 = 4_000;
+const N_ROWS: usize = 50;
+
+/// What to do.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The server's address
+    #[arg(long)]
+    tcp: SocketAddr,
+    /// Connect to the socket itself
+    #[arg(long)]
+    unix: Option<PathBuf>,
+    /// Connections, one after another
+    #[arg(long)]
+    dials: u32,
+    /// Wait so long between them
+    #[arg(long)]
+    pause_us: u64,
+    /// Stay on this core
+    #[arg(long)]
+    core: Option<usize>,
+}
+
+/// What came of it. Times are medians over the connections.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Measured {
+    /// Which way the server says that all came.
+    pub(super) way: String,
+    /// `connect`, in us.
+    pub(super) connect_us: f64,
+    /// Its 99th percentile.
+    pub(super) connect_p99_us: f64,
+    /// One option set and two names asked for after it, in us.
+    pub(super) names_us: f64,
+    /// One answer to one byte, in us.
+    pub(super) ping_us: f64,
+    /// A system call that has nothing to do with sockets, in ns.
+    pub(super) unrelated_ns: f64,
+    /// Largest memory of its parent, in KiB: the supervisor, where there is one.
+    pub(super) parent_kib: u64,
+}
+
+#[derive(Default)]
+struct Times {
+    connect: Vec<f64>,
+    names: Vec<f64>,
+    ping: Vec<f64>,
+}
+
+/// Connects, and prints the figures as JSON.
+pub(super) fn run(options: &Options) -> Result<()> {
+    if let Some(core) = options.core {
+        let mut set = CpuSet::new();
+        set.set(core);
+        sched_setaffinity(None, &set).context("cannot stay on one core")?;
+    }
+    let unix = options.unix.as_ref().map(SocketAddrUnix::new).transpose()?;
+    let mut times = Times::default();
+    let mut ways = Vec::new();
+    for _ in 0..options.dials {
+        let way = dial(options.tcp, unix.as_ref(), &mut times)?;
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+        if options.pause_us > 0 {
+            thread::sleep(Duration::from_micros(options.pause_us));
+        }
+    }
+    let mut median = |of: fn(&mut Times) -> &mut Vec<f64>| {
+        looptax_stats::median(of(&mut times)).context("no connection was made")
+    };
+    let measured = Measured {
+        connect_us: median(|it| &mut it.connect)?,
+        names_us: median(|it| &mut it.names)?,
+        ping_us: median(|it| &mut it.ping)?,
+        connect_p99_us: percentile(times.connect, 0.99),
+        way: ways.join(" and "),
+        unrelated_ns: unrelated_ns(),
+        parent_kib: parent_kib()?,
+    };
+    println!("{}", serde_json::to_string(&measured)?);
+    Ok(())
+}
+
+/// One connection: connected, set up as drivers do, greeted, asked.
+fn dial(tcp: SocketAddr, unix: Option<&SocketAddrUnix>, times: &mut Times) -> Result<&'static str> {
+    let family = if unix.is_some() {
+        AddressFamily::UNIX
+    } else {
+        AddressFamily::INET
+    };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let start = Instant::now();
+    match unix {
+        Some(address) => connect(&socket, address)?,
+        None => connect(&socket, &tcp)?,
+    }
+    let connected = Instant::now();
+    set_up(&socket);
+    let ready = Instant::now();
+    let mut stream = TcpStream::from(socket);
+    let mut byte = [0];
+    stream.read_exact(&mut byte)?;
+    let way = match &byte {
+        b"u" => "unix",
+        b"t" => "tcp",
+        other => bail!("the server greets with {other:?}"),
+    };
+    let first = Instant::now();
+    for _ in 0..N_PINGS {
+        stream.write_all(&byte)?;
+        stream.read_exact(&mut byte)?;
+    }
+    let us = |from: Instant, to: Instant| (to - from).as_secs_f64() * 1e6;
+    times.connect.push(us(start, connected));
+    times.names.push(us(connected, ready));
+    times.ping.push(us(first, Instant::now()) / N_PINGS as f64);
+    Ok(way)
+}
+
+/// As most drivers do; a native socket knows nothing of the option, and that is fine.
+fn set_up(socket: &OwnedFd) {
+    let _ = rustix::net::sockopt::set_tcp_nodelay(socket.as_fd(), true);
+    let _ = rustix::net::getsockname(socket);
+    let _ = rustix::net::getpeername(socket);
+}
+
+fn percentile(mut values: Vec<f64>, share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = (values.len() as f64 * share) as usize;
+    values
+        .get(at)
+        .or(values.last())
+        .copied()
+        .unwrap_or(f64::NAN)
+}
+
+/// Of the fastest row: the others were disturbed, which says nothing of the call.
+fn unrelated_ns() -> f64 {
+    let row = |_| {
+        let start = Instant::now();
+        for _ in 0..N_UNRELATED {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(N_UNRELATED)
+    };
+    (0..N_ROWS).map(row).fold(f64::INFINITY, f64::min)
+}
+
+/// # Source
+/// `proc_pid_status(5)`: `VmHWM`, the peak resident set size.
+fn parent_kib() -> Result<u64> {
+    let parent = std::os::unix::process::parent_id();
+    let status = fs::read_to_string(format!("/proc/{parent}/status"))?;
+    let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
+    let number = line.and_then(|it| it.split_ascii_whitespace().next()?.parse().ok());
+    number.context("no memory in the parent's status")
+}
