@@ -88,6 +88,7 @@ fn streams_run_over_many_connections_and_with_few_threads() {
     let scratch = Scratch::new();
     compare(&scratch)
         .args(["echo", "--fixed", "6", "--slice-ms", "10", "-q"])
+        .args(["--warm-up", "0s", "--placement", "same"])
         .args(options)
         .run()
         .expect_code(0);

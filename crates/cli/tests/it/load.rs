@@ -76,6 +76,7 @@ fn a_rate_is_kept_and_judged_by_its_response_times() {
     let run = compare(&scratch)
         .args(["private:redis", "--rate", "1%,2k", "-c", "4"])
         .args(["--fixed", "6", "-q", "--rows", "100", "--warm-up", "0s"])
+        .args(["--placement", "same", "--slice-ms", "40"])
         .run();
     assert!(
         [Some(0), Some(3)].contains(&run.status.code()),
@@ -127,7 +128,8 @@ fn a_rate_beyond_the_server_is_not_sustained() {
             "--warm-up",
             "0s",
         ])
-        .args(["-q", "--rows", "100"])
+        .args(["-q", "--rows", "100", "--placement", "same"])
+        .args(["--slice-ms", "40"])
         .run();
     run.expect_code(3);
     assert!(run.stdout.contains("was not sustained"), "{}", run.stdout);
@@ -141,6 +143,10 @@ fn pauses_lower_the_rate_and_stay_out_of_the_latency() {
             "echo",
             "--think",
             "2ms",
+            "--placement",
+            "same",
+            "--slice-ms",
+            "40",
             "-c",
             "2",
             "--fixed",
