@@ -116,7 +116,7 @@ fn watches() {
 
 /// A leak of one shows between the first tenth and the end.
 fn piling() {
-    let (done, _) = run(&["repeat", "2000"], &[]);
+    let (done, _) = run(&["repeat", "100000"], &[]);
     let counts: Vec<&str> = done
         .stdout
         .lines()
