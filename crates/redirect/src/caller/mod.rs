@@ -19,11 +19,12 @@ pub(crate) use status::status;
 
 use crate::Features;
 use crate::sys::identity::{Identity, effective_capabilities};
+use crate::sys::process::Descriptor;
 use crate::sys::{errno, process};
 use changes::Moment;
 use status::Status;
 
-/// Threads that are remembered, by each thread of ours; every one takes a descriptor.
+/// Threads that are remembered, by each thread of ours; every one takes two descriptors.
 const MAX_KNOWN: usize = 16;
 
 /// A thread that waits for an answer.
@@ -38,6 +39,8 @@ pub(crate) struct Caller {
 struct Known {
     pidfd: OwnedFd,
     number: Cell<Option<u64>>,
+    /// That of its last connection: mostly the next one gets the same number.
+    descriptor: RefCell<Option<Descriptor>>,
     memory: RefCell<Option<(Moment, Rc<Memory>)>>,
 }
 
@@ -93,6 +96,7 @@ impl Caller {
         let known = Known {
             pidfd: pidfd?,
             number: Cell::default(),
+            descriptor: RefCell::default(),
             memory: RefCell::default(),
         };
         let known = Rc::new(known);
@@ -158,6 +162,17 @@ impl Caller {
             .memory
             .replace(now.map(|now| (now, Rc::clone(&memory))));
         Ok(memory)
+    }
+
+    /// Whether one of its descriptors is closed on exec.
+    pub(crate) fn is_cloexec(&self, fd: i32) -> io::Result<bool> {
+        let mut known = self.known.descriptor.borrow_mut();
+        if let Some(it) = known.as_ref().filter(|it| it.fd == fd)
+            && let Ok(is_cloexec) = it.is_cloexec()
+        {
+            return Ok(is_cloexec);
+        }
+        known.insert(Descriptor::open(self.tid, fd)?).is_cloexec()
     }
 
     /// A number that tells its process from all that had or will have the same id.

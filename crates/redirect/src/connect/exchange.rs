@@ -90,12 +90,12 @@ impl Asked<'_> {
         copies: &Copies,
         is_still: impl Fn() -> bool,
     ) -> Result<bool, Left> {
-        let (id, tid) = (self.call.id, self.call.tid);
+        let id = self.call.id;
         // Copies first: once the number of the call itself is replaced, there is no way back.
         let others = copies.numbers.iter().filter(|it| **it != self.fd);
         let numbers: Vec<(i32, bool)> = others
             .chain([&self.fd])
-            .map(|it| (*it, process::is_cloexec(tid, *it).unwrap_or(true)))
+            .map(|it| (*it, self.caller.is_cloexec(*it).unwrap_or(true)))
             .collect();
         slot.begin_replacing(&copies.watches);
         let listener = &supervisor.listener;

@@ -2,8 +2,9 @@
 
 use std::ffi::{CString, c_long};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 use super::{checked, new_fd};
 use crate::Features;
@@ -213,19 +214,36 @@ pub(crate) fn link(path: &str) -> io::Result<Vec<u8>> {
     Ok(target)
 }
 
-/// Whether a descriptor of another thread is closed on exec.
+/// What `/proc` says of one number of another thread's descriptors, to be read as often as wanted.
 ///
-/// # Source
-/// `proc_pid_fdinfo(5)`: `flags` in octal, with `O_CLOEXEC`.
-pub(crate) fn is_cloexec(tid: i32, fd: i32) -> io::Result<bool> {
-    let mut start = [0; 256];
-    let n_bytes = File::open(format!("/proc/{tid}/fdinfo/{fd}"))?.read(&mut start)?;
-    let text = String::from_utf8_lossy(&start[..n_bytes]);
-    let flags = text
-        .lines()
-        .find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
-    let flags = flags.ok_or_else(|| io::Error::from_raw_os_error(libc::EIO))?;
-    Ok(flags & libc::O_CLOEXEC != 0)
+/// Opening it takes longer than anything else that a connection needs; the kernel looks anew at every
+/// read.
+#[derive(Debug)]
+pub(crate) struct Descriptor {
+    pub(crate) fd: i32,
+    file: File,
+}
+
+impl Descriptor {
+    pub(crate) fn open(tid: i32, fd: i32) -> io::Result<Self> {
+        let file = File::open(format!("/proc/{tid}/fdinfo/{fd}"))?;
+        Ok(Self { fd, file })
+    }
+
+    /// Whether it is closed on exec now.
+    ///
+    /// # Source
+    /// `proc_pid_fdinfo(5)`: `flags` in octal, with `O_CLOEXEC`.
+    pub(crate) fn is_cloexec(&self) -> io::Result<bool> {
+        let mut start = [0; 256];
+        let n_bytes = self.file.read_at(&mut start, 0)?;
+        let text = String::from_utf8_lossy(&start[..n_bytes]);
+        let flags = text
+            .lines()
+            .find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+        let flags = flags.ok_or_else(|| io::Error::from_raw_os_error(libc::EIO))?;
+        Ok(flags & libc::O_CLOEXEC != 0)
+    }
 }
 
 /// All descriptors of another thread that are the same open file as one of ours.
@@ -235,4 +253,22 @@ pub(crate) fn copies_of(tid: i32, ours: BorrowedFd<'_>) -> io::Result<Vec<i32>> 
     Ok(numbers
         .filter(|fd| is_same_file(tid, *fd, ours).unwrap_or_default())
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::{own_pid, socket};
+
+    #[test]
+    fn a_descriptor_s_flag_is_that_of_now_each_time() {
+        let other = socket::stream(libc::AF_UNIX).unwrap();
+        let fd = other.as_raw_fd();
+        let told = Descriptor::open(own_pid(), fd).unwrap();
+        for is_cloexec in [true, false, true] {
+            // SAFETY: numbers alone; the descriptor is this test's own.
+            let set = unsafe { libc::fcntl(fd, libc::F_SETFD, i32::from(is_cloexec)) };
+            assert_eq!((set, told.is_cloexec().unwrap()), (0, is_cloexec));
+        }
+    }
 }
