@@ -129,7 +129,7 @@ pub(crate) fn start(
 }
 
 /// A forked process has one thread, whatever its parent had.
-fn only_thread() -> Result<(), RedirectError> {
+pub(crate) fn only_thread() -> Result<(), RedirectError> {
     let n = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if n == 1 {
         Ok(())

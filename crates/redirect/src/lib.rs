@@ -6,11 +6,13 @@
 //! (names, TCP options, a second `connect`) are answered for it. Whatever is in doubt, the program's own
 //! `connect` goes on over TCP, and the reason is counted.
 //!
-//! [`run`] is the whole of it; [`probe()`] says beforehand what the kernel allows. The caller gives a plain
-//! [`Mapping`]. This room reads `/proc` of the program alone, decides nothing about databases, prints
+//! [`run`] is the whole of it, [`Beside`] the same for some threads of the calling process; [`probe()`] says
+//! beforehand what the kernel allows. The caller gives a plain [`Mapping`]. This room reads `/proc` of the
+//! program alone, decides nothing about databases, prints
 //! nothing, and needs no root.
 
 mod answers;
+mod beside;
 mod caller;
 mod connect;
 mod error;
@@ -29,6 +31,7 @@ mod tag;
 mod watchdog;
 mod watches;
 
+pub use beside::Beside;
 pub use error::RedirectError;
 pub use launch::{Program, exec};
 pub use mapping::{Demand, Mapping, Route, SocketName};

@@ -127,6 +127,12 @@ pub(crate) fn reap(pid: i32) {
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
 }
 
+/// Waits for a child's end and takes it away.
+pub(crate) fn take_away(pid: i32) {
+    // SAFETY: no status is wanted, so the pointer may be null.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+}
+
 /// Waits until something that is asked for happens at one of the descriptors, or its other end is closed;
 /// -1 waits for ever.
 pub(crate) fn poll(fds: &[(BorrowedFd<'_>, i16)], patience_ms: i32) -> io::Result<Vec<bool>> {
