@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use looptax_stats::Side;
 use looptax_wire::{Codec, Draws};
@@ -58,8 +59,26 @@ pub struct Errands {
     pub may_pin: bool,
 }
 
+/// A thread that client threads can be started from, so that what holds for it holds for them.
+pub trait Origin: Send + Sync {
+    /// Runs a job on that thread. A job that is dropped was not run: the thread has ended.
+    fn run(&self, job: Box<dyn FnOnce() + Send>);
+
+    /// The process that does part of these threads' work: its CPU time counts as theirs.
+    fn helper_pid(&self) -> u32;
+}
+
+/// By side: where its client threads are started from, if not from the coordinator.
+pub type Origins = [Option<Arc<dyn Origin>>; 2];
+
 /// Opens connections for an epoch.
 pub trait Connector {
+    /// Where the client threads of contrast `contrast_idx` are started from. Where a side has such a
+    /// place, each side has client threads of its own.
+    fn origins(&self, _contrast_idx: usize) -> Origins {
+        [None, None]
+    }
+
     /// The epoch's errands, where requests bring their own connections; else `None`, and
     /// [`Connector::connect`] is asked with the same arguments. What can be proved about the arms is proved here.
     ///

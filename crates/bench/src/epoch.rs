@@ -2,11 +2,11 @@
 //!
 //! The coordinator's part: it opens, pins, primes and conducts, and sleeps while a slice runs.
 
+mod crew;
 mod data;
 mod gather;
 mod source;
 
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -16,11 +16,9 @@ use crate::clock::now_ns;
 use crate::connect::Connector;
 use crate::cores::CoreMap;
 use crate::error::{BenchError, side_name};
-use crate::load::{
-    ClientThread, Command, Failure, Gate, LaneLimits, LeaveOnDrop, Load, SliceSpec, Store,
-};
+use crate::load::{Command, Failure, Gate, Load, SliceSpec, Store};
 use crate::machine::Snapshot;
-use crate::plan::{ClientModel, Pacing, Placement, Plan, ServerThreads};
+use crate::plan::Plan;
 use crate::schedule::{EpochDraw, opposite};
 use crate::server_cpu::ServerMeter;
 use crate::shape::Shape;
@@ -28,12 +26,6 @@ use crate::sys::{process_cpu_ns, process_user_ns};
 pub use data::{EpochData, SliceData};
 use gather::{Conducted, ConductedSlice};
 use source::Source;
-
-/// Latencies per second that all client threads together may have: sizes their buffers.
-const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
-
-/// Room for requests beyond the expected number, whose gaps are random.
-const LAGS_SPARE: usize = 1_000;
 
 /// What one epoch needs to know; lives as long as the run.
 pub(crate) struct EpochRunner<'a> {
@@ -68,6 +60,7 @@ impl EpochRunner<'_> {
             order.epoch,
             order.shape.jitter,
         );
+        let origins = connector.origins(order.contrast_idx);
         let start_ns = now_ns();
         let source = Source::open(connector, order.contrast_idx, &draw, plan.connections).map_err(
             |source| BenchError::Connect {
@@ -102,9 +95,10 @@ impl EpochRunner<'_> {
             bucket: order.shape.bucket,
             is_whole: order.shape.is_whole(),
         };
-        let threads = self.threads(source, n_threads, order, &load);
-        let conducted = self.drive(threads, &cores, &load, |gate, runner| {
-            runner.conduct(order, &draw, gate, n_priming, &meters)
+        let helpers = origins.each_ref().map(|it| Some(it.as_ref()?.helper_pid()));
+        let threads = self.threads(source, n_threads, order, &load, &origins);
+        let (conducted, stores) = self.drive(threads, &cores, &load, |gate, runner| {
+            runner.conduct(order, &draw, gate, n_priming, &meters, helpers)
         })?;
         let conducted = conducted.map_err(|failure| BenchError::Request {
             contrast: contrast.name.clone(),
@@ -112,117 +106,9 @@ impl EpochRunner<'_> {
             stage: failure.stage,
             source: failure.source,
         })?;
-        Ok(conducted.map(|conducted| conducted.finish(&self.stores, cores, reconnect_ns)))
-    }
-
-    /// Starts the client threads, lets `conduct` command them, and takes their memory back.
-    fn drive<T>(
-        &mut self,
-        threads: Vec<ClientThread>,
-        map: &CoreMap,
-        load: &Load,
-        conduct: impl FnOnce(&Gate, &Self) -> Result<T, Failure>,
-    ) -> Result<Result<T, Failure>, BenchError> {
-        let connections = threads.iter().flat_map(ClientThread::connections).collect();
-        let gate = &Gate::new(threads.len(), connections, self.plan.io_limit);
-        let cores = self.cores;
-        let driven = thread::scope(|scope| {
-            let leave = LeaveOnDrop(gate);
-            let start = |thread: ClientThread| {
-                let core = map.client[thread.idx];
-                thread::Builder::new()
-                    .spawn_scoped(scope, move || thread.run(gate, load, core, cores))
-            };
-            let running = threads
-                .into_iter()
-                .map(start)
-                .collect::<io::Result<Vec<_>>>()?;
-            let conducted = conduct(gate, self);
-            drop(leave);
-            let ended: Vec<_> = running
-                .into_iter()
-                .map(|handle| {
-                    handle
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                })
-                .collect();
-            Ok((conducted, ended))
-        });
-        let (conducted, ended) = driven.map_err(|source| BenchError::Machine {
-            action: "start a client thread",
-            source,
-        })?;
-        for (store, pinned) in ended {
-            pinned.map_err(|source| BenchError::Machine {
-                action: "pin a client thread",
-                source,
-            })?;
-            self.stores.push(store);
-        }
-        Ok(conducted)
-    }
-
-    /// A thread per connection, or for the event client one per core (`free`, too). Where only one
-    /// side is an event client, the other's need of threads decides: both sides have the same ones.
-    fn n_threads(&self, contrast_idx: usize) -> usize {
-        let is_event = self.plan.contrasts[contrast_idx]
-            .sides
-            .iter()
-            .all(|side| side.client == ClientModel::Event);
-        // A single server thread and its clients share one core under `same`: one loop has it all.
-        let is_one_core = self.plan.placement == Placement::Same
-            && self.plan.server_threads == ServerThreads::Single;
-        match (is_event, is_one_core) {
-            (true, true) => 1,
-            (true, false) => self.cores.len().min(self.plan.connections),
-            (false, _) => self.plan.connections,
-        }
-    }
-
-    fn threads(
-        &mut self,
-        source: Source,
-        n_threads: usize,
-        order: &EpochOrder,
-        load: &Load,
-    ) -> Vec<ClientThread> {
-        let limits = LaneLimits {
-            least_data_bytes: self.plan.least_data_bytes,
-            io: self.plan.io_limit,
-        };
-        let shape = order.shape;
-        let n_buckets = shape.bucket.map_or(0, |width| {
-            shape.slice.div_duration_f64(width).ceil() as usize
-        });
-        let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
-        let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
-        let n_lanes = self.plan.connections.div_ceil(n_threads);
-        // Guards have requests too, at most as many again.
-        let n_lags = match self.plan.pacing {
-            Pacing::Open(open) => {
-                (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE
-            }
-            Pacing::Closed { .. } => 0,
-        };
-        self.stores.resize_with(n_threads, Store::default);
-        let mut threads: Vec<ClientThread> = self
-            .stores
-            .drain(..)
-            .enumerate()
-            .map(|(idx, mut store)| {
-                store.prepare(order.n_slices, n_buckets, n_lanes, n_samples, n_lags);
-                ClientThread {
-                    lanes: [Vec::new(), Vec::new()],
-                    errands: [None, None],
-                    idx,
-                    n_threads,
-                    store,
-                }
-            })
-            .collect();
-        source.deal(&mut threads, limits, load);
-        threads
+        let data = conducted.map(|conducted| conducted.finish(&stores, cores, reconnect_ns));
+        self.stores.splice(0..0, stores);
+        Ok(data)
     }
 
     /// The coordinator's part: primes, waits, then runs one slice after the other.
@@ -233,6 +119,7 @@ impl EpochRunner<'_> {
         gate: &Gate,
         n_requests: u64,
         meters: &[ServerMeter; 2],
+        helpers: [Option<u32>; 2],
     ) -> Result<Option<Conducted>, Failure> {
         let prime_start_ns = now_ns();
         for side in [draw.first, opposite(draw.first)] {
@@ -241,7 +128,7 @@ impl EpochRunner<'_> {
         let prime_ns = now_ns() - prime_start_ns;
         thread::sleep(draw.jitter);
 
-        let own_start_ns = process_cpu_ns(std::process::id());
+        let own_start_ns = own_cpu_ns(helpers);
         let machine = Snapshot::read();
         let mut slices = Vec::with_capacity(order.n_slices);
         let mut n_before = [0_u64; 2];
@@ -251,12 +138,14 @@ impl EpochRunner<'_> {
             }
             let meter = &meters[side.idx()];
             let before = meter.read();
+            let helper_before_ns = helper_cpu_ns(helpers[side.idx()]);
             let user_before_ns = process_user_ns();
             let start_ns = now_ns();
             let spec = slice_spec(side, n_before[side.idx()], start_ns, order.shape);
             gate.run(Command::Slice(spec))?;
             // This thread sleeps meanwhile: the process's time is that of its client threads.
             let client_user_ns = process_user_ns().saturating_sub(user_before_ns);
+            let helper_cpu_ns = helper_cpu_ns(helpers[side.idx()]).saturating_sub(helper_before_ns);
             let spent = meter.read().since(before);
             n_before[side.idx()] += 1;
             slices.push(ConductedSlice {
@@ -264,10 +153,11 @@ impl EpochRunner<'_> {
                 start_ns: start_ns - self.run_start_ns,
                 spent,
                 client_user_ns,
+                helper_cpu_ns,
             });
         }
         let machine = Snapshot::read().since(machine);
-        let own_cpu_ns = process_cpu_ns(std::process::id())
+        let own_cpu_ns = own_cpu_ns(helpers)
             .zip(own_start_ns)
             .map(|(now, then)| now - then);
         Ok(Some(Conducted {
@@ -282,6 +172,19 @@ impl EpochRunner<'_> {
             are_comparable: self.plan.are_comparable,
         }))
     }
+}
+
+/// CPU of a process that helps one side's client; 0 where there is none.
+fn helper_cpu_ns(pid: Option<u32>) -> u64 {
+    pid.and_then(process_cpu_ns).unwrap_or(0)
+}
+
+/// CPU of this process and of those that help it, each once.
+fn own_cpu_ns(helpers: [Option<u32>; 2]) -> Option<u64> {
+    let [baseline, other] = helpers;
+    let other = other.filter(|_| other != baseline);
+    let helpers_ns = helper_cpu_ns(baseline) + helper_cpu_ns(other);
+    process_cpu_ns(std::process::id()).map(|own_ns| own_ns + helpers_ns)
 }
 
 fn slice_spec(side: Side, rank: u64, start_ns: u64, shape: Shape) -> SliceSpec {

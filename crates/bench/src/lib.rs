@@ -25,7 +25,7 @@ mod sys;
 mod turns;
 mod whole;
 
-pub use connect::{Connector, Errand, ErrandCalls, Errands, Wired, Worker};
+pub use connect::{Connector, Errand, ErrandCalls, Errands, Origin, Origins, Wired, Worker};
 pub use cores::{CoreMap, allowed_cores};
 pub use epoch::{EpochData, SliceData};
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};

@@ -30,6 +30,8 @@ pub(super) struct ConductedSlice {
     pub(super) start_ns: u64,
     pub(super) spent: ServerReading,
     pub(super) client_user_ns: u64,
+    /// CPU of a process that helps this side's client.
+    pub(super) helper_cpu_ns: u64,
 }
 
 impl Conducted {
@@ -100,7 +102,7 @@ fn slice_data(
         receives: total.receives,
         waits: total.waits,
         received_bytes: total.received_bytes,
-        client_cpu_ns: total.cpu_ns,
+        client_cpu_ns: total.cpu_ns + slice.helper_cpu_ns,
         client_user_ns: slice.client_user_ns,
         client_voluntary: total.voluntary,
         client_involuntary: total.involuntary,
@@ -164,7 +166,7 @@ fn nearest_rank(values: &mut [u32], quantile: f64) -> Option<u32> {
 }
 
 /// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.
-fn answers_agree(slices: &[ConductedSlice], stores: &[Store]) -> bool {
+fn answers_agree<'a>(slices: &[ConductedSlice], stores: &'a [Store]) -> bool {
     let idx_of = |side: Side, rank: u64| {
         slices
             .iter()
@@ -176,12 +178,16 @@ fn answers_agree(slices: &[ConductedSlice], stores: &[Store]) -> bool {
         .all(|slice| {
             let rank = slice.spec.rank;
             match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-                (Some(one), Some(two)) => stores.iter().all(|store| {
-                    store.digests[one]
-                        .iter()
-                        .zip(&store.digests[two])
+                // Each side may have threads of its own: connection by connection, in the same order.
+                (Some(one), Some(two)) => {
+                    let digests_of = |idx: usize| {
+                        let of_store = move |store: &'a Store| store.digests[idx].iter();
+                        stores.iter().flat_map(of_store)
+                    };
+                    digests_of(one)
+                        .zip(digests_of(two))
                         .all(|(one, two)| one.agrees_with(two))
-                }),
+                }
                 _ => true,
             }
         })

@@ -86,20 +86,29 @@ impl Source {
         }
     }
 
-    /// Deals connections or errands over the threads.
-    pub(super) fn deal(self, threads: &mut [ClientThread], limits: LaneLimits, load: &Load) {
-        let n_threads = threads.len();
+    /// Deals connections or errands over the threads: `n_threads` for both sides, or as many for each.
+    pub(super) fn deal(
+        self,
+        threads: &mut [ClientThread],
+        n_threads: usize,
+        limits: LaneLimits,
+        load: &Load,
+    ) {
+        let first = |side: Side| (side.idx() * n_threads) % threads.len();
+        let first = Side::BOTH.map(first);
         match self {
             Self::Connections(sides) => {
                 for (side, wired) in Side::BOTH.into_iter().zip(sides) {
                     for (connection, wired) in wired.into_iter().enumerate() {
                         let lane = Lane::new(wired, limits, load.keys(connection, side, 0));
-                        threads[connection % n_threads].lanes[side.idx()].push(lane);
+                        let thread = &mut threads[first[side.idx()] + connection % n_threads];
+                        thread.lanes[side.idx()].push(lane);
                     }
                 }
             }
             Self::Errands(errands) => {
                 for (side, errands) in Side::BOTH.into_iter().zip(errands.sides) {
+                    let threads = &mut threads[first[side.idx()]..];
                     for (thread, errand) in threads.iter_mut().zip(errands) {
                         thread.errands[side.idx()] = Some(errand);
                     }

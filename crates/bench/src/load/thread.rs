@@ -20,7 +20,7 @@ use super::tally::{Digests, Tally};
 use super::wait::{Block, Poll, PollFirst, Wait};
 use crate::arrivals::Schedule;
 use crate::clock::{now_ns, thread_cpu_ns};
-use crate::connect::Errand;
+use crate::connect::{Errand, Origin};
 use crate::cores::pin_self;
 use crate::error::{LoadError, Stage};
 use crate::keys::{KeyRange, Keys, SliceOf};
@@ -122,8 +122,10 @@ pub(crate) struct ClientThread {
     pub(crate) errands: [Option<Box<dyn Errand>>; 2],
     /// Number of its first connection.
     pub(crate) idx: usize,
-    /// Number of client threads.
+    /// Number of client threads that serve a side.
     pub(crate) n_threads: usize,
+    /// Where it is started from, if not from the coordinator.
+    pub(crate) origin: Option<Arc<dyn Origin>>,
     /// Its memory.
     pub(crate) store: Store,
 }
@@ -193,7 +195,15 @@ impl ClientThread {
         Ok(())
     }
 
+    /// Whether it has anything to do for a side.
+    fn serves(&self, side: Side) -> bool {
+        !self.lanes[side.idx()].is_empty() || self.errands[side.idx()].is_some()
+    }
+
     fn slice(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load) -> Result<(), Failure> {
+        if !self.serves(spec.side) {
+            return Ok(());
+        }
         let lanes = &mut self.lanes[spec.side.idx()];
         for (idx, lane) in lanes.iter_mut().enumerate() {
             let connection = self.idx + idx * self.n_threads;
