@@ -24,7 +24,7 @@ function __fish_looptax_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to hold against each other' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to hold against each other: unix, tcp, and redirect, which is opened as TCP and moved to the socket, as `looptax run` does' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing' -r
@@ -96,7 +96,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "gate" -d 'For continuo
 complete -c looptax -n "__fish_looptax_needs_command" -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other: unix, tcp, and redirect, which is opened as TCP and moved to the socket, as `looptax run` does' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing' -r

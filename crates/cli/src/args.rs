@@ -125,7 +125,8 @@ pub(crate) struct CompareArgs {
     /// Default: a private server of every kind that is installed but memcached, and echo.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Transports to hold against each other.
+    /// Transports to hold against each other: unix, tcp, and redirect, which is opened as TCP and moved to
+    /// the socket, as `looptax run` does.
     #[arg(
         long,
         value_delimiter = ',',

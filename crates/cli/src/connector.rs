@@ -5,12 +5,14 @@ mod visits;
 
 use std::error::Error;
 use std::fs;
+use std::sync::Arc;
 
-use looptax_bench::{Connector, Errands, Wired, Worker};
+use looptax_bench::{Connector, Errands, Origin, Origins, Wired, Worker};
 use looptax_path::{Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, prove};
 use looptax_stats::Side;
 use looptax_wire::Codec;
 
+use crate::redirect_arm::{NotMoved, RedirectArm};
 use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::care::others_running;
@@ -60,13 +62,36 @@ impl<'a> TargetConnector<'a> {
         side: Side,
         coins: u64,
         n: usize,
-    ) -> Result<Vec<Conversation>, PathError> {
+    ) -> Result<Vec<Conversation>, Box<dyn Error + Send + Sync>> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
         let endpoint = &endpoints[picked(coins, side, endpoints.len())];
-        (0..n)
-            .map(|_| self.target.talk_to(endpoint, self.limits))
-            .collect()
+        let Some(redirect) = self.redirect(arm) else {
+            let talk = |_| self.target.talk_to(endpoint, self.limits);
+            return Ok((0..n).map(talk).collect::<Result<_, PathError>>()?);
+        };
+        let links = redirect.open(endpoint, self.limits, n)?.into_iter();
+        let talk = |link| self.target.talk_over(link, self.limits);
+        Ok(links.map(talk).collect::<Result<_, PathError>>()?)
+    }
+
+    /// Who opens an arm's connections, if not we ourselves.
+    fn redirect(&self, arm: Arm) -> Option<&Arc<RedirectArm>> {
+        self.target
+            .redirect
+            .as_ref()
+            .filter(|_| arm == Arm::Redirect)
+    }
+
+    /// Whether every connection that was opened since the target was, on its arm's way, took it.
+    ///
+    /// # Errors
+    /// What the arm `redirect` says of one that did not.
+    pub(crate) fn check(&self) -> Result<(), NotMoved> {
+        self.target
+            .redirect
+            .as_ref()
+            .map_or(Ok(()), |it| it.check())
     }
 
     /// The workload, or the user's own, on one connection of a side.
@@ -197,6 +222,10 @@ struct Met {
 }
 
 impl Connector for TargetConnector<'_> {
+    fn origins(&self, contrast_idx: usize) -> Origins {
+        self.pairs[contrast_idx].map(|arm| Some(Arc::clone(self.redirect(arm)?) as Arc<dyn Origin>))
+    }
+
     fn errands(
         &mut self,
         contrast_idx: usize,

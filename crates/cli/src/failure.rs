@@ -9,6 +9,8 @@ use looptax_servers::ServerError;
 use looptax_store::StoreError;
 use looptax_wire::WireError;
 
+use crate::redirect_arm::NotMoved;
+
 /// How a command ended, for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -113,6 +115,9 @@ fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<ServerError>() {
         return error.hint();
     }
+    if let Some(error) = cause.downcast_ref::<NotMoved>() {
+        return Some(error.hint());
+    }
     if let Some(error) = cause.downcast_ref::<StoreError>() {
         return error.hint();
     }
@@ -182,5 +187,5 @@ fn is_invalid(cause: &(dyn Error + 'static)) -> bool {
             }
             _ => false,
         });
-    unproved || failed
+    unproved || failed || cause.is::<NotMoved>()
 }

@@ -21,6 +21,7 @@ mod moving;
 mod outputs;
 mod page;
 mod past;
+mod redirect_arm;
 mod script;
 mod settings;
 mod signals;

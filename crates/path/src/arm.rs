@@ -20,17 +20,20 @@ pub enum Arm {
     Unix,
     /// TCP over IPv4 loopback.
     Tcp,
+    /// Opened as TCP and moved to the Unix socket, as `looptax run` does for a program.
+    Redirect,
 }
 
 impl Arm {
     /// All arms of this version.
-    pub const ALL: [Self; 2] = [Self::Unix, Self::Tcp];
+    pub const ALL: [Self; 3] = [Self::Unix, Self::Tcp, Self::Redirect];
 
     /// The word for it, in options, records and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unix => "unix",
             Self::Tcp => "tcp",
+            Self::Redirect => "redirect",
         }
     }
 }
@@ -39,7 +42,7 @@ impl Arm {
     /// Whether a connection of this family can be of this arm.
     pub(crate) fn has_family(self, family: Family) -> bool {
         match self {
-            Self::Unix => family == Family::Unix,
+            Self::Unix | Self::Redirect => family == Family::Unix,
             Self::Tcp => matches!(family, Family::Inet | Family::Inet6),
         }
     }

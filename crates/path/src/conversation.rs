@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
-use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError};
+use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, Visit};
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +61,22 @@ impl Conversation {
         login: &Login,
         limits: Limits,
     ) -> Result<Self, PathError> {
-        let link = Link::open(endpoint, limits)?;
-        let facts = link.facts().clone();
+        Self::over(Link::open(endpoint, limits)?, protocol, login, limits)
+    }
+
+    /// The same over a connection that is open already.
+    ///
+    /// # Errors
+    /// [`PathError::Talk`] when the server refuses or speaks otherwise.
+    pub fn over(
+        link: Link,
+        protocol: Protocol,
+        login: &Login,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         let talk = log_in(protocol, link, login, limits.io);
-        Self::of(talk, facts, endpoint)
+        Self::of(talk, facts, &endpoint)
     }
 
     /// The same with nothing that an application would not do: no question about the server, and of
@@ -72,35 +84,37 @@ impl Conversation {
     ///
     /// # Errors
     /// As [`Conversation::open`].
-    pub(crate) fn open_briefly(
-        protocol: Protocol,
-        endpoint: &Endpoint,
-        login: &Login,
-        limits: Limits,
-    ) -> Result<Self, PathError> {
-        let link = Link::open_briefly(endpoint, limits)?;
+    pub(crate) fn open_briefly(visit: &Visit) -> Result<Self, PathError> {
+        let Visit {
+            arm,
+            protocol,
+            endpoint,
+            login,
+            limits,
+            ..
+        } = visit;
+        let link = Link::open_briefly(*arm, endpoint, *limits)?;
         let facts = link.facts().clone();
         let talk = match protocol {
             Protocol::Redis => {
                 redis::Connection::login_briefly(link, login, limits.io).map(Talk::Redis)
             }
-            _ => log_in(protocol, link, login, limits.io),
+            _ => log_in(*protocol, link, login, limits.io),
         };
         Self::of(talk, facts, endpoint)
     }
 
-    /// Connects to the echo server and agrees on what requests are.
+    /// Agrees with the echo server on what requests are, over a connection that is open already.
     ///
     /// # Errors
-    /// As [`Conversation::open`].
-    pub fn open_echo(echo: &Echo, endpoint: &Endpoint, limits: Limits) -> Result<Self, PathError> {
-        let mut link = Link::open(endpoint, limits)?;
+    /// [`PathError::Talk`] when it speaks otherwise; [`PathError::Option`] when the kernel refuses.
+    pub fn echo_over(mut link: Link, echo: &Echo, limits: Limits) -> Result<Self, PathError> {
         if !echo.is_nodelay {
             link.leave_nodelay()?;
         }
-        let facts = link.facts().clone();
+        let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         let talk = echo::Connection::login(link, echo.hello(), limits.io).map(Talk::Echo);
-        Self::of(talk, facts, endpoint)
+        Self::of(talk, facts, &endpoint)
     }
 
     fn of(

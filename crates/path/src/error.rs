@@ -150,6 +150,10 @@ fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
         Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => {
             no_port_hint(LocalPorts::read())
         }
+        Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
+            "nobody answers for the arm redirect: something ended the process looptax-beside"
+                .to_owned()
+        }
         _ => format!(
             "does a server listen on port {}? `ss -tln` lists ports",
             address.port()

@@ -11,8 +11,8 @@ use looptax_wire::WireError;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown, sockopt};
 
-use crate::{Endpoint, PathError};
-use socket::{brief_facts, connect_tcp, connect_unix, facts};
+use crate::{Arm, Endpoint, PathError};
+use socket::{brief_facts, connect_tcp, connect_unix, facts, no_facts};
 
 /// So often a server that closes may still be heard: last words fit into a read or two.
 const MOST_LAST_READS: usize = 64;
@@ -45,7 +45,7 @@ pub enum Family {
     Inet,
     /// `AF_INET6`.
     Inet6,
-    /// Any other, by number.
+    /// Any other, by number; 0 where nobody asked.
     Other(u16),
 }
 
@@ -120,12 +120,22 @@ impl Link {
     }
 
     /// The same without the facts that cost a system call each, but for the address family: buffer
-    /// sizes are 0, and the peer stays unknown. It may receive ahead, so its socket is nobody else's.
+    /// sizes are 0, and the peer stays unknown. Of [`Arm::Redirect`] the family stays unknown too: whoever
+    /// moves the connection would answer for it, and tell what it was opened as. It may receive ahead, so
+    /// its socket is nobody else's.
     ///
     /// # Errors
     /// As [`Link::open`].
-    pub(crate) fn open_briefly(endpoint: &Endpoint, limits: Limits) -> Result<Self, PathError> {
-        let mut link = Self::connect(endpoint, limits, brief_facts)?;
+    pub(crate) fn open_briefly(
+        arm: Arm,
+        endpoint: &Endpoint,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let facts = match arm {
+            Arm::Unix | Arm::Tcp => brief_facts,
+            Arm::Redirect => no_facts,
+        };
+        let mut link = Self::connect(endpoint, limits, facts)?;
         link.ahead = Some(Ahead {
             bytes: vec![0; AHEAD_BYTES],
             start: 0,
@@ -162,6 +172,19 @@ impl Link {
             calls: Calls::default(),
             ahead: None,
         })
+    }
+
+    /// Asks the kernel again what this is, from the calling thread: where it was opened by one whose calls
+    /// somebody else answers ([`Arm::Redirect`]), only another thread hears the truth.
+    ///
+    /// # Errors
+    /// [`PathError::Option`] when the kernel does not tell.
+    pub fn look_again(&mut self) -> Result<(), PathError> {
+        self.facts = facts(self.fd.as_fd()).map_err(|source| PathError::Option {
+            action: "read the properties",
+            source: source.into(),
+        })?;
+        Ok(())
     }
 
     /// What the kernel said when the connection was opened.

@@ -48,8 +48,8 @@ pub fn prove(
             unproved("the server behind the baseline arm does not list it".to_owned())
         })?;
     let server_view = match (&seen.seen_as, arm) {
-        (SeenAs::Socket, Arm::Unix) => "local socket".to_owned(),
-        (SeenAs::SocketOf(pid), Arm::Unix) if facts.peer_pid == Some(*pid) => {
+        (SeenAs::Socket, Arm::Unix | Arm::Redirect) => "local socket".to_owned(),
+        (SeenAs::SocketOf(pid), Arm::Unix | Arm::Redirect) if facts.peer_pid == Some(*pid) => {
             format!("local socket of process {pid}")
         }
         (SeenAs::Tcp(address), Arm::Tcp) if Some(*address) == facts.local => {
@@ -116,6 +116,9 @@ mod tests {
         check(Arm::Tcp, 7, &tcp, elsewhere, false); // a proxy's port, not ours
         check(Arm::Tcp, 7, &tcp, SeenAs::Socket, false); // redirected behind our back
         check(Arm::Unix, 7, &tcp, here.clone(), false); // the family is not the arm's
+        check(Arm::Redirect, 7, &unix, SeenAs::Socket, true);
+        check(Arm::Redirect, 7, &tcp, here.clone(), false); // it stayed on TCP
+        check(Arm::Redirect, 7, &unix, here.clone(), false); // the server has the last word
         let of_nine = LinkFacts {
             peer_pid: Some(9),
             ..unix

@@ -4,6 +4,9 @@
 //! them; nothing is kept between two of them. Of the proofs only the cheap one is made here, the
 //! address family; the rest is proved on a connection of the same kind, once per epoch.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
 use crate::conversation::Talk;
@@ -26,6 +29,8 @@ pub struct Visit {
     pub login: Login,
     /// How long anything may take.
     pub limits: Limits,
+    /// Connections that it and its copies have begun to open.
+    pub n_begun: Arc<AtomicU64>,
 }
 
 impl Visit {
@@ -55,10 +60,11 @@ impl Visit {
 impl Visit {
     /// Connects, logs in, and looks at the address family.
     pub(crate) fn begin(&self) -> Result<Conversation, PathError> {
-        let (protocol, endpoint) = (self.protocol, &self.endpoint);
-        let talk = Conversation::open_briefly(protocol, endpoint, &self.login, self.limits)?;
+        self.n_begun.fetch_add(1, Ordering::Relaxed);
+        let talk = Conversation::open_briefly(self)?;
         let facts = talk.facts();
-        if self.arm.has_family(facts.family) {
+        // Of a connection that is moved only whoever moves it can tell: the caller holds counts together.
+        if self.arm == Arm::Redirect || self.arm.has_family(facts.family) {
             return Ok(talk);
         }
         Err(PathError::Unproved {

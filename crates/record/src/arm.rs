@@ -10,9 +10,9 @@ use crate::Figure;
 /// One way to reach the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
-    /// `unix`, `tcp`, ….
+    /// `unix`, `tcp`, `redirect`, ….
     pub name: String,
-    /// The address: a socket path, or `ip:port`; of several processes joined by "or".
+    /// The address that is connected to: a socket path, or `ip:port`; of several processes joined by "or".
     pub endpoint: String,
     /// Whether every connection was proved to be what the name says.
     pub verified: bool,

@@ -1,10 +1,12 @@
 //! `compare`: plan, targets one after the other, record, table.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION, Verdict};
+use looptax_redirect::Beside;
 use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
 
@@ -18,6 +20,7 @@ use crate::measure::{self, Sink, plan};
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::past::remember;
+use crate::redirect_arm;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use crate::signals::stop_flag;
@@ -50,6 +53,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         terminal::data(&plan.text)?;
         return Ok(Exit::Done);
     }
+    // Before there are threads, and before anybody is asked anything.
+    let supervisor = redirect_arm::supervisor(&settings)?;
     terminal.words(&format!("{}\n", plan.text));
     agree(&settings)?;
     let alone = Claim::take(terminal);
@@ -62,7 +67,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     } else {
         Stage::line(terminal)
     };
-    let measured = measure_all(&settings, &plan, &mut sink, stage, &stop);
+    let measured = measure_all(&settings, &plan, supervisor, &mut sink, stage, &stop);
     // What was measured is shown even when it cannot be saved.
     let saved = sink.finish();
     let path = sink.path().filter(|_| saved.is_ok());
@@ -102,7 +107,8 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
     let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
     let mut sink = Sink::new(empty_record(&settings), None);
-    measure_all(&settings, &plan, &mut sink, Stage::line(terminal), &stop)?;
+    let stage = Stage::line(terminal);
+    measure_all(&settings, &plan, None, &mut sink, stage, &stop)?;
     Ok(sink.record)
 }
 
@@ -127,6 +133,7 @@ fn agree(settings: &Compare) -> Result<(), Failure> {
 fn measure_all(
     settings: &Compare,
     plan: &plan::Overview,
+    supervisor: Option<Arc<Beside>>,
     sink: &mut Sink,
     mut stage: Stage,
     stop: &AtomicBool,
@@ -134,7 +141,7 @@ fn measure_all(
     if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
         return exec::measure(None, settings, exec, sink, &mut stage, stop);
     }
-    let host = Host::new()?;
+    let host = Host::new(supervisor)?;
     for (target_idx, spec) in settings.targets.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;

@@ -2,6 +2,7 @@
 //! kind, then repeated by the load engine.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use looptax_bench::{Errand, ErrandCalls, Errands};
 use looptax_path::{Arm, PathError, Visit, Workload};
@@ -35,6 +36,8 @@ impl TargetConnector<'_> {
         if self.target.workload != Workload::Connect && self.target.reconnect_every.is_none() {
             return Ok(None);
         }
+        // Of the visits so far only the counts can tell.
+        self.check()?;
         let Met { talks, censuses } = self.meet(contrast_idx, draw, 1)?;
         for (side, (talks, census)) in Side::BOTH.into_iter().zip(talks.iter().zip(&censuses)) {
             for talk in talks {
@@ -56,6 +59,9 @@ impl TargetConnector<'_> {
             endpoint: self.target.endpoint(arm)?,
             login: self.target.login.clone(),
             limits: self.limits,
+            n_begun: self
+                .redirect(arm)
+                .map_or_else(Arc::default, |it| it.n_begun()),
         };
         let errand = || -> Box<dyn Errand> {
             let visit = visit.clone();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::Length;
-use looptax_path::Protocol;
+use looptax_path::{Arm, Protocol};
 use looptax_report::live::Step;
 use looptax_stats::Looks;
 
@@ -84,6 +84,12 @@ pub(super) fn program(exec: &Exec) -> String {
 }
 
 fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
+    if settings.arms.contains(&Arm::Redirect) {
+        return Err(Failure::usage(
+            "a whole command opens its own connections; the arm redirect moves those of looptax",
+            "put `looptax run` before the command: --exec-unix 'looptax run -q -- CMD' --exec-tcp 'CMD'",
+        ));
+    }
     if settings.arms.len() != 2 {
         return Err(Failure::usage(
             "whole commands are held against each other two at a time",

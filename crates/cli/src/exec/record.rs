@@ -145,7 +145,7 @@ fn proved(arm: Arm, target: Option<&Target>, seen: Tally) -> Result<ProvedArm, F
         None => "the command's own".to_owned(),
     };
     let (family, n_own) = match arm {
-        Arm::Unix => ("AF_UNIX", seen.n_unix),
+        Arm::Unix | Arm::Redirect => ("AF_UNIX", seen.n_unix),
         Arm::Tcp => ("AF_INET", seen.n_tcp),
     };
     let is_seen = n_own > 0;

@@ -78,7 +78,7 @@ impl Watcher for Onlooker {
     fn objection(&self, side: Side, seen: Sight, before: Tally) -> Option<String> {
         let arm = self.arms[side.idx()];
         let (own, other, own_before) = match arm {
-            Arm::Unix => (seen.unix, seen.tcp, before.n_unix),
+            Arm::Unix | Arm::Redirect => (seen.unix, seen.tcp, before.n_unix),
             Arm::Tcp => (seen.tcp, seen.unix, before.n_tcp),
         };
         let is_elsewhere = match &self.server {

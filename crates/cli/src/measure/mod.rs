@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_bench::{Outcome, Placement, look, run};
+use looptax_bench::{BenchError, Outcome, Placement, look, run};
 use looptax_path::{Arm, LocalPorts};
 use looptax_record as record;
 use looptax_report::live::Unit;
@@ -166,7 +166,13 @@ fn judge(
         .then(|| Counter::start(target))
         .flatten();
     let ports = ports(settings);
-    let outcome = run(&plan, &mut connector, stage, stop)?;
+    let mut outcome = run(&plan, &mut connector, stage, stop)?;
+    if let (None, Err(not_moved)) = (&outcome.failure, connector.check()) {
+        outcome.failure = Some(BenchError::Connect {
+            contrast: plan.contrasts[0].name.clone(),
+            source: not_moved.into(),
+        });
+    }
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = settings.arms.len() - 1;
@@ -320,6 +326,7 @@ fn look_at(
     let Some(seen) = look(&plan, &mut connector, length, stop)? else {
         return Ok(());
     };
+    connector.check()?;
     let arms = [0, 1].map(|side| looked_at(settings.arms[side], &seen.rates_per_s[side]));
     let placement = judging::placement_for(&target.workload, case.placement);
     let (target, workload) = judging::what(target, settings);

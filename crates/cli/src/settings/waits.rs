@@ -25,7 +25,7 @@ impl Waits {
             Self::As(model) => model,
             Self::Like(client) => model_of(match arm {
                 Arm::Unix => client.unix,
-                Arm::Tcp => client.other,
+                Arm::Tcp | Arm::Redirect => client.other,
             }),
         }
     }

@@ -13,12 +13,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
-use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, Sending, Workload};
+use looptax_path::{
+    Arm, Conversation, Endpoint, Limits, Link, PathError, Protocol, Sending, Workload,
+};
+use looptax_redirect::Beside;
 use looptax_script::{Presets, ScriptSet};
 use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
 use looptax_wire::Login;
 
 use crate::failure::Failure;
+use crate::redirect_arm::RedirectArm;
 use crate::script;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
@@ -35,11 +39,13 @@ pub(crate) struct Host {
     pub(crate) self_exe: PathBuf,
     pub(crate) scratch_root: PathBuf,
     pub(crate) reaper: Reaper,
+    /// Where the arm `redirect` takes part.
+    supervisor: Option<Arc<Beside>>,
 }
 
 impl Host {
     /// Finds ourselves, starts the reaper, and clears up after a crashed run.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new(supervisor: Option<Arc<Beside>>) -> Result<Self, Failure> {
         let self_exe = std::env::current_exe()?;
         let scratch_root = std::env::temp_dir();
         looptax_servers::leftovers::sweep(&scratch_root);
@@ -48,6 +54,7 @@ impl Host {
             self_exe,
             scratch_root,
             reaper,
+            supervisor,
         })
     }
 }
@@ -79,6 +86,8 @@ pub(crate) struct Target {
     sockets: Vec<PathBuf>,
     /// As `sockets`.
     addresses: Vec<SocketAddr>,
+    /// Where that arm takes part.
+    pub(crate) redirect: Option<Arc<RedirectArm>>,
     private: Option<PrivateServer>,
     /// With the connection that made it: a full server takes no new one to clear up by.
     scratch: Option<(Scratch, Conversation)>,
@@ -91,10 +100,18 @@ impl Target {
         settings: &Compare,
         host: &Host,
     ) -> Result<Self, Failure> {
-        match spec {
+        let mut target = match spec {
             TargetSpec::Private(kind) => Self::start(*kind, settings, host),
             TargetSpec::Running(spec) => running::open(spec, settings),
+        }?;
+        if let Some(supervisor) = &host.supervisor {
+            let arms = [Arm::Redirect, Arm::Unix].map(|arm| target.endpoints(arm));
+            let [from, to] = arms;
+            let pairs = from?.into_iter().zip(to?);
+            let arm = RedirectArm::start(supervisor, pairs.map(Into::into))?;
+            target.redirect = Some(Arc::new(arm));
         }
+        Ok(target)
     }
 
     fn start(kind: Kind, settings: &Compare, host: &Host) -> Result<Self, Failure> {
@@ -147,6 +164,7 @@ impl Target {
                 .filter_map(|it| it.socket.clone())
                 .collect(),
             addresses: server.instances.iter().filter_map(|it| it.tcp).collect(),
+            redirect: None,
             private: Some(server),
             scratch: None,
         };
@@ -187,7 +205,9 @@ impl Target {
     pub(crate) fn endpoints(&self, arm: Arm) -> Result<Vec<Endpoint>, PathError> {
         match arm {
             Arm::Unix => self.sockets.iter().map(|it| Endpoint::unix(it)).collect(),
-            Arm::Tcp => Ok(self.addresses.iter().copied().map(Endpoint::Tcp).collect()),
+            Arm::Tcp | Arm::Redirect => {
+                Ok(self.addresses.iter().copied().map(Endpoint::Tcp).collect())
+            }
         }
     }
 
@@ -233,9 +253,14 @@ impl Target {
         endpoint: &Endpoint,
         limits: Limits,
     ) -> Result<Conversation, PathError> {
+        self.talk_over(Link::open(endpoint, limits)?, limits)
+    }
+
+    /// The same over a connection that is open already.
+    pub(crate) fn talk_over(&self, link: Link, limits: Limits) -> Result<Conversation, PathError> {
         match &self.workload {
-            Workload::Echo(echo) => Conversation::open_echo(echo, endpoint, limits),
-            _ => Conversation::open(self.protocol, endpoint, &self.login, limits),
+            Workload::Echo(echo) => Conversation::echo_over(link, echo, limits),
+            _ => Conversation::over(link, self.protocol, &self.login, limits),
         }
     }
 

@@ -48,6 +48,7 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         is_cared_for: !settings.is_own_server,
         sockets: vec![socket],
         addresses: vec![spec.tcp],
+        redirect: None,
         private: None,
         scratch: None,
     };

@@ -24,6 +24,7 @@ mod leftovers;
 mod live;
 mod load;
 mod record;
+mod redirect_arm;
 mod report;
 mod run;
 mod running;

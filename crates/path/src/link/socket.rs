@@ -86,6 +86,22 @@ pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     })
 }
 
+/// Nothing that anybody was asked for.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it stands where the others do, which ask"
+)]
+pub(super) fn no_facts(_: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
+    Ok(LinkFacts {
+        family: Family::Other(0),
+        local: None,
+        peer_pid: None,
+        nodelay: None,
+        send_buffer_bytes: 0,
+        receive_buffer_bytes: 0,
+    })
+}
+
 fn local_address(name: SocketAddrAny) -> Option<SocketAddr> {
     SocketAddr::try_from(name).ok()
 }

@@ -88,7 +88,7 @@ fn connected(at: &Address, arm: Arm) -> Command {
         .env("PGGSSENCMODE", "disable");
     match arm {
         Arm::Unix => command.env("PGHOST", at.socket.parent().unwrap_or(&at.socket)),
-        Arm::Tcp => command.env("PGHOST", "127.0.0.1"),
+        Arm::Tcp | Arm::Redirect => command.env("PGHOST", "127.0.0.1"),
     };
     command
 }

@@ -27,7 +27,9 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     let mut command = Command::new("redis-benchmark");
     match ask.arm {
         Arm::Unix => command.arg("-s").arg(&ask.at.socket),
-        Arm::Tcp => command.args(["-h", "127.0.0.1", "-p", &ask.at.port.to_string()]),
+        Arm::Tcp | Arm::Redirect => {
+            command.args(["-h", "127.0.0.1", "-p", &ask.at.port.to_string()])
+        }
     };
     command
         .args(["-a", &ask.at.password])

@@ -42,7 +42,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
         .arg(format!("--mysql-db={}", ask.at.database));
     match ask.arm {
         Arm::Unix => command.arg(format!("--mysql-socket={}", ask.at.socket.display())),
-        Arm::Tcp => command
+        Arm::Tcp | Arm::Redirect => command
             .arg("--mysql-host=127.0.0.1")
             .arg(format!("--mysql-port={}", ask.at.port)),
     };

@@ -1,0 +1,268 @@
+//! The arm `redirect`: what `looptax run` gives a program, given to threads of our own.
+//!
+//! A supervisor is forked while there is one thread. For each target one thread then goes under its filter;
+//! that thread opens the arm's connections and starts its client threads, so that nobody else's calls are
+//! looked at. What became of the connections is asked of the kernel, from a thread whose calls nobody
+//! answers, and held against the supervisor's count. Called by `compare`, `target` and `connector`.
+
+use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use looptax_bench::Origin;
+use looptax_path::{Arm, Endpoint, Limits, Link, PathError};
+use looptax_redirect::{
+    Beside, Mapping, Obstacle, RedirectError, Route, SocketName, Stats, Switches, probe,
+};
+
+use crate::failure::Failure;
+use crate::settings::Compare;
+
+const WITHOUT: &str =
+    "leave redirect out of --arms; `looptax run` could not move anything here either";
+
+/// The supervisor that the run needs, if any.
+///
+/// Call it while the process has no other thread.
+///
+/// # Errors
+/// A usage failure when the kernel, or whoever confines us, forbids it.
+pub(crate) fn supervisor(settings: &Compare) -> Result<Option<Arc<Beside>>, Failure> {
+    if !settings.arms.contains(&Arm::Redirect) {
+        return Ok(None);
+    }
+    let features = probe(Switches::default()).map_err(forbidden)?;
+    let beside = Beside::start(features).map_err(|error| Failure {
+        hint: Some(WITHOUT.to_owned()),
+        ..error.into()
+    })?;
+    Ok(Some(Arc::new(beside)))
+}
+
+fn forbidden(obstacle: Obstacle) -> Failure {
+    let hint = match obstacle {
+        Obstacle::Supervised => {
+            "run this outside of it, and not under `looptax run`; or leave redirect out of --arms"
+        }
+        _ => WITHOUT,
+    };
+    Failure {
+        hint: Some(hint.to_owned()),
+        ..RedirectError::Forbidden(obstacle).into()
+    }
+}
+
+/// A connection of the arm is not what it has to be.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotMoved {
+    /// It went over TCP after all.
+    #[error("a connection of arm `redirect` stayed on TCP: {why}")]
+    Stayed {
+        /// The supervisor's reason.
+        why: &'static str,
+    },
+    /// The supervisor saw fewer or more than were opened.
+    #[error(
+        "{n_begun} connections of arm `redirect` were opened, and the supervisor moved {n_moved}"
+    )]
+    Uncounted {
+        /// How many were opened.
+        n_begun: u64,
+        /// How many it moved.
+        n_moved: u64,
+    },
+    /// The supervisor is not there any more.
+    #[error("the supervisor of arm `redirect` has died")]
+    Died,
+    /// The thread that opens them is not there.
+    #[error("the thread that opens connections of arm `redirect` has ended")]
+    Gone,
+}
+
+impl NotMoved {
+    /// The next step.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Self::Stayed { .. } => {
+                "`looptax run --dry-run --verbose` says more of the server's port and socket"
+            }
+            Self::Died => {
+                "something ended the process looptax-beside; nothing is concluded from this run"
+            }
+            Self::Uncounted { .. } | Self::Gone => {
+                "nothing is concluded; please report it, it is a bug of looptax"
+            }
+        }
+        .to_owned()
+    }
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// One target's arm. Its thread ends with it.
+pub(crate) struct RedirectArm {
+    beside: Arc<Beside>,
+    /// `None` only while this is dropped.
+    jobs: Mutex<Option<Sender<Job>>>,
+    thread: Option<JoinHandle<()>>,
+    /// What the supervisor had counted before.
+    before: Stats,
+    n_begun: Arc<AtomicU64>,
+}
+
+impl RedirectArm {
+    /// Starts the thread and puts it under the filter; addresses go to the sockets in the same places.
+    pub(crate) fn start(
+        beside: &Arc<Beside>,
+        pairs: impl Iterator<Item = [Endpoint; 2]>,
+    ) -> Result<Self, Failure> {
+        let mapping = Mapping {
+            routes: pairs.filter_map(route).collect(),
+        };
+        let before = beside.stats();
+        let (jobs, to_do) = channel::<Job>();
+        let (tell, hear) = channel();
+        let supervisor = Arc::clone(beside);
+        let thread = thread::Builder::new()
+            .name("redirect".to_owned())
+            .spawn(move || {
+                let covered = supervisor.cover(&mapping);
+                drop(supervisor);
+                let is_covered = covered.is_ok();
+                if tell.send(covered).is_ok() && is_covered {
+                    for job in to_do {
+                        job();
+                    }
+                }
+            })?;
+        let arm = Self {
+            beside: Arc::clone(beside),
+            jobs: Mutex::new(Some(jobs)),
+            thread: Some(thread),
+            before,
+            n_begun: Arc::default(),
+        };
+        hear.recv().map_err(|_| NotMoved::Gone)??;
+        Ok(arm)
+    }
+
+    /// Opens `n` connections, and asks the kernel what they are.
+    ///
+    /// # Errors
+    /// Those of opening; [`NotMoved`] where one stayed on TCP.
+    pub(crate) fn open(
+        &self,
+        endpoint: &Endpoint,
+        limits: Limits,
+        n: usize,
+    ) -> Result<Vec<Link>, Box<dyn Error + Send + Sync>> {
+        let (tell, hear) = channel();
+        let (endpoint, n_begun) = (endpoint.clone(), self.n_begun());
+        self.run(Box::new(move || {
+            let open = |_| {
+                n_begun.fetch_add(1, Ordering::Relaxed);
+                Link::open(&endpoint, limits)
+            };
+            let links: Result<Vec<Link>, PathError> = (0..n).map(open).collect();
+            // Whoever asked has given up.
+            let _ = tell.send(links);
+        }));
+        let links = hear.recv().map_err(|_| NotMoved::Gone)?;
+        let mut links = links.map_err(|error| match error {
+            error if is_unanswered(&error) => NotMoved::Died.into(),
+            error => Box::<dyn Error + Send + Sync>::from(error),
+        })?;
+        self.check()?;
+        for link in &mut links {
+            link.look_again()?;
+        }
+        Ok(links)
+    }
+
+    /// Counts connections as they are begun.
+    pub(crate) fn n_begun(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.n_begun)
+    }
+
+    /// Whether all connections so far were moved. Call it while none is being opened.
+    ///
+    /// # Errors
+    /// [`NotMoved::Stayed`] with the first reason, [`NotMoved::Uncounted`].
+    pub(crate) fn check(&self) -> Result<(), NotMoved> {
+        let now = self.beside.stats();
+        if let Some(why) = new_reason(&self.before, &now) {
+            return Err(NotMoved::Stayed { why });
+        }
+        let n_begun = self.n_begun.load(Ordering::Relaxed);
+        let n_moved = now.n_moved() - self.before.n_moved();
+        if n_begun == n_moved {
+            Ok(())
+        } else {
+            Err(NotMoved::Uncounted { n_begun, n_moved })
+        }
+    }
+}
+
+impl Origin for RedirectArm {
+    fn run(&self, job: Job) {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(jobs) = &*jobs {
+            // A job that nobody takes is dropped, which is how its owner hears of it.
+            let _ = jobs.send(job);
+        }
+    }
+
+    fn helper_pid(&self) -> u32 {
+        self.beside.pid()
+    }
+}
+
+impl Drop for RedirectArm {
+    fn drop(&mut self) {
+        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
+        *jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // What it panicked of was said.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What every call gets that a supervisor would have answered.
+///
+/// # Source
+/// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.
+fn is_unanswered(error: &PathError) -> bool {
+    let (PathError::ConnectTcp { source, .. } | PathError::Option { source, .. }) = error else {
+        return false;
+    };
+    source.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error())
+}
+
+fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
+    match (from, to) {
+        (Endpoint::Tcp(from), Endpoint::Unix(path)) => Some(Route {
+            from,
+            to: SocketName::Path(path),
+            server_pid: None,
+            demands: Vec::new(),
+        }),
+        _ => None,
+    }
+}
+
+/// Why a connection stayed on TCP since `before`, if any did.
+fn new_reason(before: &Stats, now: &Stats) -> Option<&'static str> {
+    let counted_before = |route_idx: usize, stay| {
+        let left = before.left.get(route_idx).into_iter().flatten();
+        left.filter(|(it, _)| *it == stay)
+            .map(|(_, n)| n)
+            .sum::<u64>()
+    };
+    let routes = now.left.iter().enumerate();
+    let mut all = routes.flat_map(|(idx, left)| left.iter().map(move |it| (idx, it)));
+    all.find(|(idx, (stay, n))| *n > counted_before(*idx, *stay))
+        .map(|(_, (stay, _))| stay.words())
+}
