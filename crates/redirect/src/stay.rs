@@ -24,8 +24,6 @@ pub enum Stay {
     Credentials,
     /// Its security label (`SELinux`, `AppArmor`) is another than ours.
     Label,
-    /// It is no TCP socket that waits to be connected.
-    NotIdle,
     /// Its arguments or environment ask for what a socket does not give.
     Demanded,
     /// We may not look into the process.
@@ -40,7 +38,7 @@ pub enum Stay {
 
 impl Stay {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 15] = [
         Self::NoSocket,
         Self::Refused,
         Self::Denied,
@@ -51,7 +49,6 @@ impl Stay {
         Self::OtherRoot,
         Self::Credentials,
         Self::Label,
-        Self::NotIdle,
         Self::Demanded,
         Self::Hidden,
         Self::Watched,
@@ -74,7 +71,6 @@ impl Stay {
             }
             Self::Credentials => "the program's user and groups could not be taken on",
             Self::Label => "the program's security label is another",
-            Self::NotIdle => "it is no TCP socket that waits to be connected",
             Self::Demanded => "its arguments or environment ask for TLS",
             Self::Hidden => "the program may not be looked into",
             Self::Watched => "its event queue cannot be carried over",

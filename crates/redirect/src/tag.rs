@@ -9,6 +9,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::sys::socket::RawName;
 
 const PREFIX: &[u8] = b"looptax/";
+/// Digits of a number to the base of 64, of 64 and 32 bits; and of an address of 128 bits with two ports.
+const LONG: usize = 11;
+const SHORT: usize = 6;
+const ALL: usize = 2 * LONG + SHORT;
+const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 /// Linux takes local ports from here on, by default.
 ///
 /// # Source
@@ -34,15 +39,37 @@ impl Tag {
         }
     }
 
-    /// The name without its leading zero byte; `nonce` keeps it apart from all others.
-    pub(crate) fn name(self, nonce: &str) -> Vec<u8> {
-        let (family, address) = match self.peer.ip() {
-            IpAddr::V4(ip) => (4, format!("{:08x}", ip.to_bits())),
-            IpAddr::V6(ip) => (6, format!("{:032x}", ip.to_bits())),
+    /// The name without its leading zero byte; `maker` and `serial` keep it apart from all others.
+    ///
+    /// At most 30 bytes for addresses of the loopback: PostgreSQL complains in its log of clients with
+    /// longer ones. Source: src/common/ip.c, where a name has the room of a port (`NI_MAXSERV`, 32).
+    pub(crate) fn name(self, maker: u32, serial: u64) -> Vec<u8> {
+        let ports = u64::from(self.peer.port()) << 16 | u64::from(self.own_port);
+        let (kind, parts) = match self.peer.ip() {
+            IpAddr::V4(ip) => ('4', vec![(u64::from(ip.to_bits()) << 32 | ports, LONG)]),
+            IpAddr::V6(ip) if ip.is_loopback() => ('1', vec![(ports, SHORT)]),
+            IpAddr::V6(ip) => {
+                if let Some(ip) = ip.to_ipv4_mapped() {
+                    ('m', vec![(u64::from(ip.to_bits()) << 32 | ports, LONG)])
+                } else {
+                    let bits = ip.to_bits();
+                    let [high, low] = [(bits >> 64) as u64, bits as u64].map(|it| (it, LONG));
+                    ('6', vec![high, low, (ports, SHORT)])
+                }
+            }
         };
-        let (port, own) = (self.peer.port(), self.own_port);
         let mut name = PREFIX.to_vec();
-        name.extend_from_slice(format!("{family}/{address}/{port}/{own}/{nonce}").as_bytes());
+        name.push(kind as u8);
+        for (value, n_digits) in parts {
+            name.extend(digits(value, n_digits));
+        }
+        name.push(b'/');
+        for value in [u64::from(maker), serial] {
+            let n_digits = (1..LONG).find(|n| value >> (6 * n) == 0).unwrap_or(LONG);
+            name.extend(digits(value, n_digits));
+            name.push(b'.');
+        }
+        name.pop();
         name
     }
 
@@ -55,18 +82,33 @@ impl Tag {
     }
 
     fn parse(name: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(name.strip_prefix(PREFIX)?).ok()?;
-        let mut parts = text.split('/');
-        let (family, address) = (parts.next()?, parts.next()?);
-        let ip = match (family, address.len()) {
-            ("4", 8) => Ipv4Addr::from_bits(u32::from_str_radix(address, 16).ok()?).into(),
-            ("6", 32) => Ipv6Addr::from_bits(u128::from_str_radix(address, 16).ok()?).into(),
+        let (kind, rest) = name.strip_prefix(PREFIX)?.split_first()?;
+        let end = rest.iter().position(|byte| *byte == b'/')?;
+        let told = &rest[..end];
+        let (ip, ports) = match (kind, told.len()) {
+            (b'4' | b'm', LONG) => {
+                let both = value(told)?;
+                let ip = Ipv4Addr::from_bits((both >> 32) as u32);
+                let is_mapped = *kind == b'm';
+                let ip = if is_mapped {
+                    ip.to_ipv6_mapped().into()
+                } else {
+                    IpAddr::V4(ip)
+                };
+                (ip, both & u64::from(u32::MAX))
+            }
+            (b'1', SHORT) => (Ipv6Addr::LOCALHOST.into(), value(told)?),
+            (b'6', ALL) => {
+                let (address, ports) = told.split_at(2 * LONG);
+                let (high, low) = address.split_at(LONG);
+                let bits = u128::from(value(high)?) << 64 | u128::from(value(low)?);
+                (Ipv6Addr::from_bits(bits).into(), value(ports)?)
+            }
             _ => return None,
         };
-        let peer = SocketAddr::new(ip, parts.next()?.parse().ok()?);
-        let own_port = parts.next()?.parse().ok()?;
-        parts.next()?;
-        parts.next().is_none().then_some(Self { peer, own_port })
+        let peer = SocketAddr::new(ip, u16::try_from(ports >> 16).ok()?);
+        let own_port = ports as u16;
+        Some(Self { peer, own_port })
     }
 
     /// The address of the program's own end: the kernel would have taken the peer's.
@@ -82,6 +124,19 @@ impl Tag {
             libc::AF_INET6
         }
     }
+}
+
+/// So many digits, the highest first.
+fn digits(value: u64, n_digits: usize) -> impl Iterator<Item = u8> {
+    let places = (0..n_digits).rev();
+    places.map(move |place| DIGITS[(value >> (6 * place)) as usize % DIGITS.len()])
+}
+
+fn value(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |value, digit| {
+        let number = DIGITS.iter().position(|it| it == digit)?;
+        value.checked_mul(64)?.checked_add(number as u64)
+    })
 }
 
 /// An address as the kernel lays it out: `sockaddr_in` or `sockaddr_in6`.
@@ -129,17 +184,26 @@ mod tests {
     #[track_caller]
     fn check(peer: &str) {
         let tag = Tag::new(peer.parse().unwrap(), 7);
-        let name = tag.name("1234.7");
-        assert!(name.len() < 107, "{}", name.len());
+        // The largest process id, and more connections than a day has at ten per second.
+        let name = tag.name(4_194_304, 16_000_000);
+        let is_loopback = tag.peer.ip().to_canonical().is_loopback();
+        assert!(
+            name.len() <= if is_loopback { 30 } else { 60 },
+            "{}",
+            name.len()
+        );
         assert_eq!(Tag::parse(&name), Some(tag));
+        assert_ne!(tag.name(1, 2), tag.name(2, 1));
         assert_eq!(parse_raw(&raw(tag.peer)), Some(tag.peer));
     }
 
     #[test]
     fn a_name_says_what_it_was_made_from() {
         check("127.0.0.1:3306");
+        check("127.255.255.255:65535");
         check("[::1]:5432");
         check("[::ffff:127.0.0.1]:65535");
+        check("[ffff:1:2:3:4:5:6:7]:1");
     }
 
     #[test]
@@ -147,16 +211,18 @@ mod tests {
         for name in [
             "",
             "looptax/",
-            "looptax/4/7f000001/1/2",
-            "looptax/4/7f0001/1/2/3",
-            "looptax/4/7f000001/1/2/3/4",
-            "looptax/4/7f000001/70000/2/3",
-            "looptax/5/7f000001/1/2/3",
-            "postgres/4/7f000001/1/2/3",
+            "looptax/4",
+            "looptax/407m000003AnWT",
+            "looptax/407m00000AnWT/1.1",
+            "looptax/407m00000 3An/1.1",
+            "looptax/5000000/1.1",
+            "looptax/6000000/1.1",
+            "looptax/4___________/1.1",
+            "postgres/1000000/1.1",
         ] {
             assert_eq!(Tag::parse(name.as_bytes()), None, "{name}");
         }
-        assert_eq!(Tag::parse(b"looptax/4/\xff\xff/1/2/3"), None);
+        assert_eq!(Tag::parse(b"looptax/1\xff\xff0000/1.1"), None);
     }
 
     #[test]

@@ -54,10 +54,9 @@ impl Asked<'_> {
         let mut result = Ok(());
         for _ in 0..NAME_TRIES {
             let serial = supervisor.page.serial.fetch_add(1, Ordering::Relaxed);
-            let nonce = format!("{:x}.{serial:x}", supervisor.nonce);
             let mut tag = Tag::new(self.peer, serial);
             tag.own_port = own_port.unwrap_or(tag.own_port);
-            let name = tag.name(&nonce);
+            let name = tag.name(supervisor.maker, serial);
             result = socket::bind_abstract(new.as_fd(), &name);
             if !result
                 .as_ref()

@@ -9,7 +9,7 @@ mod settings;
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use crate::caller::{Caller, Person};
@@ -143,32 +143,21 @@ fn handle(
             let outcome = asked.bring(supervisor, slot, old, own_port, done_with);
             outcome.map(|it| (it, pid)).map_err(|it| (it, pid))
         }
-        Kind::Busy => Err((Stay::NotIdle.into(), pid)),
         Kind::Bound => Err((Stay::Bound.into(), pid)),
     }
 }
 
 /// What the program wants to connect.
 enum Kind {
-    /// No stream over TCP, or of another family than the address: the kernel has an answer for that.
+    /// No stream over TCP, of another family than the address, or connecting, connected or listening already:
+    /// the kernel has an answer for that.
     Foreign,
     /// A socket of ours.
     Moved,
     /// A TCP socket that is not connected; one that has tried before keeps a port that means nothing.
     Idle { own_port: Option<u16> },
-    /// One that is connected, connecting or listening.
-    Busy,
     /// One with an address of the program's choice.
     Bound,
-}
-
-fn is_tcp(socket: BorrowedFd<'_>) -> bool {
-    let number = |name| socket::number(socket, libc::SOL_SOCKET, name).ok();
-    number(libc::SO_TYPE) == Some(libc::SOCK_STREAM)
-        && matches!(
-            number(libc::SO_PROTOCOL),
-            Some(libc::IPPROTO_TCP | libc::IPPROTO_MPTCP)
-        )
 }
 
 impl Asked<'_> {
@@ -189,11 +178,10 @@ impl Asked<'_> {
             return Kind::Foreign;
         }
         let mut state = [0];
-        match socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state) {
-            Ok(_) if state[0] == STATE_IDLE => {}
-            // Sockets of other kinds have no such state.
-            Err(_) if !is_tcp(old) => return Kind::Foreign,
-            Ok(_) | Err(_) => return Kind::Busy,
+        // Sockets of other kinds have no such state; one that is on its way already is asked how far.
+        let told = socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state);
+        if told.is_err() || state[0] != STATE_IDLE {
+            return Kind::Foreign;
         }
         let own = parse_raw(name.bytes());
         if own.is_some_and(|it| it.port() != 0 && !it.ip().is_unspecified()) {

@@ -35,7 +35,7 @@ pub(crate) struct Supervisor {
     pub(crate) processes: Processes,
     pub(crate) options: Options,
     /// Keeps names apart from those of other supervisors.
-    pub(crate) nonce: u32,
+    pub(crate) maker: u32,
     switches: Switches,
     events: Option<OwnedFd>,
     /// Sockets that were put in place, by the call that has no answer yet.
@@ -70,7 +70,7 @@ impl Supervisor {
             own: Own::look()?,
             processes: Processes::default(),
             options: Options::new(),
-            nonce: std::process::id(),
+            maker: std::process::id(),
             switches: parts.switches,
             events: parts.events,
             unanswered: Mutex::default(),
