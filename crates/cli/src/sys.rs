@@ -8,6 +8,26 @@ use std::fs;
 /// Overwrites the passwords of URLs in this process's own command line, so that `ps` and
 /// `/proc/<pid>/cmdline` do not show them. The arguments have been read before.
 pub(crate) fn hide_passwords() {
+    change_arguments(|_, argument| {
+        if let Some(password) = password_in(argument) {
+            argument[password].fill(b'x');
+        }
+    });
+}
+
+/// Empties the last `n` arguments there: they belong to a program that may hide its own, and whoever is
+/// listed beside it must not show them.
+pub(crate) fn hide_last_arguments(n: usize) {
+    let first = std::env::args_os().count().saturating_sub(n);
+    change_arguments(|idx, argument| {
+        if idx >= first {
+            argument.fill(0);
+        }
+    });
+}
+
+/// Shows each of this process's own arguments, to be written over.
+fn change_arguments(change: impl Fn(usize, &mut [u8])) {
     let Some((start, end)) = argument_area() else {
         return;
     };
@@ -15,11 +35,8 @@ pub(crate) fn hide_passwords() {
     // mapped and writable for the life of the process, and no Rust reference points into it (the
     // standard library hands out copies).
     let area = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
-    for argument in area.split_mut(|byte| *byte == 0) {
-        if let Some(password) = password_in(argument) {
-            argument[password].fill(b'x');
-        }
-    }
+    let arguments = area.split_mut(|byte| *byte == 0).enumerate();
+    arguments.for_each(|(idx, argument)| change(idx, argument));
 }
 
 /// `arg_start` and `arg_end` of proc(5)'s `stat`: fields 48 and 49.

@@ -37,13 +37,14 @@ pub(crate) struct RunArgs {
     /// Say what would be moved, and what `check` thinks of it; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Say at the end where each connection went, and why.
+    /// Say at the end where each connection went, and why; and of each server why it stays on TCP.
     #[arg(long)]
     pub(crate) stats: bool,
     /// Say of each connection at once where it went, and of each server why it stays on TCP.
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Fail where connections cannot be moved, instead of running the command as it is.
+    /// Fail where nothing can be moved at all, instead of running the command as it is: no server, or a
+    /// kernel that does not allow it. A single connection that stays on TCP is no failure.
     #[arg(long)]
     pub(crate) strict: bool,
     /// Do without a feature of the kernel (for tests): listener, kcmp, pidfs …

@@ -9,6 +9,7 @@ use looptax_redirect::{
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::moving::{self, words};
+use crate::sys;
 use crate::terminal::{self, Terminal};
 
 /// What there is instead of `--strict`.
@@ -27,14 +28,16 @@ pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
 }
 
 fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    check_name(args)?;
+    sys::hide_last_arguments(args.command.len().saturating_sub(1));
     let switches = switches(args)?;
     let candidates = moving::candidates(args)?;
     let mapping = moving::mapping(&candidates);
-    let plan = words::plan(&candidates, args.dry_run || args.verbose);
+    let plan = words::plan(&candidates, args.dry_run || args.verbose || args.stats);
     if args.dry_run {
-        let nothing = words::line(&words::nothing(&candidates));
+        let nothing = words::line(&words::nothing(&candidates, &args.only));
+        terminal::data(&(plan + if candidates.is_empty() { &nothing } else { "" }))?;
         let is_empty = mapping.routes.is_empty();
-        terminal::data(&(plan + if is_empty { &nothing } else { "" }))?;
         return Ok(if is_empty { Exit::No } else { Exit::Done });
     }
     terminal.words(&plan);
@@ -42,7 +45,8 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
         args: args.command.clone(),
     };
     if mapping.routes.is_empty() {
-        return unmoved(&program, args, &words::nothing(&candidates), terminal);
+        let why = words::nothing(&candidates, &args.only);
+        return unmoved(&program, args, &why, terminal);
     }
     let features = match looptax_redirect::probe(switches) {
         Ok(features) => features,
@@ -60,6 +64,18 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let ended = looptax_redirect::run(&config, &mut say).map_err(not_run)?;
     terminal.words(&words::summary(&ended.stats, &config.mapping, args.stats));
     Ok(exit_of(&ended))
+}
+
+/// What begins with a dash is an option that was mistyped, and no program.
+fn check_name(args: &RunArgs) -> Result<(), Failure> {
+    let name = args.command.first().map(|it| it.to_string_lossy());
+    match name.filter(|it| it.starts_with('-')) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(
+            format!("`run` has no option `{name}`"),
+            "`looptax run --help` lists them; they stand before the command",
+        )),
+    }
 }
 
 fn switches(args: &RunArgs) -> Result<Switches, Failure> {

@@ -44,9 +44,8 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
         ServerKind::Redis | ServerKind::Valkey | ServerKind::Keydb | ServerKind::Dragonfly
     );
     let first = *pair.from.first()?;
-    (is_redis && !answers_plainly(first)).then(|| {
-        "the port speaks TLS, or nothing that is known; the socket speaks plainly".to_owned()
-    })
+    (is_redis && !answers_plainly(first))
+        .then(|| "the port does not answer plainly: it speaks TLS, or its server hangs".to_owned())
 }
 
 /// Whether somebody answers a PING in Redis's own protocol.

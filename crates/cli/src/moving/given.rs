@@ -1,6 +1,8 @@
 //! `--map ADDRESS=SOCKET`.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt;
 use std::path;
 
 use looptax_redirect::SocketName;
@@ -8,8 +10,11 @@ use looptax_redirect::SocketName;
 use super::{Candidate, named};
 use crate::failure::Failure;
 
+/// Longest path of a socket. Source: unix(7), `sun_path` with its closing zero.
+const MAX_PATH_BYTES: usize = 107;
+
 /// What one `--map` means. A relative path is taken from the working folder as it is now.
-pub(super) fn parse(text: &str) -> Result<Candidate, Failure> {
+fn parse(text: &str) -> Result<Candidate, Failure> {
     let wrong = |what: &str| {
         Failure::usage(
             format!("--map `{text}`: {what}"),
@@ -33,14 +38,48 @@ pub(super) fn parse(text: &str) -> Result<Candidate, Failure> {
         SocketName::Path(path) => SocketName::Path(path::absolute(&path)?),
         name @ SocketName::Abstract(_) => name,
     };
+    if matches!(&to, SocketName::Path(path) if path.as_os_str().len() > MAX_PATH_BYTES) {
+        return Err(wrong("the socket's path is longer than a socket's may be"));
+    }
     Ok(Candidate {
         from: vec![from],
+        checked: objection(&to).into_iter().collect(),
         to,
         server: None,
         stays: None,
         demands: Vec::new(),
-        checked: Vec::new(),
     })
+}
+
+/// All that `--map` says; one address leads to one socket.
+pub(super) fn parse_all(texts: &[String]) -> Result<Vec<Candidate>, Failure> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for text in texts {
+        let next = parse(text)?;
+        if found.iter().any(|it| it.from == next.from) {
+            return Err(Failure::usage(
+                format!("--map `{text}`: its address is mapped already"),
+                "one address can lead to one socket",
+            ));
+        }
+        found.push(next);
+    }
+    Ok(found)
+}
+
+/// What keeps connections on TCP as things are now; the server may come later.
+fn objection(to: &SocketName) -> Option<String> {
+    let SocketName::Path(path) = to else {
+        return None;
+    };
+    let meanwhile = "until that changes, connections stay on TCP";
+    match fs::metadata(path) {
+        Err(error) => Some(format!("cannot be reached now ({error}); {meanwhile}")),
+        Ok(found) if !found.file_type().is_socket() => Some(format!("is no socket; {meanwhile}")),
+        Ok(_) => rustix::fs::access(path, rustix::fs::Access::WRITE_OK)
+            .err()
+            .map(|error| format!("may not be used ({error}); {meanwhile}")),
+    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(crate) struct Candidate {
 /// What `run` moves: found, or as given.
 pub(crate) fn candidates(args: &RunArgs) -> Result<Vec<Candidate>, Failure> {
     if !args.map.is_empty() {
-        return args.map.iter().map(|text| given::parse(text)).collect();
+        return given::parse_all(&args.map);
     }
     let survey = survey(None);
     let mut found = Vec::new();

@@ -20,7 +20,7 @@ pub(crate) fn plan(candidates: &[Candidate], is_whole: bool) -> String {
         match &candidate.stays {
             None => {
                 text += &line(&format!("{from} -> {}", shown(&candidate.to)));
-                if is_whole {
+                if is_whole || candidate.server.is_none() {
                     for words in &candidate.checked {
                         text += &line(&format!("  {words}"));
                     }
@@ -45,12 +45,18 @@ fn from(candidate: &Candidate) -> String {
 }
 
 /// Why nothing is moved.
-pub(crate) fn nothing(candidates: &[Candidate]) -> String {
-    match candidates.len() {
-        0 => "no server here listens both on a loopback port and on a socket; --map names others",
-        _ => "every server here stays on TCP; --dry-run says why",
+pub(crate) fn nothing(candidates: &[Candidate], only: &[u16]) -> String {
+    if !candidates.is_empty() {
+        return "every server here stays on TCP; --dry-run says why".to_owned();
     }
-    .to_owned()
+    let ports: Vec<String> = only.iter().map(ToString::to_string).collect();
+    let port = match &*ports {
+        [] => "a loopback port".to_owned(),
+        ports => format!("port {}", ports.join(" or ")),
+    };
+    format!(
+        "no server that can be looked into from here has both {port} and a socket; root sees those of other users, --map 127.0.0.1:3306=/run/mysqld/mysqld.sock needs to see none"
+    )
 }
 
 /// The counts at the end.

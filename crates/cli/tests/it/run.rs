@@ -306,5 +306,5 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     let nothing = run(&scratch)
         .args(["--only", "1", "--strict", "--", "echo", "hi"])
         .run();
-    nothing.expect_error(125, &["no server here"]);
+    nothing.expect_error(125, &["no server that can be looked into"]);
 }
