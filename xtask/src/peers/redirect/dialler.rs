@@ -52,6 +52,8 @@ pub(super) struct Measured {
     pub(super) names_us: f64,
     /// One answer to one byte, in us.
     pub(super) ping_us: f64,
+    /// A connection with all of it and 20 answers, in us.
+    pub(super) whole_us: f64,
     /// A system call that has nothing to do with sockets, in ns.
     pub(super) unrelated_ns: f64,
     /// Largest memory of its parent, in KiB: the supervisor, where there is one.
@@ -63,6 +65,7 @@ struct Times {
     connect: Vec<f64>,
     names: Vec<f64>,
     ping: Vec<f64>,
+    whole: Vec<f64>,
 }
 
 /// Connects, and prints the figures as JSON.
@@ -91,6 +94,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         connect_us: median(|it| &mut it.connect)?,
         names_us: median(|it| &mut it.names)?,
         ping_us: median(|it| &mut it.ping)?,
+        whole_us: median(|it| &mut it.whole)?,
         connect_p99_us: percentile(times.connect, 0.99),
         way: ways.join(" and "),
         unrelated_ns: unrelated_ns(),
@@ -124,15 +128,18 @@ fn dial(tcp: SocketAddr, unix: Option<&SocketAddrUnix>, times: &mut Times) -> Re
         b"t" => "tcp",
         other => bail!("the server greets with {other:?}"),
     };
-    let first = Instant::now();
+    let us = |from: Instant, to: Instant| (to - from).as_secs_f64() * 1e6;
+    let mut asked = Instant::now();
     for _ in 0..N_PINGS {
         stream.write_all(&byte)?;
         stream.read_exact(&mut byte)?;
+        let answered = Instant::now();
+        times.ping.push(us(asked, answered));
+        asked = answered;
     }
-    let us = |from: Instant, to: Instant| (to - from).as_secs_f64() * 1e6;
     times.connect.push(us(start, connected));
     times.names.push(us(connected, ready));
-    times.ping.push(us(first, Instant::now()) / N_PINGS as f64);
+    times.whole.push(us(start, asked));
     Ok(way)
 }
 
