@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the drivers that the loops in this folder and the programs in dialects/ use, in the versions
 # that the manifests here name, below target/clients; Debian's packages go where Debian puts
-# them, but for applications that would bring a web or mail server along.
+# them, but for web and mail servers, and applications that would bring one along.
 #
 # usage: clients/setup.sh
 # Needs what `scripts/setup.sh test` installs, and Python 3, Go, a JDK with Maven, and Node with npm.
@@ -29,12 +29,14 @@ debian() {
   if [ ${#missing[@]} -gt 0 ]; then ../scripts/apt-install.sh "${missing[@]}"; fi
 }
 
-# Applications whose packages bring a web or mail server: their files are enough.
-applications() {
+# Web and mail servers, and applications whose packages bring one: their files are enough, and no service
+# is installed that would start with the machine.
+unpacked() {
   rm -rf "$out/debian"
   mkdir -p "$out/debian/packages"
   (cd "$out/debian/packages" && apt-get download -qq \
-    wordpress mediawiki mediawiki-classes postfix postfix-mysql)
+    wordpress mediawiki mediawiki-classes postfix postfix-mysql nginx libnginx-mod-stream \
+    "php$(php -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;')-fpm")
   local package
   for package in "$out"/debian/packages/*.deb; do dpkg-deb -x "$package" "$out/debian"; done
 }
@@ -54,7 +56,8 @@ python() {
   "$out/python/bin/python" -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
 }
 
-go_() { (cd go && go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis ./dialects); }
+# Static, as most people ship theirs.
+go_() { (cd go && CGO_ENABLED=0 go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis ./dialects); }
 
 rust() { cargo build --quiet --locked --manifest-path dialects/rust/Cargo.toml --target-dir "$out/rust"; }
 
@@ -70,7 +73,7 @@ node() {
 }
 
 debian
-for part in applications c python go_ rust java node; do
+for part in unpacked c python go_ rust java node; do
   say "clients: $part"
   "$part"
 done

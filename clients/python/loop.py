@@ -41,6 +41,18 @@ class Place:
             "dbname": self.database,
         }
 
+    def mysql(self):
+        """As arguments of PyMySQL and its likes."""
+        where = {"host": self.host, "port": self.port}
+        if self.socket is not None:
+            where = {"unix_socket": self.socket}
+        return {
+            **where,
+            "user": self.user,
+            "password": self.password,
+            "database": self.database,
+        }
+
 
 def place():
     if len(sys.argv) != 2:

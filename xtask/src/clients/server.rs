@@ -1,6 +1,8 @@
 //! A private server of any kind, filled as looptax fills its own, and how a loop gets to it.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -109,10 +111,22 @@ impl Server {
         self.private.tcp
     }
 
+    /// Lets programs of every user connect to the socket, with the password.
+    pub(crate) fn open_to_all(&self) -> Result<()> {
+        let socket = &self.private.socket;
+        let scratch_root = std::env::temp_dir();
+        let folders = socket.ancestors().skip(1);
+        for folder in folders.take_while(|it| *it != scratch_root) {
+            add_mode(folder, 0o011)?;
+        }
+        add_mode(socket, 0o066)
+    }
+
     /// What a loop finds in its environment.
-    pub(crate) fn environment(&self) -> [(&'static str, String); 4] {
+    pub(crate) fn environment(&self) -> [(&'static str, String); 5] {
         let login = &self.private.login;
         [
+            ("LOOP_SERVER", self.private.kind.name().to_owned()),
             ("LOOP_USER", login.user.clone()),
             ("LOOP_PASSWORD", login.password.reveal().to_owned()),
             ("LOOP_DATABASE", login.database.clone().unwrap_or_default()),
@@ -155,4 +169,11 @@ impl Server {
             .stop()
             .context("cannot stop the private server")
     }
+}
+
+fn add_mode(path: &Path, bits: u32) -> Result<()> {
+    let failed = || format!("cannot change the mode of {}", path.display());
+    let mut mode = fs::metadata(path).with_context(failed)?.permissions();
+    mode.set_mode(mode.mode() | bits);
+    fs::set_permissions(path, mode).with_context(failed)
 }

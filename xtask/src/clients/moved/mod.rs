@@ -5,6 +5,8 @@
 //! a driver that dials again because something told it that it is not connected; and the loop has to end
 //! well. A table, and a failure where anything differs.
 
+mod known;
+
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -13,10 +15,10 @@ use anyhow::{Result, bail};
 use looptax_servers::{Kind, find_binary};
 
 use super::client::{self, Address, Loop};
-use super::data::{self, Client};
 use super::server::Server;
 use super::view::View;
 use crate::peers;
+use known::Client;
 
 /// What can be chosen.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -39,7 +41,7 @@ struct Seen {
 
 /// Runs all, and prints a Markdown table.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let clients = data::clients(&options.names)?;
+    let clients = known::clients(&options.names)?;
     let looptax = peers::build()?;
     let mut text = String::from(
         "| client | versions | server | seen plain | seen under run | connections plain | under run | right |\n\
@@ -49,15 +51,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for client in &clients {
         for kind in &client.servers {
             let kind: Kind = kind.parse()?;
-            if find_binary(kind).is_none() {
-                let _ = writeln!(
-                    text,
-                    "| {} | | {kind} | not installed | | | | - |",
-                    client.name
-                );
+            if let Some(why) = lacking(client, kind) {
+                let _ = writeln!(text, "| {} | | {kind} | {why} | | | | - |", client.name);
                 continue;
             }
             let server = Server::start(&looptax, kind)?;
+            if client.user.is_some() {
+                server.open_to_all()?;
+            }
             let row = row(client, &server, &looptax);
             server.stop()?;
             let (row, is_right) = row?;
@@ -70,6 +71,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("{n_wrong} clients are not moved as they should be");
     }
     Ok(())
+}
+
+/// What this machine has not, and the client needs.
+fn lacking(client: &Client, kind: Kind) -> Option<&'static str> {
+    if find_binary(kind).is_none() {
+        return Some("not installed");
+    }
+    (client.user.is_some() && !rustix::process::geteuid().is_root()).then_some("needs root")
 }
 
 fn row(client: &Client, server: &Server, looptax: &Path) -> Result<(String, bool)> {
