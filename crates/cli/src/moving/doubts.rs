@@ -16,9 +16,11 @@ use crate::check::hba_file;
 /// A server on this machine answers at once; one that does not is left alone.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Words of a program that show that it demands TLS, which PostgreSQL refuses on its socket.
+/// Words of a program that show that it demands TLS: PostgreSQL refuses it on its socket, and elsewhere
+/// whoever demands it has a reason that we do not know.
 ///
-/// `PGSSLMODE=require` holds the first of them as well.
+/// `PGSSLMODE=require` holds PostgreSQL's first one as well; MySQL's are those of Connector/J, of MariaDB's,
+/// of the command lines, and of go-sql-driver, whose `tls` is too short a word to stand alone.
 pub(super) fn demands(kind: ServerKind) -> Vec<String> {
     let words: &[&str] = match kind {
         ServerKind::Postgres | ServerKind::Pgbouncer => &[
@@ -31,6 +33,19 @@ pub(super) fn demands(kind: ServerKind) -> Vec<String> {
             "channel_binding=require",
             "channelbinding=require",
             "gssencmode=require",
+        ],
+        ServerKind::Mysql | ServerKind::Mariadb | ServerKind::Percona | ServerKind::Proxysql => &[
+            "sslmode=required",
+            "sslmode=verify",
+            "sslmode=trust",
+            "ssl-mode=required",
+            "ssl-mode=verify",
+            "usessl=true",
+            "requiressl=true",
+            "?tls=true",
+            "&tls=true",
+            "?tls=skip-verify",
+            "&tls=skip-verify",
         ],
         _ => &[],
     };

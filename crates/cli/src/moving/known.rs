@@ -3,8 +3,8 @@
 //! Known is what `--check` says, and what the program's arguments and environment spell as a URL with a
 //! user. What is done with one is what `looptax check` does.
 
-use looptax_advise::Address;
-use looptax_advise::check::Outcome;
+use looptax_advise::check::{Outcome, Point};
+use looptax_advise::{Address, Product};
 
 use super::Candidate;
 use crate::args::RunArgs;
@@ -27,6 +27,12 @@ pub(super) enum Verdict {
 /// A full queue is waited for, and what is lost is no failure of the login.
 const HARMLESS: [&str; 1] = ["backlog"];
 
+/// What tells of the login itself.
+const LOGINS: [&str; 2] = ["account", "login"];
+
+/// What else a refusal over both may mean, since the trial has no TLS.
+const OPEN: &str = "; an account that demands TLS looks like that, too";
+
 /// Tries the connections that are known of this port.
 pub(super) fn verdict(
     pair: &Candidate,
@@ -35,12 +41,8 @@ pub(super) fn verdict(
 ) -> Result<Verdict, Failure> {
     let mut words = Vec::new();
     for address in addresses(args)?.iter().filter(|it| is_for(it, pair)) {
-        if let Some(demand) = &address.tls
-            && address.product == looptax_advise::Product::Postgres
-        {
-            return Ok(Verdict::Fails(format!(
-                "a connection says `{demand}`, and PostgreSQL has no TLS on its socket"
-            )));
+        if let Some(demand) = &address.tls {
+            return Ok(Verdict::Fails(demanded(demand, address.product)));
         }
         let user = address.user.as_deref();
         let client = Client::find(None, None)?;
@@ -52,12 +54,19 @@ pub(super) fn verdict(
             n_connections: 1,
             no_login: None,
         })?;
-        let fails = |it: &&looptax_advise::check::Point| {
-            it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic)
-        };
+        let fails = |it: &&Point| it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic);
+        let who = user.map_or_else(String::new, |user| format!("`{user}`: "));
         if let Some(point) = points.iter().find(fails) {
-            let who = user.map_or_else(String::new, |user| format!("`{user}`: "));
             return Ok(Verdict::Fails(format!("{who}{}", point.what)));
+        }
+        let is_open = |it: &&Point| LOGINS.contains(&it.topic) && it.outcome == Outcome::Unknown;
+        match points.iter().find(is_open) {
+            Some(point) if has_password(address) => {
+                return Ok(Verdict::Fails(format!("{who}{}{OPEN}", point.what)));
+            }
+            // With a password that nobody knows here a refusal means nothing.
+            Some(_) => continue,
+            None => {}
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
         words.push(format!("the login{whose} works over the socket, too"));
@@ -67,6 +76,24 @@ pub(super) fn verdict(
     } else {
         Verdict::Works(words)
     })
+}
+
+/// Why a connection that demands TLS is left alone. MySQL and MariaDB have TLS on their sockets as well,
+/// but whoever demands it has a reason that we do not know.
+fn demanded(demand: &str, product: Product) -> String {
+    match product {
+        Product::Postgres => {
+            format!("a connection says `{demand}`, and PostgreSQL has no TLS on its socket")
+        }
+        Product::Mysql | Product::Redis | Product::Memcached => {
+            format!("a connection says `{demand}`, and whoever demands TLS keeps what it has")
+        }
+    }
+}
+
+/// Whether the trial used the connection's own password.
+fn has_password(address: &Address) -> bool {
+    address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
 }
 
 /// The connections that are known, whatever their port.

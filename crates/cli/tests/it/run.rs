@@ -152,6 +152,37 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     );
 }
 
+/// A login that fails over both transports was once taken for one that works.
+#[test]
+fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    server.column("CREATE USER 'secure'@'%' IDENTIFIED BY 'secret' REQUIRE SSL");
+    let dry = |login: &str| {
+        run_for(&scratch, &server)
+            .env(
+                "DATABASE_URL",
+                format!("mysql://{login}@{}/", server.it.tcp),
+            )
+            .args(["--dry-run"])
+            .run()
+    };
+    let open = dry("secure:secret");
+    open.expect_code(1);
+    assert!(
+        open.stdout
+            .contains("stays on TCP: `secure`: the login fails over both"),
+        "{}",
+        open.stdout
+    );
+    // Without its password the refusal means nothing, and nothing is said to work.
+    let unknown = dry("secure");
+    unknown.expect_code(0);
+    assert!(!unknown.stdout.contains("works"), "{}", unknown.stdout);
+}
+
 /// A known connection whose login works is said to.
 #[test]
 fn a_connection_that_works_is_checked_and_moved() {

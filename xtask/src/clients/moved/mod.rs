@@ -3,9 +3,11 @@
 //! Every loop of `clients/` is started over TCP, plain and under `run`, and asks. Under `run` the server has
 //! to see its own socket; it has to have counted as many connections as from the plain client, which catches
 //! a driver that dials again because something told it that it is not connected; and the loop has to end
-//! well. A table, and a failure where anything differs.
+//! well. A table, and a failure where anything differs. A second one of what must stay on TCP: `safety`.
 
 mod known;
+mod safety;
+mod secured;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -67,6 +69,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     print!("{text}");
+    let (safe, n_unsafe) = safety::table(&options.names, &looptax)?;
+    print!("{safe}");
+    n_wrong += n_unsafe;
     if n_wrong > 0 {
         bail!("{n_wrong} clients are not moved as they should be");
     }

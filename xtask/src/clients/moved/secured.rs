@@ -1,0 +1,203 @@
+//! A MariaDB and a PostgreSQL with TLS, which private servers have not, for what must not be moved.
+
+use std::fmt::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use anyhow::{Context, Result, bail};
+use looptax_servers::{Kind, find_binary};
+use tempfile::TempDir;
+
+/// How long a server may take to start.
+const PATIENCE: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(50);
+/// Whom PostgreSQL runs as where we are root, which it refuses: `nobody`, on every Linux.
+const NOBODY: u32 = 65_534;
+
+/// The password of every account.
+pub(super) const PASSWORD: &str = "secret";
+/// The account that nothing speaks against.
+pub(super) const PLAIN: &str = "plain";
+
+/// MariaDB's accounts: name, host, and what is demanded of them.
+const ACCOUNTS: [(&str, &str, &str); 3] = [
+    ("narrow", "127.0.0.1", ""),
+    ("secure", "%", "REQUIRE SSL"),
+    (PLAIN, "%", ""),
+];
+
+/// A server with TLS. Ends with us.
+pub(super) struct Secured {
+    child: Child,
+    // Removed after it.
+    _folder: TempDir,
+    pub(super) socket: PathBuf,
+    pub(super) tcp: SocketAddr,
+}
+
+impl Secured {
+    /// Starts one of the two. Needs `openssl`, and MariaDB's or PostgreSQL's own program that makes the data.
+    pub(super) fn start(kind: Kind) -> Result<Self> {
+        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let tcp = free_address()?;
+        certificate(folder.path())?;
+        let (mut command, socket) = match kind {
+            Kind::Postgres => postgres(folder.path(), tcp)?,
+            _ => mariadb(folder.path(), tcp)?,
+        };
+        let child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {kind}"))?;
+        let server = Self {
+            child,
+            _folder: folder,
+            socket,
+            tcp,
+        };
+        server.wait(kind)?;
+        Ok(server)
+    }
+
+    fn wait(&self, kind: Kind) -> Result<()> {
+        let end = Instant::now() + PATIENCE;
+        while !self.socket.exists() {
+            if Instant::now() > end {
+                bail!("{kind} with TLS does not start");
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Secured {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn mariadb(folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    run(Command::new("mariadb-install-db")
+        .args(["--no-defaults", "--skip-test-db"])
+        .args(may_be_root())
+        .arg("--auth-root-authentication-method=normal")
+        .arg(format!("--datadir={}", at("data"))))?;
+    fs::write(at("init.sql"), accounts()).context("cannot write a file")?;
+    let mut command = Command::new(binary(Kind::Mariadb)?);
+    command
+        .args([
+            "--no-defaults",
+            "--skip-name-resolve",
+            "--bind-address=127.0.0.1",
+        ])
+        .args(may_be_root())
+        .arg(format!("--port={}", tcp.port()))
+        .arg(format!("--datadir={}", at("data")))
+        .arg(format!("--socket={}", at("s.sock")))
+        .arg(format!("--init-file={}", at("init.sql")))
+        .arg(format!("--ssl-cert={}", at("cert.pem")))
+        .arg(format!("--ssl-key={}", at("key.pem")));
+    Ok((command, folder.join("s.sock")))
+}
+
+fn postgres(folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    fs::write(at("password"), PASSWORD).context("cannot write a file")?;
+    for name in ["", "password", "cert.pem", "key.pem"] {
+        give_away(&folder.join(name))?;
+    }
+    let server = binary(Kind::Postgres)?;
+    run(
+        as_nobody(&mut Command::new(server.with_file_name("initdb")))
+            .args(["--username", PLAIN, "--auth=scram-sha-256", "--no-sync"])
+            .arg(format!("--pwfile={}", at("password")))
+            .arg(format!("--pgdata={}", at("data"))),
+    )?;
+    let mut command = Command::new(server);
+    as_nobody(&mut command).arg("-D").arg(at("data"));
+    for setting in [
+        "listen_addresses=127.0.0.1".to_owned(),
+        format!("port={}", tcp.port()),
+        format!("unix_socket_directories={}", folder.display()),
+        "ssl=on".to_owned(),
+        format!("ssl_cert_file={}", at("cert.pem")),
+        format!("ssl_key_file={}", at("key.pem")),
+    ] {
+        command.arg("-c").arg(setting);
+    }
+    let socket = folder.join(format!(".s.PGSQL.{}", tcp.port()));
+    Ok((command, socket))
+}
+
+fn binary(kind: Kind) -> Result<PathBuf> {
+    find_binary(kind).with_context(|| format!("{kind} is not installed"))
+}
+
+fn as_nobody(command: &mut Command) -> &mut Command {
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+fn give_away(path: &Path) -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        let failed = || format!("cannot give {} away", path.display());
+        chown(path, Some(NOBODY), Some(NOBODY)).with_context(failed)?;
+    }
+    Ok(())
+}
+
+/// `cert.pem` and `key.pem` of a name that nobody checks.
+fn certificate(folder: &Path) -> Result<()> {
+    run(Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes"])
+        .args(["-days", "30", "-subj", "/CN=localhost", "-keyout"])
+        .arg(folder.join("key.pem"))
+        .arg("-out")
+        .arg(folder.join("cert.pem")))
+}
+
+fn accounts() -> String {
+    let mut sql = String::new();
+    for (user, host, demand) in ACCOUNTS {
+        let _ = writeln!(
+            sql,
+            "CREATE USER '{user}'@'{host}' IDENTIFIED BY '{PASSWORD}' {demand};"
+        );
+    }
+    sql
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let program = command.get_program().display().to_string();
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start `{program}`"))?;
+    if !output.status.success() {
+        bail!("`{program}`: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+/// MariaDB wants to be told that it may run as root.
+fn may_be_root() -> Option<&'static str> {
+    rustix::process::geteuid()
+        .is_root()
+        .then_some("--user=root")
+}
+
+/// An address that was free a moment ago.
+fn free_address() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen on TCP")?;
+    listener.local_addr().context("no address")
+}
