@@ -11,6 +11,7 @@ use crate::connections::{Beside, Client, clients};
 use crate::namespaces::{NamespaceId, networks};
 use crate::owners::Owners;
 use crate::process::{self, Process, processes};
+use crate::published::{Published, published};
 use crate::servers::{Place, Server, SocketFile, servers};
 
 /// What was found.
@@ -22,6 +23,8 @@ pub struct Survey {
     pub clients: Vec<Client>,
     /// What was seen of each server's connections beside the clients.
     pub beside: Vec<Beside>,
+    /// Ports of the host that lead to servers in containers.
+    pub published: Vec<Published>,
     /// The network namespace that we are in ourselves.
     pub own_network: Option<NamespaceId>,
     /// What is wrong, or could not be seen.
@@ -116,6 +119,7 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     let known = earlier.map_or(&[][..], |it| &it.servers);
     let servers = servers(&processes, &networks, &owners, known);
     let (clients, beside) = clients(&servers, &processes, &networks, &owners);
+    let published = published(&processes, &servers, &clients, &networks, &owners);
 
     let mut problems = Vec::new();
     if !owners.hidden.is_empty() {
@@ -150,6 +154,7 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
         servers,
         clients,
         beside,
+        published,
         own_network: own,
         problems,
         at_ns,

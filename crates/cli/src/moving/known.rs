@@ -5,6 +5,8 @@
 
 use looptax_advise::check::{Outcome, Point};
 use looptax_advise::{Address, Product};
+use looptax_discover::Server;
+use looptax_redirect::SocketName;
 
 use super::Candidate;
 use crate::args::RunArgs;
@@ -12,7 +14,6 @@ use crate::check::{Client, Question, points};
 use crate::failure::Failure;
 use crate::local::own_address;
 use crate::socket_of::Near;
-use looptax_discover::Server;
 
 /// What is known of a port's connections.
 pub(super) enum Verdict {
@@ -50,7 +51,11 @@ pub(super) fn verdict(
             address,
             client: &client,
             near: Near::us(servers),
-            socket: None,
+            // A container's server is behind no port of our own network, so that it would not be found.
+            socket: match &pair.to {
+                SocketName::Path(path) => Some(path),
+                SocketName::Abstract(_) => None,
+            },
             n_connections: 1,
             no_login: None,
         })?;
@@ -59,14 +64,14 @@ pub(super) fn verdict(
         if let Some(point) = points.iter().find(fails) {
             return Ok(Verdict::Fails(format!("{who}{}", point.what)));
         }
-        let is_open = |it: &&Point| LOGINS.contains(&it.topic) && it.outcome == Outcome::Unknown;
-        match points.iter().find(is_open) {
-            Some(point) if has_password(address) => {
-                return Ok(Verdict::Fails(format!("{who}{}{OPEN}", point.what)));
+        let login = points.iter().find(|it| LOGINS.contains(&it.topic));
+        match login {
+            Some(login) if login.outcome != Outcome::Unknown => {}
+            Some(login) if has_password(address) => {
+                return Ok(Verdict::Fails(format!("{who}{}{OPEN}", login.what)));
             }
             // With a password that nobody knows here a refusal means nothing.
-            Some(_) => continue,
-            None => {}
+            _ => continue,
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
         words.push(format!("the login{whose} works over the socket, too"));

@@ -1,13 +1,16 @@
 //! `run`: which addresses are moved to which sockets, and which stay on TCP and why.
 //!
-//! `pairs` finds a server's socket for each of its ports, `doubts` says what speaks against moving without
+//! `pairs` finds a server's socket for each of its ports, `container` for a port that a container publishes
+//! (`shared` where its folder is ours), `doubts` says what speaks against moving without
 //! knowing who logs in, `known` finds the connections that the program's arguments and environment name and
 //! tries them. The result is plain data for `looptax_redirect`; `words` is what a person sees of it.
 
+mod container;
 mod doubts;
 mod given;
 mod known;
 mod pairs;
+mod shared;
 pub(crate) mod words;
 
 use std::net::SocketAddr;
@@ -43,19 +46,24 @@ pub(crate) fn candidates(args: &RunArgs) -> Result<Vec<Candidate>, Failure> {
         return given::parse_all(&args.map);
     }
     let survey = survey(None);
+    let own = survey.own_network;
+    let direct = survey.servers.iter().flat_map(|server| {
+        let pairs = pairs::of(server, own).into_iter();
+        pairs.map(move |pair| (pair, server))
+    });
+    let published = survey.published.iter().filter_map(|published| {
+        let server = &survey.servers[published.server_idx];
+        Some((container::of(published, server, own)?, server))
+    });
     let mut found = Vec::new();
-    for server in &survey.servers {
-        let own = survey.own_network;
-        for mut pair in pairs::of(server, own) {
-            let is_wanted =
-                |it: &SocketAddr| args.only.is_empty() || args.only.contains(&it.port());
-            pair.from.retain(is_wanted);
-            if pair.from.is_empty() {
-                continue;
-            }
-            settle(&mut pair, server, args, &survey.servers)?;
-            found.push(pair);
+    for (mut pair, server) in direct.chain(published) {
+        let is_wanted = |it: &SocketAddr| args.only.is_empty() || args.only.contains(&it.port());
+        pair.from.retain(is_wanted);
+        if pair.from.is_empty() {
+            continue;
         }
+        settle(&mut pair, server, args, &survey.servers)?;
+        found.push(pair);
     }
     Ok(found)
 }

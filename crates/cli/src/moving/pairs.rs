@@ -14,22 +14,18 @@ use looptax_redirect::SocketName;
 use super::{Candidate, named};
 
 /// A socket of a server, or why it cannot be used.
-struct Socket {
-    name: SocketName,
+pub(super) struct Socket {
+    pub(super) name: SocketName,
     /// Its file's name, or the abstract name.
-    short: String,
-    objection: Option<String>,
+    pub(super) short: String,
+    pub(super) objection: Option<String>,
 }
 
 /// The pairs of a server in our network; a port without a socket is none.
 pub(super) fn of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
     let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
     let near: Vec<&Endpoint> = server.endpoints.iter().filter(is_near).collect();
-    let mut ports: Vec<u16> = near
-        .iter()
-        .filter_map(|it| tcp(it))
-        .map(|it| it.port())
-        .collect();
+    let mut ports: Vec<u16> = near.iter().filter_map(|it| port_of(it)).collect();
     ports.sort_unstable();
     ports.dedup();
     let sockets: Vec<Socket> = server
@@ -79,7 +75,17 @@ fn candidate(
     }
 }
 
-fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
+pub(super) fn short_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The port of a TCP endpoint.
+pub(super) fn port_of(endpoint: &Endpoint) -> Option<u16> {
+    tcp(endpoint).map(|it| it.port())
+}
+
+pub(super) fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
     match endpoint.place {
         Place::Tcp(address) => Some(address),
         Place::Path { .. } | Place::Abstract(_) => None,
@@ -90,7 +96,11 @@ fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
 const X_PORT: u16 = 33_060;
 const X_NAME: &str = "mysqlx";
 
-fn socket_for<'a>(port: u16, ports: &[u16], sockets: &'a [Socket]) -> Option<&'a Socket> {
+pub(super) fn socket_for<'a>(
+    port: u16,
+    ports: &[u16],
+    sockets: &'a [Socket],
+) -> Option<&'a Socket> {
     let named_for = |socket: &&Socket| {
         let name = &socket.short;
         name == &format!(".s.PGSQL.{port}") || name == &format!("mongodb-{port}.sock")
@@ -124,11 +134,7 @@ fn socket(server: &Server, endpoint: &Endpoint) -> Option<Socket> {
         }
         Place::Path { path, file } => Some(Socket {
             name: SocketName::Path(path.clone()),
-            short: path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+            short: short_name(path),
             objection: objection(server, path, *file),
         }),
     }
@@ -159,6 +165,12 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     {
         return Some(format!("{shown} is another file here than for the server"));
     }
+    usable(path)
+}
+
+/// Why we may not connect to a socket, by its file's rights.
+pub(super) fn usable(path: &Path) -> Option<String> {
+    let shown = path.display();
     let may_write = rustix::fs::access(path, rustix::fs::Access::WRITE_OK);
     may_write
         .err()
@@ -166,7 +178,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
 }
 
 /// The loopback addresses among these, and those that mean loopback, too.
-fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -> Vec<SocketAddr> {
+pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -> Vec<SocketAddr> {
     let (v4, v6) = (
         IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(Ipv6Addr::LOCALHOST),

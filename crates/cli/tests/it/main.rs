@@ -27,6 +27,7 @@ mod record;
 mod redirect_arm;
 mod report;
 mod run;
+mod run_container;
 mod run_told;
 mod running;
 mod script;
