@@ -37,7 +37,8 @@ pub(crate) struct RunArgs {
     /// Say what would be moved, and what `check` thinks of it; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Say at the end where each connection went, and why; and of each server why it stays on TCP.
+    /// Say at the end where each connection went, and why; and of each server why it stays on TCP. Also
+    /// with `-q`.
     #[arg(long)]
     pub(crate) stats: bool,
     /// Say of each connection at once where it went, and of each server why it stays on TCP.

@@ -40,7 +40,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
         let is_empty = mapping.routes.is_empty();
         return Ok(if is_empty { Exit::No } else { Exit::Done });
     }
-    terminal.words(&plan);
+    terminal.words_for(args.stats || args.verbose, &plan);
     let program = Program {
         args: args.command.clone(),
     };
@@ -60,9 +60,10 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
         switches,
         wants_events: args.verbose,
     };
-    let mut say = |event| terminal.words(&words::event(event, &config.mapping));
+    let mut say = |event| terminal.words_for(args.verbose, &words::event(event, &config.mapping));
     let ended = looptax_redirect::run(&config, &mut say).map_err(not_run)?;
-    terminal.words(&words::summary(&ended.stats, &config.mapping, args.stats));
+    let summary = words::summary(&ended.stats, &config.mapping, args.stats);
+    terminal.words_for(args.stats, &summary);
     Ok(exit_of(&ended))
 }
 

@@ -114,6 +114,6 @@ fn rules(server: &Server) -> Option<String> {
     let line = hba.otherwise_on_sockets()?;
     let (number, method) = (line.number, &line.method);
     Some(format!(
-        "line {number} of {path} lets sockets in by `{method}`, and not everybody may be who it wants; {unknown}"
+        "line {number} of {path} lets in over the socket by `{method}`, which may refuse who gets in over TCP; {unknown}"
     ))
 }

@@ -34,6 +34,10 @@ const LOGINS: [&str; 2] = ["account", "login"];
 /// What else a refusal over both may mean, since the trial has no TLS.
 const OPEN: &str = "; an account that demands TLS looks like that, too";
 
+/// The same where it was tried without a password.
+const NO_PASSWORD: &str =
+    "; --check gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
+
 /// Tries the connections that are known of this port.
 pub(super) fn verdict(
     pair: &Candidate,
@@ -41,7 +45,9 @@ pub(super) fn verdict(
     servers: &[Server],
 ) -> Result<Verdict, Failure> {
     let mut words = Vec::new();
-    for address in addresses(args)?.iter().filter(|it| is_for(it, pair)) {
+    let addresses = addresses(args)?;
+    let known = addresses.iter().enumerate();
+    for (idx, address) in known.filter(|(_, it)| is_for(it, pair)) {
         if let Some(demand) = &address.tls {
             return Ok(Verdict::Fails(demanded(demand, address.product)));
         }
@@ -69,6 +75,10 @@ pub(super) fn verdict(
             Some(login) if login.outcome != Outcome::Unknown => {}
             Some(login) if has_password(address) => {
                 return Ok(Verdict::Fails(format!("{who}{}{OPEN}", login.what)));
+            }
+            // Who asks has to hear that there is no answer.
+            Some(login) if idx < args.check.len() => {
+                return Ok(Verdict::Fails(format!("{who}{}{NO_PASSWORD}", login.what)));
             }
             // With a password that nobody knows here a refusal means nothing.
             _ => continue,

@@ -72,7 +72,12 @@ impl Terminal {
 
     /// Words: to stderr, unless quiet.
     pub(crate) fn words(self, text: &str) {
-        if self.is_quiet {
+        self.words_for(false, text);
+    }
+
+    /// Words that an option of their own may ask for: then also when quiet.
+    pub(crate) fn words_for(self, is_asked: bool, text: &str) {
+        if self.is_quiet && !is_asked {
             return;
         }
         let columns = width_of(io::stderr()).unwrap_or(usize::MAX);

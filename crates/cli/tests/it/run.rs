@@ -65,6 +65,15 @@ fn quiet_leaves_the_program_its_streams() {
         .run();
     run.expect_code(7);
     assert_eq!((&*run.stdout, &*run.stderr), ("out\n", "err\n"));
+    // What is asked for is said all the same.
+    let run = run_for(&scratch, &server)
+        .args(["-q", "--stats", "--", "true"])
+        .run();
+    assert!(
+        run.stderr.contains("0 connections moved, 0 left on TCP\n"),
+        "{}",
+        run.stderr
+    );
 }
 
 /// A word of MariaDB's own client, over TCP as far as it knows.
@@ -181,6 +190,17 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     let unknown = dry("secure");
     unknown.expect_code(0);
     assert!(!unknown.stdout.contains("works"), "{}", unknown.stdout);
+    // Who asks for it hears that nothing is known.
+    let asked = format!("mysql://secure@{}/", server.it.tcp);
+    let asked = run_for(&scratch, &server)
+        .args(["--dry-run", "--check", &asked])
+        .run();
+    asked.expect_code(1);
+    assert!(
+        asked.stdout.contains("--check gave no password"),
+        "{}",
+        asked.stdout
+    );
 }
 
 /// A known connection whose login works is said to.
@@ -273,7 +293,7 @@ fn rules_that_ask_for_the_system_user_leave_postgres_on_tcp() {
     let peer = rules("peer");
     peer.expect_code(1);
     assert!(
-        peer.stdout.contains("lets sockets in by `peer`"),
+        peer.stdout.contains("lets in over the socket by `peer`"),
         "{}",
         peer.stdout
     );
