@@ -207,7 +207,7 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l no-check -d 'Log in nowhere beforehand, also where the command\'s arguments or environment name a connection'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l dry-run -d 'Say what would be moved, and what `check` thinks of it; run nothing'
-complete -c looptax -n "__fish_looptax_using_subcommand run" -l stats -d 'Say at the end where each connection went, and why; and of each server why it stays on TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand run" -l stats -d 'Say at the end where each connection went, and why; and of each server why it stays on TCP. Also with `-q`'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s v -l verbose -d 'Say of each connection at once where it went, and of each server why it stays on TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l strict -d 'Fail where nothing can be moved at all, instead of running the command as it is: no server, or a kernel that does not allow it. A single connection that stays on TCP is no failure'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s q -l quiet -d 'No progress, no plan: only the result'

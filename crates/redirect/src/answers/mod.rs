@@ -31,13 +31,24 @@ fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
     usize::try_from(i32::from_ne_bytes(bytes)).map_err(|_| libc::EINVAL)
 }
 
-/// Writes as much of a value as the program has room for.
-fn write_value(call: &Call, place: u64, value: &[u8], room: usize) -> io::Result<()> {
-    process::write_memory(call.tid, place, &value[..value.len().min(room)])
-}
-
-fn write_length(call: &Call, place: u64, n_bytes: usize) -> io::Result<()> {
-    process::write_memory(call.tid, place, &(n_bytes as u32).to_ne_bytes())
+/// Writes as much of a value as the program has room for, and the length that it is told.
+///
+/// In one call, right after it was asked whether the program still waits: before Linux 5.19 a signal may end
+/// its call in between, and the places mean something else by the time they are written.
+fn write_answer(
+    call: &Call,
+    value: (u64, &[u8]),
+    room: usize,
+    length: (u64, usize),
+) -> io::Result<()> {
+    let (place, value) = value;
+    let (length_place, n_bytes) = length;
+    let told = (n_bytes as u32).to_ne_bytes();
+    let writes = [
+        (place, &value[..value.len().min(room)]),
+        (length_place, &told),
+    ];
+    process::write_memory(call.tid, writes)
 }
 
 /// What a program gets that gave a place that is none.

@@ -2,7 +2,7 @@
 //!
 //! Without them Go takes every connection for one to itself and dials again, twice.
 
-use super::{moved, outcome, read_length, write_length, write_value};
+use super::{moved, outcome, read_length, write_answer};
 use crate::supervisor::Supervisor;
 use crate::sys::notify::{Answer, Call};
 use crate::tag;
@@ -27,7 +27,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
         return Answer::GoOn;
     }
     // The length is that of the whole address, also where it did not fit: getsockname(2).
-    let written = write_value(call, call.args[1], &value, room)
-        .and_then(|()| write_length(call, call.args[2], value.len()));
+    let length = (call.args[2], value.len());
+    let written = write_answer(call, (call.args[1], &value), room, length);
     outcome(&written)
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use super::{moved, outcome, read_length, write_length, write_value};
+use super::{moved, outcome, read_length, write_answer};
 use crate::supervisor::Supervisor;
 use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, own_pid, process, socket};
@@ -195,8 +195,8 @@ fn get(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
         return Answer::GoOn;
     }
     let n_bytes = value.len().min(room);
-    let written = write_value(call, call.args[3], &value, room)
-        .and_then(|()| write_length(call, call.args[4], n_bytes));
+    let length = (call.args[4], n_bytes);
+    let written = write_answer(call, (call.args[3], &value), room, length);
     outcome(&written)
 }
 

@@ -108,23 +108,21 @@ pub(crate) fn read_memory(tid: i32, address: u64, into: &mut [u8]) -> io::Result
     checked(n as c_long).map(|n| n as usize)
 }
 
-/// Writes to the other's memory; all of it, or an error.
-pub(crate) fn write_memory(tid: i32, address: u64, bytes: &[u8]) -> io::Result<()> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    let local = libc::iovec {
+/// Writes to two places of the other's memory in one call; all of it, or an error.
+pub(crate) fn write_memory(tid: i32, writes: [(u64, &[u8]); 2]) -> io::Result<()> {
+    let local = writes.map(|(_, bytes)| libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
-    };
-    let remote = libc::iovec {
+    });
+    let remote = writes.map(|(address, bytes)| libc::iovec {
         iov_base: address as *mut _,
         iov_len: bytes.len(),
-    };
-    // SAFETY: the local area is a live slice, which the kernel only reads; the remote address is only
+    });
+    // SAFETY: the local areas are live slices, which the kernel only reads; the remote addresses are only
     // ever used by the kernel, which respects what the other may write to.
-    let n = unsafe { libc::process_vm_writev(tid, &raw const local, 1, &raw const remote, 1, 0) };
-    if checked(n as c_long)? as usize == bytes.len() {
+    let n = unsafe { libc::process_vm_writev(tid, local.as_ptr(), 2, remote.as_ptr(), 2, 0) };
+    let n_wanted: usize = writes.iter().map(|(_, bytes)| bytes.len()).sum();
+    if checked(n as c_long)? as usize == n_wanted {
         Ok(())
     } else {
         Err(io::Error::from_raw_os_error(libc::EFAULT))

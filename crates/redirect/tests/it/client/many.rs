@@ -74,6 +74,7 @@ extern "C" fn count(_: i32) {
 /// Connects under a storm of signals: `restart` or `interrupt`, how many times.
 fn signals(told: &Told<'_>) {
     let is_restarting = told.words[0] == "restart";
+    let is_connecting_alone = told.words.get(2).is_some();
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = count as extern "C" fn(i32) as usize;
@@ -105,7 +106,11 @@ fn signals(told: &Told<'_>) {
                 result = 0;
             }
         }
-        let is_connected = raw::name(true, fd, 16).0;
+        let is_connected = if is_connecting_alone {
+            undisturbed(|| raw::name(true, fd, 16).0)
+        } else {
+            raw::name(true, fd, 16).0
+        };
         match (result, is_connected) {
             (0, 0 | -4) => n_good += 1,
             other => {
@@ -123,6 +128,20 @@ fn signals(told: &Told<'_>) {
     if is_restarting {
         println!("interrupted {n_interrupted}");
     }
+}
+
+/// Keeps the signal away meanwhile.
+fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+    let change = |how| unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGALRM);
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
+    };
+    change(libc::SIG_BLOCK);
+    let result = work();
+    change(libc::SIG_UNBLOCK);
+    result
 }
 
 /// Connects with so many other descriptors open.
