@@ -53,11 +53,11 @@ pub enum SocketName {
 }
 
 impl Mapping {
-    /// Whether it can be used at all.
+    /// Whether a run can use it; [`crate::run`] asks this itself.
     ///
     /// # Errors
     /// [`RedirectError::PathTooLong`], [`RedirectError::ZeroByte`] and [`RedirectError::TooManyRoutes`].
-    pub(crate) fn check(&self) -> Result<(), RedirectError> {
+    pub fn check(&self) -> Result<(), RedirectError> {
         if self.routes.len() > MAX_ROUTES {
             return Err(RedirectError::TooManyRoutes {
                 n: self.routes.len(),

@@ -1,5 +1,6 @@
 //! `--map ADDRESS=SOCKET`.
 
+use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt;
@@ -7,20 +8,19 @@ use std::path;
 
 use looptax_redirect::SocketName;
 
-use super::{Candidate, named};
+use super::{Candidate, mapping, named};
 use crate::failure::Failure;
 
-/// Longest path of a socket. Source: unix(7), `sun_path` with its closing zero.
-const MAX_PATH_BYTES: usize = 107;
+fn wrong(text: &str, what: impl fmt::Display) -> Failure {
+    Failure::usage(
+        format!("--map `{text}`: {what}"),
+        "for example --map 127.0.0.1:3306=/run/mysqld/mysqld.sock, or [::1]:5432=@name",
+    )
+}
 
 /// What one `--map` means. A relative path is taken from the working folder as it is now.
 fn parse(text: &str) -> Result<Candidate, Failure> {
-    let wrong = |what: &str| {
-        Failure::usage(
-            format!("--map `{text}`: {what}"),
-            "for example --map 127.0.0.1:3306=/run/mysqld/mysqld.sock, or [::1]:5432=@name",
-        )
-    };
+    let wrong = |what: &str| wrong(text, what);
     let Some((from, to)) = text.split_once('=') else {
         return Err(wrong("there is no `=` between address and socket"));
     };
@@ -38,9 +38,6 @@ fn parse(text: &str) -> Result<Candidate, Failure> {
         SocketName::Path(path) => SocketName::Path(path::absolute(&path)?),
         name @ SocketName::Abstract(_) => name,
     };
-    if matches!(&to, SocketName::Path(path) if path.as_os_str().len() > MAX_PATH_BYTES) {
-        return Err(wrong("the socket's path is longer than a socket's may be"));
-    }
     Ok(Candidate {
         from: vec![from],
         checked: objection(&to).into_iter().collect(),
@@ -63,6 +60,9 @@ pub(super) fn parse_all(texts: &[String]) -> Result<Vec<Candidate>, Failure> {
             ));
         }
         found.push(next);
+        mapping(&found)
+            .check()
+            .map_err(|error| wrong(text, error))?;
     }
     Ok(found)
 }

@@ -35,7 +35,7 @@ fn an_address_leads_to_one_socket_of_a_length_that_sockets_have() {
     run(&scratch)
         .args(["--map", &long, "--", "true"])
         .run()
-        .expect_error(125, &["longer than a socket's may be"]);
+        .expect_error(125, &["108 bytes, and a socket's path at most 107"]);
 }
 
 #[test]
