@@ -106,8 +106,7 @@ pub(crate) fn start(
     let (to_supervisor, its) = pass::pair().map_err(failed("make a socket pair"))?;
     let (messages, tell) = pass::pipe().map_err(failed("make a pipe"))?;
     wait::adopt_orphans().map_err(failed("become a subreaper"))?;
-    let has_options = options::are_inherited().unwrap_or(true);
-    page.has_set_options.store(has_options, Ordering::SeqCst);
+    options::note_inherited(page);
     // What the closure owns is closed here when it was forked.
     let args = &args;
     let supervisor = fork(move || {

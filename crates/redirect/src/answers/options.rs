@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use super::{moved, outcome, read_length, write_answer};
+use crate::page::Page;
 use crate::supervisor::Supervisor;
 use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, own_pid, process, socket};
@@ -101,8 +102,14 @@ impl Options {
     }
 }
 
+/// Has the page say whether options may be set on a socket that a program inherits; without an answer, yes.
+pub(crate) fn note_inherited(page: &Page) {
+    let may_be_set = are_inherited().unwrap_or(true);
+    page.has_set_options.store(may_be_set, Ordering::SeqCst);
+}
+
 /// Whether this process holds a TCP socket that a program may inherit: nobody has seen what was set on it.
-pub(crate) fn are_inherited() -> io::Result<bool> {
+fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
     let numbers = fs::read_dir("/proc/self/fd")?
         .flatten()

@@ -10,7 +10,6 @@ mod routes;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::answers::options;
 use crate::launch::only_thread;
@@ -56,8 +55,7 @@ impl Beside {
         only_thread()?;
         let page = Page::map().map_err(failed("share memory"))?;
         let (ours, its) = pass::pair().map_err(failed("make a socket pair"))?;
-        let has_options = options::are_inherited().unwrap_or(true);
-        page.has_set_options.store(has_options, Ordering::SeqCst);
+        options::note_inherited(page);
         let mut socket = Some(ours);
         let pid = fork(|| {
             // Ours there, or it would never see our end.
