@@ -74,7 +74,8 @@ packages_of() {
     memcached) echo memcached ;;
     sysbench) echo sysbench ;;
     cc) echo gcc libc6-dev ;;
-    haproxy | pgbouncer | sockperf | iperf3 | chromium | npm) echo "$1" ;;
+    ip) echo iproute2 ;;
+    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm) echo "$1" ;;
     node) echo nodejs ;;
   esac
 }
@@ -83,7 +84,7 @@ find_missing() {
   local program
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
-    test) programs+=(haproxy pgbouncer) ;;
+    test) programs+=(haproxy pgbouncer ip perl) ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
   esac
   missing=()

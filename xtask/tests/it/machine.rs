@@ -16,7 +16,7 @@ const TOOLS: [&str; 17] = [
     "bash", "cat", "chmod", "dirname", "env", "grep", "head", "ls", "mkdir", "mktemp", "printf",
     "rm", "rmdir", "sed", "sh", "sort", "tr",
 ];
-const WANTED: [&str; 11] = [
+const WANTED: [&str; 13] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",
@@ -28,6 +28,8 @@ const WANTED: [&str; 11] = [
     "pgbouncer",
     "sysbench",
     "cc",
+    "ip",
+    "perl",
 ];
 
 /// Prints the plan of the last package for a simulation; else notes what holds services back now, and
