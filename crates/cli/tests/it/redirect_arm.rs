@@ -113,14 +113,27 @@ fn a_running_server_is_measured_on_its_own_socket() {
     assert_eq!(proof["peer_pid"], server.it.pid);
 }
 
-/// A run on somebody's Redis that goes on until it is ended.
-fn endless<'a>(scratch: &'a Scratch, server: &Server, workload: &str) -> Running<'a> {
-    compare(scratch)
-        .args([server.url(), "--yes".to_owned(), "--own-server".to_owned()])
-        .args(["--arms", "tcp,redirect", "--workload", workload])
-        .args(["-c", "1", "--fixed", "10000", "--slice-ms", "10"])
+/// A run of tcp and redirect that goes on until it is ended.
+fn until_ended(compare: Looptax<'_>) -> Running<'_> {
+    compare
+        .args(["--arms", "tcp,redirect", "--fixed", "10000"])
+        .args(["--slice-ms", "10"])
         .on_terminal()
         .spawn()
+}
+
+/// One on somebody's Redis.
+fn endless<'a>(scratch: &'a Scratch, server: &Server, workload: &str) -> Running<'a> {
+    let run = compare(scratch)
+        .args([server.url(), "--yes".to_owned(), "--own-server".to_owned()])
+        .args(["--workload", workload, "-c", "1"]);
+    until_ended(run)
+}
+
+/// One on a server that echoes.
+fn endless_echo<'a>(scratch: &'a Scratch, options: &[&str]) -> Running<'a> {
+    let run = compare(scratch).args(["echo", "--placement", "same"]);
+    until_ended(run.args(options))
 }
 
 #[track_caller]
@@ -171,19 +184,7 @@ fn a_supervisor_that_dies_ends_the_run() {
 #[test]
 fn kill_9_takes_the_supervisor_along() {
     let scratch = Scratch::new();
-    let mut run = compare(&scratch)
-        .args([
-            "echo",
-            "--placement",
-            "same",
-            "-c",
-            "1",
-            "--arms",
-            "tcp,redirect",
-        ])
-        .args(["--fixed", "10000", "--slice-ms", "10"])
-        .on_terminal()
-        .spawn();
+    let mut run = endless_echo(&scratch, &["-c", "1"]);
     run.wait_for_stderr(" of at most 10000");
     assert_eq!(scratch.processes_of(SUPERVISOR).len(), 1);
     run.signal(Signal::KILL);
@@ -218,26 +219,7 @@ fn filters(task: &Path) -> Option<(String, u32)> {
 #[test]
 fn only_the_arms_own_threads_are_filtered() {
     let scratch = Scratch::new();
-    let mut run = compare(&scratch)
-        .args([
-            "echo",
-            "--placement",
-            "same",
-            "-c",
-            "2",
-            "--workload",
-            "connect",
-        ])
-        .args([
-            "--arms",
-            "tcp,redirect",
-            "--fixed",
-            "10000",
-            "--slice-ms",
-            "10",
-        ])
-        .on_terminal()
-        .spawn();
+    let mut run = endless_echo(&scratch, &["-c", "2", "--workload", "connect"]);
     let (_, before) = filters(Path::new("/proc/self")).unwrap();
     let tasks = format!("/proc/{}/task", run.pid());
     // The one that starts the others, and two clients; they leave and come between epochs.
