@@ -62,6 +62,14 @@ fn no_program() {
 fn started(run: &Run) -> (Child, BufReader<std::process::ChildStdout>) {
     use std::os::unix::process::CommandExt;
     let mut command = run.to_command();
+    // A shell cannot trap what was ignored before it, as nohup does.
+    let listen = || {
+        for signal in [libc::SIGHUP, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2] {
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    unsafe { command.pre_exec(listen) };
     // A group of its own, so that a signal to it does not reach the tests.
     let mut child = command
         .process_group(0)
