@@ -6,6 +6,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::io::Errno;
+use rustix::net::addr::SocketAddrArg;
 use rustix::net::{AddressFamily, SocketAddrAny, SocketFlags, SocketType, sockopt};
 
 use super::{Family, Limits, LinkFacts};
@@ -21,7 +22,7 @@ pub(super) fn connect_unix(path: &Path, limits: Limits) -> Result<OwnedFd, PathE
     sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, Some(limits.connect))
         .map_err(|errno| failed(errno.into()))?;
     let address = rustix::net::SocketAddrUnix::new(path).map_err(|errno| failed(errno.into()))?;
-    rustix::net::connect(&fd, &address).map_err(|errno| failed(errno.into()))?;
+    connect_whole(&fd, &address).map_err(|errno| failed(errno.into()))?;
     Ok(fd)
 }
 
@@ -42,9 +43,22 @@ pub(super) fn connect_tcp(address: SocketAddr, limits: Limits) -> Result<OwnedFd
     let fd = stream_socket(family).map_err(failed)?;
     sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, Some(limits.connect))
         .map_err(failed)?;
-    rustix::net::connect(&fd, &address).map_err(failed)?;
+    connect_whole(&fd, &address).map_err(failed)?;
     sockopt::set_tcp_nodelay(&fd, true).map_err(failed)?;
     Ok(fd)
+}
+
+/// Also when a signal comes in between: with a time limit the kernel does not go on by itself, and the same call
+/// again waits for what was begun.
+fn connect_whole(fd: &OwnedFd, address: &impl SocketAddrArg) -> Result<(), Errno> {
+    let mut is_begun = false;
+    loop {
+        match rustix::net::connect(fd, address) {
+            Err(Errno::INTR) => is_begun = true,
+            Err(Errno::ISCONN) if is_begun => return Ok(()),
+            other => return other,
+        }
+    }
 }
 
 fn stream_socket(family: AddressFamily) -> Result<OwnedFd, Errno> {
