@@ -31,7 +31,7 @@ pub(super) fn of(
         pacing: Pacing::FLAT_OUT,
         ..plan::bench(settings, target, case, seed, None)
     };
-    let mut connector = TargetConnector::new(target, pairs(settings, case));
+    let mut connector = TargetConnector::new(target, pairs(case));
     let Some(seen) = look(&plan, &mut connector, LENGTH, stop)? else {
         return Ok(None);
     };

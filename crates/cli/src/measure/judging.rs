@@ -129,8 +129,8 @@ pub(super) fn skeleton(
         workload,
         connections: case.connections,
         placement: placement_for(&target.workload, case.placement),
-        client: client_of(client.on(settings.arms[0])),
-        client_like: client.like(&settings.arms),
+        client: client_of(client.on(case.arms[0])),
+        client_like: client.like(&case.arms),
         commands: None,
         schedule: record::Schedule {
             slice_ms: shape.slice.as_secs_f64() * 1e3,

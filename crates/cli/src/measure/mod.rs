@@ -49,7 +49,7 @@ pub(crate) fn target(
             break;
         }
         let seed = settings.seed.wrapping_add(case_idx as u64);
-        stage.begin(scene(target, settings, case));
+        stage.begin(scene(target, case));
         let measured = match case.doing {
             Doing::Judge => {
                 capacities
@@ -69,7 +69,7 @@ pub(crate) fn target(
     Ok(())
 }
 
-fn scene(target: &Target, settings: &Compare, case: &Case) -> Scene {
+fn scene(target: &Target, case: &Case) -> Scene {
     let named = |arms: [Arm; 2]| arms.map(|arm| arm.name().to_owned());
     Scene {
         title: format!(
@@ -78,7 +78,7 @@ fn scene(target: &Target, settings: &Compare, case: &Case) -> Scene {
             plan::case_name(case),
             target.workload
         ),
-        arms: pairs(settings, case).into_iter().map(named).collect(),
+        arms: pairs(case).into_iter().map(named).collect(),
         news: match case.doing {
             Doing::Judge if case.load.needs_capacity() => {
                 "finding out what the slower arm can serve".to_owned()
@@ -159,13 +159,13 @@ fn judge(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = plan::bench(settings, target, case, seed, capacity);
-    let pairs = pairs(settings, case);
+    let pairs = pairs(case);
     let mut connector = TargetConnector::new(target, pairs);
     // Where others use the server, its count holds their requests too.
     let counter = (!target.is_cared_for)
         .then(|| Counter::start(target))
         .flatten();
-    let ports = ports(settings);
+    let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;
     if let (None, Err(not_moved)) = (&outcome.failure, connector.check()) {
         outcome.failure = Some(BenchError::Connect {
@@ -175,7 +175,7 @@ fn judge(
     }
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
-    let n_others = settings.arms.len() - 1;
+    let n_others = case.arms.len() - 1;
     // Cut short: the strictest level of the schedule, since no look is planned there.
     let cut_short = plan.stopping.looks.iter().next();
     let cut_short_alpha = cut_short.map_or(0.05, |look| look.alpha);
@@ -197,7 +197,7 @@ fn judge(
             shape,
             n_warm_up_epochs,
         );
-        let arms = arms(target, settings, &connector, client_idx * n_others)?;
+        let arms = arms(target, case, &connector, client_idx * n_others)?;
         let mut endings = Vec::with_capacity(n_others);
         for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
             endings.push(Ending::of_run(&contrast, cut_short_alpha, failure.as_ref()));
@@ -226,8 +226,8 @@ fn judge(
 }
 
 /// The local ports, where the workload leaves closed connections behind.
-fn ports(settings: &Compare) -> Option<LocalPorts> {
-    let has_tcp = settings.arms.contains(&Arm::Tcp);
+fn ports(settings: &Compare, case: &Case) -> Option<LocalPorts> {
+    let has_tcp = case.arms.contains(&Arm::Tcp);
     (has_tcp && settings.requests.are_connects())
         .then(LocalPorts::read)
         .flatten()
@@ -260,11 +260,11 @@ fn count(
 }
 
 /// Pairs of arms, one per contrast, in the plan's order.
-fn pairs(settings: &Compare, case: &Case) -> Vec<[Arm; 2]> {
-    let others = &settings.arms[1..];
+fn pairs(case: &Case) -> Vec<[Arm; 2]> {
+    let others = &case.arms[1..];
     case.clients
         .iter()
-        .flat_map(|_| others.iter().map(|other| [settings.arms[0], *other]))
+        .flat_map(|_| others.iter().map(|other| [case.arms[0], *other]))
         .collect()
 }
 
@@ -296,12 +296,12 @@ fn judge_live(
 
 fn arms(
     target: &Target,
-    settings: &Compare,
+    case: &Case,
     connector: &TargetConnector<'_>,
     first_contrast: usize,
 ) -> Result<Vec<ProvedArm>, Failure> {
-    let mut arms = Vec::with_capacity(settings.arms.len());
-    for (idx, arm) in settings.arms.iter().enumerate() {
+    let mut arms = Vec::with_capacity(case.arms.len());
+    for (idx, arm) in case.arms.iter().enumerate() {
         let contrast_idx = first_contrast + idx.saturating_sub(1);
         let proof = connector
             .proofs
@@ -322,12 +322,12 @@ fn look_at(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = plan::bench(settings, target, case, seed, None);
-    let mut connector = TargetConnector::new(target, pairs(settings, case));
+    let mut connector = TargetConnector::new(target, pairs(case));
     let Some(seen) = look(&plan, &mut connector, length, stop)? else {
         return Ok(());
     };
     connector.check()?;
-    let arms = [0, 1].map(|side| looked_at(settings.arms[side], &seen.rates_per_s[side]));
+    let arms = [0, 1].map(|side| looked_at(case.arms[side], &seen.rates_per_s[side]));
     let placement = judging::placement_for(&target.workload, case.placement);
     let (target, workload) = judging::what(target, settings);
     sink.record.looks.push(record::Look {
@@ -335,8 +335,8 @@ fn look_at(
         workload,
         connections: case.connections,
         placement,
-        client: client_of(case.clients[0].on(settings.arms[0])),
-        client_like: case.clients[0].like(&settings.arms),
+        client: client_of(case.clients[0].on(case.arms[0])),
+        client_like: case.clients[0].like(&case.arms),
         seconds: seen.took.as_secs_f64(),
         arms: arms.to_vec(),
         reason: None,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use looptax_bench::{
     Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp, allowed_cores,
 };
+use looptax_path::Arm;
 use looptax_report::live::Step;
 use looptax_stats::{Looks, StopRule};
 
@@ -50,6 +51,8 @@ pub(crate) enum Doing {
 /// One number of connections under one placement.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Case {
+    /// The baseline first.
+    pub(crate) arms: Vec<Arm>,
     pub(crate) connections: u32,
     pub(crate) placement: Placement,
     pub(crate) clients: Vec<Waits>,
@@ -115,6 +118,7 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
         let clients = settings.clients_for(spec.kind(), *connections)?;
         for placement in &placements {
             cases.extend(loads.iter().map(|load| Case {
+                arms: settings.arms.clone(),
                 connections: *connections,
                 placement: *placement,
                 clients: clients.clone(),
@@ -143,6 +147,7 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
             let clients = settings.clients_for(spec.kind(), most)?;
             let clients = clients.into_iter().take(1).collect();
             cases.push(Case {
+                arms: settings.arms.clone(),
                 connections: most,
                 placement,
                 clients,
@@ -259,7 +264,7 @@ pub(crate) fn bench(
     seed: u64,
     capacity_per_s: Option<f64>,
 ) -> Plan {
-    let n_others = settings.arms.len() - 1;
+    let n_others = case.arms.len() - 1;
     let contrasts = case
         .clients
         .iter()
@@ -267,10 +272,10 @@ pub(crate) fn bench(
         .map(|(client, other)| Contrast {
             name: format!(
                 "{}, {}, {client}",
-                settings.arms[0],
-                settings.arms[other + 1]
+                case.arms[0],
+                case.arms[other + 1]
             ),
-            sides: [settings.arms[0], settings.arms[other + 1]].map(|arm| SidePlan {
+            sides: [case.arms[0], case.arms[other + 1]].map(|arm| SidePlan {
                 client: client.on(arm),
                 inject_ns: None,
             }),

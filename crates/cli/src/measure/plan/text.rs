@@ -96,7 +96,7 @@ pub(crate) fn target_line(settings: &Compare, spec: &TargetSpec) -> String {
 }
 
 fn case_line(settings: &Compare, case: &Case, time: MostTime) -> String {
-    let arms: Vec<_> = settings.arms.iter().map(|arm| arm.name()).collect();
+    let arms: Vec<_> = case.arms.iter().map(|arm| arm.name()).collect();
     let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
     let what = match case.doing {
         Doing::Judge if settings.requests.are_dumps() => format!(
@@ -164,7 +164,7 @@ fn most_time(settings: &Compare, case: &Case, is_cared_for: bool) -> MostTime {
             warm_up_epochs: None,
         },
         Doing::Judge => {
-            let n_contrasts = (case.clients.len() * (settings.arms.len() - 1)) as u32;
+            let n_contrasts = (case.clients.len() * (case.arms.len() - 1)) as u32;
             let epoch = shape(settings, case).epoch() * n_contrasts;
             let warm_up = warm_up_of(settings, case, is_cared_for);
             MostTime {
