@@ -352,9 +352,12 @@ pub(crate) enum InternalCommand {
         /// Socket to listen on.
         #[arg(long)]
         socket: PathBuf,
-        /// Address to listen on.
+        /// Abstract socket to listen on.
+        #[arg(long = "abstract")]
+        abstract_name: Option<String>,
+        /// Addresses to listen on.
         #[arg(long)]
-        tcp: std::net::SocketAddr,
+        tcp: Vec<std::net::SocketAddr>,
         /// Serve all connections with one thread.
         #[arg(long)]
         one_thread: bool,

@@ -12,7 +12,7 @@ mod one_thread;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
 
 use crate::ServerError;
-use listen::{listen_tcp, listen_unix};
+use listen::Listener;
 
 /// Most bytes of a stream received at once: what a server of files or rows has for a buffer.
 const STREAM_BUFFER_BYTES: usize = 128 << 10;
@@ -38,8 +38,10 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 pub struct Config {
     /// The socket to create.
     pub socket: PathBuf,
-    /// The TCP address to listen on.
-    pub tcp: SocketAddr,
+    /// The name of an abstract socket to create, if any.
+    pub abstract_name: Option<String>,
+    /// The TCP addresses to listen on.
+    pub tcp: Vec<SocketAddr>,
     /// Whether one thread serves all connections.
     pub is_one_thread: bool,
 }
@@ -51,38 +53,50 @@ pub const ONE_THREAD: (&str, &str) = ("threads", "one for all connections");
 /// allows a process 65,530 (`vm.max_map_count`).
 pub(crate) const MOST_THREADS: u32 = 10_000;
 
-/// Serves both transports until the process is killed.
+/// Serves all transports until the process is killed.
 ///
 /// # Errors
 /// [`ServerError::Echo`] when it cannot listen, or when accepting fails for good.
 pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
-    let unix = listen_unix(&config.socket)?;
-    let tcp = listen_tcp(config.tcp)?;
+    let first = Listener::unix(&config.socket)?;
+    let mut further = Vec::new();
+    if let Some(name) = &config.abstract_name {
+        further.push(Listener::in_namespace(name)?);
+    }
+    for address in &config.tcp {
+        further.push(Listener::tcp(*address)?);
+    }
     if config.is_one_thread {
-        return one_thread::serve(&unix, &tcp).map_err(|source| ServerError::Echo {
+        further.insert(0, first);
+        return one_thread::serve(&further).map_err(|source| ServerError::Echo {
             action: "serve",
             object: config.socket.display().to_string(),
             source,
         });
     }
-    let tcp_name = config.tcp.to_string();
-    let tcp_thread = thread::Builder::new()
-        .name("echo-accept-tcp".to_owned())
-        .spawn(move || accept_forever(&tcp, &tcp_name, true))
-        .map_err(|source| ServerError::Echo {
-            action: "start a thread for",
-            object: config.tcp.to_string(),
-            source,
-        })?;
-    let Err(error) = accept_forever(&unix, &config.socket.display().to_string(), false);
-    drop(tcp_thread);
-    Err(error)
+    for listener in further {
+        let name = listener.name.clone();
+        let accept = move || {
+            let Err(error) = accept_forever(&listener);
+            error
+        };
+        thread::Builder::new()
+            .name("echo-accept".to_owned())
+            .spawn(accept)
+            .map_err(|source| ServerError::Echo {
+                action: "start a thread for",
+                object: name,
+                source,
+            })?;
+    }
+    accept_forever(&first)
 }
 
 /// Gives each connection a thread. A shortage of files or threads passes; anything else is final.
-fn accept_forever(listener: &OwnedFd, name: &str, is_tcp: bool) -> Result<Infallible, ServerError> {
+fn accept_forever(listener: &Listener) -> Result<Infallible, ServerError> {
+    let is_tcp = listener.is_tcp;
     loop {
-        match rustix::net::accept_with(listener, SocketFlags::CLOEXEC) {
+        match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
             Ok(connection) => {
                 let thread = thread::Builder::new()
                     .name("echo".to_owned())
@@ -102,7 +116,7 @@ fn accept_forever(listener: &OwnedFd, name: &str, is_tcp: bool) -> Result<Infall
             Err(source) => {
                 return Err(ServerError::Echo {
                     action: "accept connections on",
-                    object: name.to_owned(),
+                    object: listener.name.clone(),
                     source: source.into(),
                 });
             }

@@ -11,6 +11,12 @@ use crate::{Kind, find_binary};
 /// A private server could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
+    /// No certificate could be made.
+    #[error("cannot make a certificate for the server")]
+    Certificate {
+        /// Why.
+        source: rcgen::Error,
+    },
     /// The word names no kind of server.
     #[error(
         "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey, memcached or echo"

@@ -13,6 +13,7 @@ pub mod reaper;
 
 mod account;
 mod binary;
+mod certificate;
 mod child;
 mod deadline;
 mod engine;
@@ -29,4 +30,4 @@ pub use binary::find_binary;
 pub use error::ServerError;
 pub use kind::Kind;
 pub use reaper::Reaper;
-pub use server::{Config, Instance, PrivateServer};
+pub use server::{Config, Instance, Listening, PrivateServer};

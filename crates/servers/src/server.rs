@@ -2,7 +2,7 @@
 //!
 //! Reads top to bottom in that order; what differs between the kinds is in `engine`.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
@@ -12,11 +12,11 @@ use looptax_wire::Login;
 
 use crate::child::{ChildGuard, DROP_GRACE, end_child};
 use crate::deadline::Deadline;
-use crate::engine::{self, Launch, Site};
+use crate::engine::{self, Launch, Ports, Site};
 use crate::process::Process;
 use crate::scratch::Scratch;
 use crate::spawn::Program;
-use crate::{Kind, Reaper, ServerError, account, binary, ready};
+use crate::{Kind, Reaper, ServerError, account, binary, certificate, ready};
 
 /// Connections kept free for looking at the server beside the measured ones.
 const N_CONTROL_CONNECTIONS: u32 = 16;
@@ -48,6 +48,19 @@ pub struct Config {
     pub max_connections: u32,
     /// Rows that it will hold: sizes its cache.
     pub rows: u32,
+    /// Where it listens beside its socket and 127.0.0.1.
+    pub listening: Listening,
+}
+
+/// Further ways to a private server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listening {
+    /// Further addresses, with the port that it has on 127.0.0.1.
+    pub addresses: Vec<IpAddr>,
+    /// TLS, with a certificate made for it; memcached and echo have none.
+    pub has_tls: bool,
+    /// An abstract socket beside the one with a path; PostgreSQL and echo alone can.
+    pub has_abstract: bool,
 }
 
 /// One process of a private server, and where it listens.
@@ -59,6 +72,10 @@ pub struct Instance {
     pub socket: Option<PathBuf>,
     /// The address on 127.0.0.1, if it has one.
     pub tcp: Option<SocketAddr>,
+    /// Where TLS is spoken, if it is: the same address, or a port of its own.
+    pub tls: Option<SocketAddr>,
+    /// The abstract socket, if it has one, without the zero byte before its name.
+    pub abstract_name: Option<Vec<u8>>,
 }
 
 /// A running server of our own. Stops and leaves nothing when dropped.
@@ -79,6 +96,8 @@ pub struct PrivateServer {
     /// How to log in, on either transport. The echo server and memcached ask for
     /// nothing.
     pub login: Login,
+    /// Whose certificates its own is one of, in DER, where it offers TLS.
+    pub authority: Option<Vec<u8>>,
     /// What it was told that differs from its defaults, for the record.
     pub settings: Vec<(String, String)>,
     running: Vec<(Child, Process)>,
@@ -110,7 +129,11 @@ impl PrivateServer {
             login: login.clone(),
             n_connections: config.max_connections.saturating_add(N_CONTROL_CONNECTIONS),
             n_rows: config.rows,
+            listening: config.listening.clone(),
         };
+        let authority = { site.listening.has_tls }
+            .then(|| certificate::write(&scratch))
+            .transpose()?;
         for program in engine::prepare(&site)? {
             run_to_end(kind, &program, &scratch)?;
         }
@@ -131,6 +154,7 @@ impl PrivateServer {
             tcp: first(&instances, |it| it.tcp),
             instances,
             login,
+            authority,
             settings,
             running,
             is_stopped: false,
@@ -213,6 +237,8 @@ impl Running<'_> {
             pid: self.guard.pid(),
             socket: self.launch.socket.clone(),
             tcp: self.launch.tcp,
+            tls: self.launch.tls,
+            abstract_name: self.launch.abstract_name.clone(),
         }
     }
 }
@@ -274,7 +300,11 @@ fn run_to_end(kind: Kind, program: &Program, scratch: &Scratch) -> Result<(), Se
 fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
     let mut n_tries = 1;
     loop {
-        match launch_once(site, idx, free_address()?) {
+        let ports = Ports {
+            plain: free_address()?,
+            tls: free_address()?,
+        };
+        match launch_once(site, idx, ports) {
             Err(ServerError::Exited { log_tail, .. })
                 if n_tries < LAUNCH_TRIES && log_tail.contains("ddress already in use") =>
             {
@@ -286,13 +316,9 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>,
 }
 
 /// Launches one process and asks it until it is ready, has ended, or the time is up.
-fn launch_once<'a>(
-    site: &Site<'a>,
-    idx: usize,
-    tcp: SocketAddr,
-) -> Result<Running<'a>, ServerError> {
+fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
-    let launch = engine::launch(site, idx, tcp)?;
+    let launch = engine::launch(site, idx, ports)?;
     let mut guard = ChildGuard::spawn(&launch.program, engine::stop_signal(kind), site.scratch)?;
     let limit = engine::ready_limit(kind);
     let deadline = Deadline::after(limit);

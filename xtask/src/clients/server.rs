@@ -33,6 +33,7 @@ impl Server {
             scratch_root,
             max_connections: CONNECTIONS,
             rows: ROWS,
+            listening: looptax_servers::Listening::default(),
         };
         let private = PrivateServer::start(&config, &reaper)?;
         let server = Self {

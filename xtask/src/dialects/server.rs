@@ -38,6 +38,7 @@ impl Server {
             scratch_root: std::env::temp_dir(),
             max_connections: CONNECTIONS,
             rows: 1,
+            listening: looptax_servers::Listening::default(),
         };
         let open = matches!(kind, Kind::Redis | Kind::Valkey)
             .then(|| PrivateServer::start(&config, reaper))

@@ -78,6 +78,7 @@ impl Server {
             scratch_root,
             max_connections: 2 * case.connections + SPARE_CONNECTIONS,
             rows: ROWS,
+            listening: looptax_servers::Listening::default(),
         };
         let server = PrivateServer::start(&config, &reaper)?;
         let mut questions = Conversation::open(

@@ -24,12 +24,14 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
         }),
         InternalCommand::EchoServer {
             socket,
+            abstract_name,
             tcp,
             one_thread,
         } => {
             let config = echo::Config {
                 socket: socket.clone(),
-                tcp: *tcp,
+                abstract_name: abstract_name.clone(),
+                tcp: tcp.clone(),
                 is_one_thread: *one_thread,
             };
             match echo::serve(&config)? {}

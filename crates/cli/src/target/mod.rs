@@ -125,6 +125,7 @@ impl Target {
             scratch_root: host.scratch_root.clone(),
             max_connections: 2 * most + SPARE_CONNECTIONS,
             rows: settings.rows,
+            listening: looptax_servers::Listening::default(),
         };
         let workload = private_workload(kind, settings)?;
         room::check(

@@ -130,6 +130,7 @@ impl Server {
             scratch_root: scratch.tmp(),
             max_connections,
             rows: 100,
+            listening: looptax_servers::Listening::default(),
         };
         let reaper = Reaper::start(&config.self_exe).unwrap();
         Some(Self {

@@ -1,4 +1,4 @@
-//! Where the echo server listens: the same backlog on both transports.
+//! Where the echo server listens: the same backlog on every transport.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -11,42 +11,76 @@ use crate::ServerError;
 /// Waiting connections; the kernel lowers it to `net.core.somaxconn` (4096 since Linux 5.4).
 const BACKLOG: i32 = 4096;
 
-pub(super) fn listen_unix(path: &Path) -> Result<OwnedFd, ServerError> {
-    let listen = || -> rustix::io::Result<OwnedFd> {
-        let socket = rustix::net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )?;
-        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-        rustix::net::listen(&socket, BACKLOG)?;
-        Ok(socket)
-    };
-    listen().map_err(|source| ServerError::Echo {
-        action: "listen on",
-        object: path.display().to_string(),
-        source: source.into(),
-    })
+/// A socket that listens.
+#[derive(Debug)]
+pub(super) struct Listener {
+    pub(super) socket: OwnedFd,
+    pub(super) is_tcp: bool,
+    /// For errors.
+    pub(super) name: String,
 }
 
-pub(super) fn listen_tcp(address: SocketAddr) -> Result<OwnedFd, ServerError> {
-    let family = if address.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
-    let listen = || -> rustix::io::Result<OwnedFd> {
-        let socket =
-            rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        sockopt::set_socket_reuseaddr(&socket, true)?;
-        rustix::net::bind(&socket, &address)?;
-        rustix::net::listen(&socket, BACKLOG)?;
-        Ok(socket)
-    };
-    listen().map_err(|source| ServerError::Echo {
-        action: "listen on",
-        object: address.to_string(),
-        source: source.into(),
-    })
+impl Listener {
+    pub(super) fn unix(path: &Path) -> Result<Self, ServerError> {
+        let address = SocketAddrUnix::new(path);
+        Self::on_socket(path.display().to_string(), address)
+    }
+
+    /// On an abstract socket, whose name counts in this network namespace.
+    pub(super) fn in_namespace(name: &str) -> Result<Self, ServerError> {
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes());
+        Self::on_socket(format!("@{name}"), address)
+    }
+
+    fn on_socket(
+        name: String,
+        address: rustix::io::Result<SocketAddrUnix>,
+    ) -> Result<Self, ServerError> {
+        let listen = || -> rustix::io::Result<OwnedFd> {
+            let socket = stream_socket(AddressFamily::UNIX)?;
+            rustix::net::bind(&socket, &address?)?;
+            rustix::net::listen(&socket, BACKLOG)?;
+            Ok(socket)
+        };
+        Self::of(listen(), name, false)
+    }
+
+    pub(super) fn tcp(address: SocketAddr) -> Result<Self, ServerError> {
+        let family = if address.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        };
+        let listen = || -> rustix::io::Result<OwnedFd> {
+            let socket = stream_socket(family)?;
+            sockopt::set_socket_reuseaddr(&socket, true)?;
+            rustix::net::bind(&socket, &address)?;
+            rustix::net::listen(&socket, BACKLOG)?;
+            Ok(socket)
+        };
+        Self::of(listen(), address.to_string(), true)
+    }
+
+    fn of(
+        socket: rustix::io::Result<OwnedFd>,
+        name: String,
+        is_tcp: bool,
+    ) -> Result<Self, ServerError> {
+        match socket {
+            Ok(socket) => Ok(Self {
+                socket,
+                is_tcp,
+                name,
+            }),
+            Err(source) => Err(ServerError::Echo {
+                action: "listen on",
+                object: name,
+                source: source.into(),
+            }),
+        }
+    }
+}
+
+fn stream_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+    rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
 }

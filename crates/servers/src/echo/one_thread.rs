@@ -1,6 +1,6 @@
 //! One thread for all connections: what serves more of them than a process can have threads.
 //!
-//! An epoll over both listeners and all connections, as Redis has it. Nothing blocks on a single
+//! An epoll over all listeners and all connections, as Redis has it. Nothing blocks on a single
 //! connection: a reply that finds no room waits until it is ready. Per connection it keeps some
 //! hundred bytes; the buffers are everybody's.
 
@@ -15,26 +15,26 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 
+use super::listen::Listener;
 use super::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, welcome};
 
 /// Events taken at once.
 const MOST_EVENTS: usize = 256;
-/// What the epoll says of the listeners: no connection has these numbers.
-const UNIX: u64 = u64::MAX;
-const TCP: u64 = u64::MAX - 1;
+/// What the epoll says of the listeners: their places, from here on; no connection has such a number.
+const LISTENERS: u64 = 1 << 32;
 const KEY_BYTES: usize = 8;
 
-/// Serves both listeners until the process is killed.
+/// Serves the listeners until the process is killed.
 ///
 /// # Errors
 /// Of the epoll, or of accepting when it fails for good.
-pub(super) fn serve(unix: &OwnedFd, tcp: &OwnedFd) -> io::Result<Infallible> {
+pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    for (listener, number) in [(unix, UNIX), (tcp, TCP)] {
-        rustix::io::ioctl_fionbio(listener, true)?;
+    for (number, listener) in (LISTENERS..).zip(listeners) {
+        rustix::io::ioctl_fionbio(&listener.socket, true)?;
         epoll::add(
             &poller,
-            listener,
+            &listener.socket,
             EventData::new_u64(number),
             EventFlags::IN,
         )?;
@@ -53,8 +53,13 @@ pub(super) fn serve(unix: &OwnedFd, tcp: &OwnedFd) -> io::Result<Infallible> {
         }
         for event in &events {
             match event.data.u64() {
-                UNIX => accept(unix, false, &poller, &mut peers)?,
-                TCP => accept(tcp, true, &poller, &mut peers)?,
+                number @ LISTENERS.. => {
+                    accept(
+                        &listeners[(number - LISTENERS) as usize],
+                        &poller,
+                        &mut peers,
+                    )?;
+                }
                 idx => {
                     let idx = idx as usize;
                     let event_data = EventData::new_u64(idx as u64);
@@ -73,10 +78,10 @@ pub(super) fn serve(unix: &OwnedFd, tcp: &OwnedFd) -> io::Result<Infallible> {
 }
 
 /// Takes one connection; a shortage of files passes.
-fn accept(listener: &OwnedFd, is_tcp: bool, poller: &OwnedFd, peers: &mut Peers) -> io::Result<()> {
-    match rustix::net::accept_with(listener, SocketFlags::CLOEXEC) {
+fn accept(listener: &Listener, poller: &OwnedFd, peers: &mut Peers) -> io::Result<()> {
+    match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
         Ok(connection) => {
-            let idx = peers.add(Peer::new(connection, is_tcp));
+            let idx = peers.add(Peer::new(connection, listener.is_tcp));
             let connection = peers.all[idx].as_ref().map(|peer| peer.connection.as_fd());
             let added = connection.map_or(Ok(()), |it| {
                 epoll::add(poller, it, EventData::new_u64(idx as u64), EventFlags::IN)
@@ -280,7 +285,6 @@ mod tests {
 
     use looptax_wire::echo::Welcome;
 
-    use super::super::listen::{listen_tcp, listen_unix};
     use super::*;
 
     /// A server that lives as long as this process.
@@ -292,11 +296,11 @@ mod tests {
     impl Served {
         fn start() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let unix = listen_unix(&folder.path().join("s")).unwrap();
-            let tcp = listen_tcp("127.0.0.1:0".parse().unwrap()).unwrap();
-            let at = rustix::net::getsockname(&tcp).unwrap();
+            let unix = Listener::unix(&folder.path().join("s")).unwrap();
+            let tcp = Listener::tcp("127.0.0.1:0".parse().unwrap()).unwrap();
+            let at = rustix::net::getsockname(&tcp.socket).unwrap();
             let at = SocketAddr::try_from(at).unwrap();
-            thread::spawn(move || serve(&unix, &tcp));
+            thread::spawn(move || serve(&[unix, tcp]));
             Self { folder, tcp: at }
         }
 

@@ -28,6 +28,14 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         &tcp.to_string(),
     ];
     let mut args = words.map(str::to_owned).to_vec();
+    for address in &site.listening.addresses {
+        let also = SocketAddr::new(*address, tcp.port());
+        args.extend(["--tcp".to_owned(), also.to_string()]);
+    }
+    let abstract_name = site.abstract_name();
+    if let Some(name) = &abstract_name {
+        args.extend(["--abstract".to_owned(), name.clone()]);
+    }
     let mut settings = Vec::new();
     if site.n_connections > MOST_THREADS {
         args.push("--one-thread".to_owned());
@@ -43,6 +51,8 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         program,
         socket: Some(socket),
         tcp: Some(tcp),
+        tls: None,
+        abstract_name: abstract_name.map(String::into_bytes),
         settings,
     })
 }

@@ -41,7 +41,7 @@ pub(super) fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Lau
         args.extend(["-s".to_owned(), socket.display().to_string()]);
         (Some(socket), None)
     } else {
-        args.extend(["-l".to_owned(), tcp.ip().to_string()]);
+        args.extend(["-l".to_owned(), site.addresses(",")]);
         args.extend(["-p".to_owned(), tcp.port().to_string()]);
         (None, Some(tcp))
     };
@@ -53,6 +53,8 @@ pub(super) fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Lau
         },
         socket,
         tcp,
+        tls: None,
+        abstract_name: None,
         settings,
     })
 }

@@ -18,6 +18,7 @@ use looptax_wire::Login;
 use crate::process::StopSignal;
 use crate::ready::Probe;
 use crate::scratch::Scratch;
+use crate::server::Listening;
 use crate::spawn::Program;
 use crate::{Kind, ServerError};
 
@@ -35,6 +36,17 @@ pub(crate) struct Site<'a> {
     pub(crate) n_connections: u32,
     /// Rows that it will hold.
     pub(crate) n_rows: u32,
+    /// Further ways to it.
+    pub(crate) listening: Listening,
+}
+
+/// Addresses of 127.0.0.1 that were free a moment ago.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ports {
+    /// For the server.
+    pub(crate) plain: SocketAddr,
+    /// For its TLS, where that has a port of its own.
+    pub(crate) tls: SocketAddr,
 }
 
 impl Site<'_> {
@@ -48,6 +60,22 @@ impl Site<'_> {
     fn path_text(&self, name: &str) -> String {
         self.scratch.path(name).display().to_string()
     }
+
+    /// All addresses that it listens on, with something between them.
+    fn addresses(&self, separator: &str) -> String {
+        let further = self.listening.addresses.iter().map(ToString::to_string);
+        let all: Vec<String> = ["127.0.0.1".to_owned()]
+            .into_iter()
+            .chain(further)
+            .collect();
+        all.join(separator)
+    }
+
+    /// The abstract socket's name, where it is to have one: that of its folder, which nobody else has.
+    fn abstract_name(&self) -> Option<String> {
+        let folder = self.scratch.folder().file_name()?.to_str()?.to_owned();
+        self.listening.has_abstract.then_some(folder)
+    }
 }
 
 /// A server ready to be started.
@@ -58,6 +86,10 @@ pub(crate) struct Launch {
     pub(crate) socket: Option<PathBuf>,
     /// The address that it will listen on, if it does.
     pub(crate) tcp: Option<SocketAddr>,
+    /// Where it will speak TLS, if it does.
+    pub(crate) tls: Option<SocketAddr>,
+    /// Its abstract socket, if it has one.
+    pub(crate) abstract_name: Option<Vec<u8>>,
     /// What it was told, for the record.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -81,14 +113,14 @@ pub(crate) fn n_instances(kind: Kind) -> usize {
     }
 }
 
-/// What to start as process number `idx`, with this port.
-pub(crate) fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, ServerError> {
+/// What to start as process number `idx`, with these ports.
+pub(crate) fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerError> {
     match site.kind {
-        Kind::Mariadb | Kind::Mysql => mysql::launch(site, tcp),
-        Kind::Postgres => postgres::launch(site, tcp),
-        Kind::Redis | Kind::Valkey => redis::launch(site, tcp),
-        Kind::Memcached => memcached::launch(site, idx, tcp),
-        Kind::Echo => echo::launch(site, tcp),
+        Kind::Mariadb | Kind::Mysql => mysql::launch(site, ports.plain),
+        Kind::Postgres => postgres::launch(site, ports.plain),
+        Kind::Redis | Kind::Valkey => redis::launch(site, ports),
+        Kind::Memcached => memcached::launch(site, idx, ports.plain),
+        Kind::Echo => echo::launch(site, ports.plain),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use super::{Launch, Site, owned};
 use crate::spawn::Program;
-use crate::{Kind, ServerError};
+use crate::{Kind, ServerError, certificate};
 
 /// Creates the account at start; removed once the server is ready.
 pub(super) const INIT_FILE: &str = "init.sql";
@@ -51,6 +51,8 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         program,
         socket: Some(site.scratch.socket_path("s.sock")?),
         tcp: Some(tcp),
+        tls: site.listening.has_tls.then_some(tcp),
+        abstract_name: None,
         settings: settings(site),
     })
 }
@@ -86,7 +88,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("socket", &site.path_text("s.sock")),
         ("pid-file", &site.path_text("pid")),
         ("init-file", &site.path_text(INIT_FILE)),
-        ("bind-address", "127.0.0.1"),
+        ("bind-address", &site.addresses(",")),
         // Names are never looked up, and a refused host is never remembered.
         ("skip-name-resolve", ""),
         ("max_connections", &text(n)),
@@ -113,6 +115,13 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("innodb_buffer_pool_dump_at_shutdown", "OFF"),
         ("innodb_buffer_pool_load_at_startup", "OFF"),
     ]);
+    if site.listening.has_tls {
+        settings.extend(owned(&[
+            ("ssl-ca", &site.path_text(certificate::AUTHORITY)),
+            ("ssl-cert", &site.path_text(certificate::CERTIFICATE)),
+            ("ssl-key", &site.path_text(certificate::KEY)),
+        ]));
+    }
     settings.extend(match site.kind {
         Kind::Mariadb => owned(&[
             // A thread per connection is what pinning by thread id needs.

@@ -4,11 +4,16 @@
 use std::net::SocketAddr;
 
 use super::{Launch, Site, owned};
-use crate::ServerError;
 use crate::spawn::Program;
+use crate::{ServerError, certificate};
 
 /// Read by initdb; removed once the server is ready.
 pub(super) const PASSWORD_FILE: &str = "password";
+
+/// Who may log in how.
+const LOGINS_FILE: &str = "pg_hba.conf";
+/// The same on every transport: none gets a cheaper login.
+const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
 
 /// A row of `sbtest1` with its two index entries takes about 270 bytes.
 const BYTES_PER_ROW: u64 = 512;
@@ -19,12 +24,12 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
         PASSWORD_FILE,
         &format!("{}\n", site.login.password.reveal()),
     )?;
+    site.scratch.write(LOGINS_FILE, LOGINS)?;
     let data = site.path_text("data");
     let initdb_args = [
         format!("--pgdata={data}"),
         format!("--username={}", site.login.user),
         format!("--pwfile={}", site.path_text(PASSWORD_FILE)),
-        // The same method for `local` and `host`: neither transport gets a cheaper login.
         "--auth=scram-sha-256".to_owned(),
         "--encoding=UTF8".to_owned(),
         "--no-locale".to_owned(),
@@ -68,14 +73,24 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         },
         socket: Some(socket),
         tcp: Some(tcp),
+        tls: site.listening.has_tls.then_some(tcp),
+        abstract_name: site
+            .abstract_name()
+            .map(|name| format!("{name}/.s.PGSQL.{}", tcp.port()).into_bytes()),
         settings,
     })
 }
 
 fn settings(site: &Site<'_>) -> Vec<(String, String)> {
-    owned(&[
-        ("listen_addresses", "127.0.0.1"),
-        ("unix_socket_directories", &site.path_text("")),
+    let mut folders = site.path_text("");
+    if let Some(name) = site.abstract_name() {
+        folders.push_str(", @");
+        folders.push_str(&name);
+    }
+    let mut settings = owned(&[
+        ("listen_addresses", &site.addresses(",")),
+        ("hba_file", &site.path_text(LOGINS_FILE)),
+        ("unix_socket_directories", &folders),
         ("unix_socket_permissions", "0700"),
         // Three more are kept for superusers, and ours is one.
         ("max_connections", &site.n_connections.to_string()),
@@ -102,6 +117,15 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("logging_collector", "off"),
         ("log_destination", "stderr"),
         ("log_checkpoints", "off"),
-        ("ssl", "off"),
-    ])
+    ]);
+    settings.extend(if site.listening.has_tls {
+        owned(&[
+            ("ssl", "on"),
+            ("ssl_cert_file", &site.path_text(certificate::CERTIFICATE)),
+            ("ssl_key_file", &site.path_text(certificate::KEY)),
+        ])
+    } else {
+        owned(&[("ssl", "off")])
+    });
+    settings
 }

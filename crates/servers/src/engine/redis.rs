@@ -3,11 +3,10 @@
 //! Tested live with Redis 7.0; Valkey takes the same configuration.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 
-use super::{Launch, Site, owned};
-use crate::ServerError;
+use super::{Launch, Ports, Site, owned};
 use crate::spawn::Program;
+use crate::{ServerError, certificate};
 
 /// Holds the password; removed once the server is ready.
 pub(super) const CONFIG_FILE: &str = "redis.conf";
@@ -25,12 +24,16 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 }
 
 /// The port comes as an argument, because it changes from try to try.
-pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
-    let args = vec![
+pub(super) fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
+    let mut args = vec![
         site.path_text(CONFIG_FILE),
         "--port".to_owned(),
-        tcp.port().to_string(),
+        ports.plain.port().to_string(),
     ];
+    let tls = site.listening.has_tls.then_some(ports.tls);
+    if let Some(tls) = tls {
+        args.extend(["--tls-port".to_owned(), tls.port().to_string()]);
+    }
     let program = Program {
         path: site.binary.clone(),
         args,
@@ -39,14 +42,16 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
     Ok(Launch {
         program,
         socket: Some(site.scratch.socket_path("s.sock")?),
-        tcp: Some(tcp),
+        tcp: Some(ports.plain),
+        tls,
+        abstract_name: None,
         settings: settings(site),
     })
 }
 
 fn settings(site: &Site<'_>) -> Vec<(String, String)> {
-    owned(&[
-        ("bind", "127.0.0.1"),
+    let mut settings = owned(&[
+        ("bind", &site.addresses(" ")),
         ("protected-mode", "yes"),
         ("unixsocket", &site.path_text("s.sock")),
         ("unixsocketperm", "700"),
@@ -61,5 +66,15 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // Nothing is saved: no fork in the middle of a slice, no disk in the measured path.
         ("save", "\"\""),
         ("appendonly", "no"),
-    ])
+    ]);
+    if site.listening.has_tls {
+        settings.extend(owned(&[
+            ("tls-ca-cert-file", &site.path_text(certificate::AUTHORITY)),
+            ("tls-cert-file", &site.path_text(certificate::CERTIFICATE)),
+            ("tls-key-file", &site.path_text(certificate::KEY)),
+            // Clients have a password, as without TLS.
+            ("tls-auth-clients", "no"),
+        ]));
+    }
+    settings
 }

@@ -11,7 +11,8 @@ use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
 pub(crate) fn serve_echo(socket: &str, tcp: &str, is_one_thread: bool) -> ExitCode {
     let config = echo::Config {
         socket: socket.into(),
-        tcp: tcp.parse().expect("the address is our own text"),
+        abstract_name: None,
+        tcp: vec![tcp.parse().expect("the address is our own text")],
         is_one_thread,
     };
     let Err(error) = echo::serve(&config);
@@ -30,6 +31,7 @@ pub(crate) fn config(kind: Kind, root: &Path) -> Config {
         scratch_root: root.to_owned(),
         max_connections: 20,
         rows: 1000,
+        listening: looptax_servers::Listening::default(),
     }
 }
 

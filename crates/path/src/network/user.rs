@@ -1,0 +1,27 @@
+//! The right to make namespaces: had, or given to ourselves in a user namespace.
+
+use std::fs;
+use std::io;
+
+use rustix::process::{getgid, getuid};
+use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
+
+/// Whether this process may make network namespaces as it is.
+pub fn may_make_namespaces() -> bool {
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
+}
+
+/// Moves this process, which must have one thread, into a user namespace of its own, in which it has all rights
+/// over the namespaces that it makes; files and processes see the same user as before.
+///
+/// # Source
+/// `user_namespaces(7)`: a single id may be mapped without any right, once groups cannot be dropped any more.
+pub(super) fn become_root_of_ours() -> io::Result<()> {
+    let (uid, gid) = (getuid().as_raw(), getgid().as_raw());
+    // SAFETY: no table of open files is unshared.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) }?;
+    fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
+}
