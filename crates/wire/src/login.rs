@@ -1,7 +1,7 @@
 //! What a login needs: who, with which secret, over what kind of channel.
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 /// A byte stream with time limits of its own (`read` gives `WouldBlock` or `TimedOut` when they pass).
 pub trait Stream: Read + Write {}
@@ -52,4 +52,16 @@ pub enum Channel {
     Local,
     /// TCP without TLS.
     PlainTcp,
+    /// TLS, over whatever transport.
+    Tls,
 }
+
+impl Channel {
+    /// Whether nobody can listen in.
+    pub(crate) fn is_private(self) -> bool {
+        self != Self::PlainTcp
+    }
+}
+
+/// Starts TLS on a stream in the middle of a login; what is read and written afterwards is sealed.
+pub type StartTls<'a, S> = &'a mut dyn FnMut(&mut S) -> io::Result<()>;

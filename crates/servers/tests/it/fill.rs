@@ -61,7 +61,7 @@ fn fill_over_the_socket(server: &PrivateServer) {
             dataset::populate_mysql(|sql| connection.execute(sql), N_ROWS).unwrap();
         }
         Kind::Postgres => {
-            let mut connection = postgres::Connection::login(stream, login, local, LIMIT).unwrap();
+            let mut connection = postgres::Connection::login(stream, login, LIMIT).unwrap();
             dataset::populate_postgres(|sql| connection.execute(sql), N_ROWS).unwrap();
         }
         Kind::Redis | Kind::Valkey => {
@@ -81,7 +81,7 @@ fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel)
             .ok()?
             .execute(update)
             .ok(),
-        Kind::Postgres => postgres::Connection::login(stream, login, channel, LIMIT)
+        Kind::Postgres => postgres::Connection::login(stream, login, LIMIT)
             .ok()?
             .execute(update)
             .ok(),

@@ -47,7 +47,7 @@ impl Plugin {
             AuthPlugin::MysqlNativePassword => Ok(Self::Native),
             AuthPlugin::CachingSha2Password => Ok(Self::CachingSha2),
             AuthPlugin::Ed25519 => Ok(Self::Ed25519),
-            AuthPlugin::MysqlClearPassword if channel == Channel::Local => Ok(Self::Clear),
+            AuthPlugin::MysqlClearPassword if channel.is_private() => Ok(Self::Clear),
             other => Err(WireError::Unsupported {
                 what: printable(other.as_bytes()),
             }),
@@ -94,7 +94,7 @@ impl Context for Circumstances<'_> {
     }
 
     fn is_tls_transport(&self) -> bool {
-        false
+        self.channel == Channel::Tls
     }
 
     fn scramble(&self) -> &[u8] {

@@ -11,17 +11,20 @@ use std::collections::HashMap;
 
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
-use mysql_common::packets::{HandshakePacket, HandshakeResponse};
+use mysql_common::packets::{HandshakePacket, HandshakeResponse, SslRequest};
 use mysql_common::proto::MySerialize;
 
 use crate::error::printable;
 use crate::mysql::auth::Authentication;
 use crate::mysql::fault;
 use crate::mysql::packet::{MAX_PAYLOAD_BYTES, Packets};
-use crate::{Channel, Login, Stream, WireError};
+use crate::{Channel, Login, StartTls, Stream, WireError};
 
 /// What MariaDB 10 and later put before their version so that old replicas accept them.
 const REPLICATION_PREFIX: &str = "5.5.5-";
+
+/// The character set that the response names too, `utf8mb4_general_ci`.
+const UTF8MB4: u8 = 45;
 
 /// The parts of the protocol that depend on what was agreed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,11 +50,16 @@ pub(super) fn run<S: Stream>(
     packets: &mut Packets<S>,
     login: &Login,
     channel: Channel,
+    start_tls: Option<StartTls<'_, S>>,
 ) -> Result<Session, WireError> {
     let payload = packets.read_greeting()?;
     let greeting = parse(packets.action(), &payload)?;
     packets.name_step("log in");
-    let agreed = Agreed::new(&greeting)?;
+    let mut agreed = Agreed::new(&greeting)?;
+    if let Some(start_tls) = start_tls {
+        agreed.add_tls(&greeting)?;
+        seal(packets, &agreed, start_tls)?;
+    }
     let (authentication, first_answer) = Authentication::start(&greeting, login, channel)?;
     let mut response = Vec::new();
     HandshakeResponse::new(
@@ -79,6 +87,21 @@ pub(super) fn run<S: Stream>(
         auth_plugin,
         connection_id: u64::from(greeting.connection_id()),
         dialect: agreed.dialect(),
+    })
+}
+
+/// Asks for TLS, and starts it.
+fn seal<S: Stream>(
+    packets: &mut Packets<S>,
+    agreed: &Agreed,
+    start_tls: StartTls<'_, S>,
+) -> Result<(), WireError> {
+    let mut request = Vec::new();
+    SslRequest::new(agreed.capabilities, MAX_PAYLOAD_BYTES as u32, UTF8MB4).serialize(&mut request);
+    packets.write(&request)?;
+    start_tls(packets.stream_mut()).map_err(|source| WireError::Io {
+        action: "start TLS",
+        source,
     })
 }
 
@@ -145,6 +168,19 @@ impl Agreed {
             capabilities: (wanted | specific) & offered,
             mariadb,
         })
+    }
+
+    fn add_tls(&mut self, greeting: &HandshakePacket<'_>) -> Result<(), WireError> {
+        if !greeting
+            .capabilities()
+            .contains(CapabilityFlags::CLIENT_SSL)
+        {
+            return Err(WireError::Unsupported {
+                what: "TLS on this server, which offers none".to_owned(),
+            });
+        }
+        self.capabilities |= CapabilityFlags::CLIENT_SSL;
+        Ok(())
     }
 
     fn has_plugins(&self) -> bool {

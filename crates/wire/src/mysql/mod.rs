@@ -2,7 +2,7 @@
 //!
 //! [`Connection`] is the blocking half, [`PreparedQuery`] the codec for the measured loop. On MariaDB
 //! replies come as Debian's libmariadb 3.3 gets them, on MySQL as libmysqlclient does (see
-//! `handshake.rs`). Never negotiated: TLS, compression, `LOAD DATA LOCAL`, several statements or
+//! `handshake.rs`). Never negotiated: compression, `LOAD DATA LOCAL`, several statements or
 //! several results. `mysql_common` parses and writes the login's packets; framing, rows and the hot path are here.
 //! The load engine and the servers' probes call this.
 
@@ -30,7 +30,7 @@ use crate::mysql::handshake::Session;
 use crate::mysql::packet::Packets;
 use crate::mysql::statement::TextStatement;
 use crate::transaction::{Running, Transaction};
-use crate::{Channel, Login, Sent, Stream, WireError};
+use crate::{Channel, Login, Sent, StartTls, Stream, WireError};
 
 /// The last message of a client that ends its session as it should: `COM_QUIT` in a packet of its own.
 /// The server closes then, and counts no aborted client.
@@ -51,7 +51,7 @@ pub struct Connection<S: Stream> {
 
 impl<S: Stream> Connection<S> {
     /// Reads the greeting and logs in, without TLS, as utf8mb4. Only the way `login` says: a server
-    /// that wants the password in clear gets it over [`Channel::Local`] alone.
+    /// that wants the password in clear does not get it over [`Channel::PlainTcp`].
     ///
     /// # Units
     /// `timeout_hint` is the time limit that `stream` itself has; it is only repeated in
@@ -69,7 +69,23 @@ impl<S: Stream> Connection<S> {
         timeout_hint: Duration,
     ) -> Result<Self, WireError> {
         let mut packets = Packets::new(stream, timeout_hint);
-        let session = handshake::run(&mut packets, login, channel)?;
+        let session = handshake::run(&mut packets, login, channel, None)?;
+        Ok(Self { packets, session })
+    }
+
+    /// The same over TLS, which `start_tls` starts after the greeting.
+    ///
+    /// # Errors
+    /// Those of [`Self::login`]; [`WireError::Unsupported`] when the server offers no TLS,
+    /// [`WireError::Io`] when it cannot be started.
+    pub fn login_over_tls(
+        stream: S,
+        login: &Login,
+        timeout_hint: Duration,
+        start_tls: StartTls<'_, S>,
+    ) -> Result<Self, WireError> {
+        let mut packets = Packets::new(stream, timeout_hint);
+        let session = handshake::run(&mut packets, login, Channel::Tls, Some(start_tls))?;
         Ok(Self { packets, session })
     }
 

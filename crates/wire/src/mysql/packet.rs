@@ -104,6 +104,11 @@ impl<S: Stream> Packets<S> {
         io::write_all(&mut self.stream, &bytes, self.action, self.limit)
     }
 
+    /// The stream, between two packets.
+    pub(super) fn stream_mut(&mut self) -> &mut S {
+        &mut self.stream
+    }
+
     /// Gives the stream back.
     pub(super) fn into_stream(self) -> S {
         self.stream

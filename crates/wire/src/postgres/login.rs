@@ -3,6 +3,8 @@
 //! The server is not trusted before it has let us in: small limits, and with SCRAM it must prove
 //! that it knows the password before we go on. Called by `Connection::login` only.
 
+use std::time::Duration;
+
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
@@ -12,7 +14,8 @@ use postgres_protocol::message::frontend;
 use super::Connection;
 use super::frames::{Allowance, Frames, malformed, out_of_place, server_error};
 use crate::error::printable;
-use crate::{Channel, Login, Stream, WireError};
+use crate::io;
+use crate::{Login, Stream, WireError};
 
 const SAY_HELLO: &str = "send the start-up message";
 const AUTHENTICATE: &str = "log in";
@@ -21,11 +24,32 @@ const FINISH: &str = "finish the log-in";
 /// The one SASL mechanism that works without TLS.
 const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 
+/// `SSLRequest`. Source: PostgreSQL documentation, "Message Formats".
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+const ASK_FOR_TLS: &str = "ask for TLS";
+
+/// Asks whether TLS may start on a connection on which nothing was said yet: the next bytes are its.
+///
+/// # Errors
+/// [`WireError::Unsupported`] when the server offers none, [`WireError::Malformed`] when it is no PostgreSQL
+/// server; `Timeout`, `Closed`, `Io`.
+pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(), WireError> {
+    io::write_all(stream, &TLS_REQUEST, ASK_FOR_TLS, timeout_hint)?;
+    let mut answer = [0];
+    io::read_exact(stream, &mut answer, ASK_FOR_TLS, timeout_hint)?;
+    match &answer {
+        b"S" => Ok(()),
+        b"N" => Err(WireError::Unsupported {
+            what: "TLS on this server, which offers none".to_owned(),
+        }),
+        other => Err(malformed(ASK_FOR_TLS, "yes or no in one byte", other)),
+    }
+}
+
 /// See [`Connection::login`].
 pub(super) fn log_in<S: Stream>(
     mut frames: Frames<S>,
     login: &Login,
-    channel: Channel,
 ) -> Result<Connection<S>, WireError> {
     frames.send(SAY_HELLO, |out| {
         let fixed = [
@@ -37,7 +61,7 @@ pub(super) fn log_in<S: Stream>(
         frontend::startup_message(fixed.into_iter().chain(database), out)
     })?;
     let mut allowance = Allowance::LOGIN;
-    authenticate(&mut frames, login, channel, &mut allowance)?;
+    authenticate(&mut frames, login, &mut allowance)?;
     let mut connection = Connection {
         frames,
         server_version: String::new(),
@@ -80,18 +104,13 @@ impl<S: Stream> Connection<S> {
 fn authenticate<S: Stream>(
     frames: &mut Frames<S>,
     login: &Login,
-    channel: Channel,
     allowance: &mut Allowance,
 ) -> Result<(), WireError> {
     let password = login.password.reveal().as_bytes();
     match frames.receive(AUTHENTICATE, allowance)? {
         Message::AuthenticationOk => return Ok(()),
+        // Over plain TCP, too: callers connect to this machine's own addresses only.
         Message::AuthenticationCleartextPassword => {
-            if !is_safe_for_clear_text(channel) {
-                return Err(WireError::Unsupported {
-                    what: "a password in clear".to_owned(),
-                });
-            }
             frames.send(AUTHENTICATE, |out| {
                 frontend::password_message(password, out)
             })?;
@@ -112,13 +131,6 @@ fn authenticate<S: Stream>(
         Message::AuthenticationOk => Ok(()),
         Message::ErrorResponse(body) => Err(server_error(body.fields())),
         _ => Err(out_of_place(AUTHENTICATE, "the end of authentication")),
-    }
-}
-
-/// Whether nobody can listen in. TCP counts: callers connect to this machine's own addresses only.
-fn is_safe_for_clear_text(channel: Channel) -> bool {
-    match channel {
-        Channel::Local | Channel::PlainTcp => true,
     }
 }
 

@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use copy::TableCopy;
+pub use login::ask_for_tls;
 pub use prepared::PreparedQuery;
 pub use statement::AnyStatement;
 
 use crate::transaction::{Pieces, Running, Transaction};
-use crate::{Channel, Login, Sent, Stream, WireError};
+use crate::{Login, Sent, Stream, WireError};
 use frames::Frames;
 use statement::{PreparedStatement, numbered};
 
@@ -48,7 +49,7 @@ impl<S: Stream> Connection<S> {
     /// Logs in: trust, peer, password in clear, md5 or SCRAM-SHA-256 (the server's signature is
     /// verified), as the server asks.
     ///
-    /// A password goes in clear over either kind of `channel` when the server asks for it: the
+    /// A password goes in clear when the server asks for it, without TLS too: the
     /// callers connect to this machine's own addresses only. `timeout_hint` is the stream's own time
     /// limit, for the text of errors; the stream enforces it. An empty user is left to the server
     /// to refuse, and without a database it takes the one named like the user.
@@ -60,13 +61,8 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Source
     /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
-    pub fn login(
-        stream: S,
-        login: &Login,
-        channel: Channel,
-        timeout_hint: Duration,
-    ) -> Result<Self, WireError> {
-        login::log_in(Frames::new(stream, timeout_hint), login, channel)
+    pub fn login(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
+        login::log_in(Frames::new(stream, timeout_hint), login)
     }
 
     /// What the server calls its version, as in `15.14 (Debian 15.14-0+deb12u1)`; empty when it did

@@ -1,28 +1,25 @@
 //! Log-in by trust, password and md5, and every way in which it can fail.
 
 use looptax_testkit::replay::{End, Replay};
+use looptax_wire::Login;
 use looptax_wire::postgres::Connection;
-use looptax_wire::{Channel, Login};
 
 use super::{LIMIT, authentication, error, login, notice, ready, session};
 
 /// `wanted_sent` is what follows the start-up message.
 #[track_caller]
 fn check_login(login: &Login, request: &[u8], wanted_sent: &[u8]) {
-    for channel in [Channel::Local, Channel::PlainTcp] {
-        let answers = [&notice(), request, &session()].concat();
-        let mut peer = Replay::new(answers, End::Silent).in_pieces(1);
-        let connection =
-            Connection::login(&mut peer, login, channel, LIMIT).expect("a recorded log-in");
-        assert_eq!(connection.server_version(), "15.14 (Debian)");
-        assert_eq!(connection.connection_id(), 0x1234);
-        let sent = connection.into_stream().sent();
-        let startup_bytes = u32::from_be_bytes(*sent.first_chunk().expect("a length")) as usize;
-        assert_eq!(
-            String::from_utf8_lossy(&sent[startup_bytes..]),
-            String::from_utf8_lossy(wanted_sent)
-        );
-    }
+    let answers = [&notice(), request, &session()].concat();
+    let mut peer = Replay::new(answers, End::Silent).in_pieces(1);
+    let connection = Connection::login(&mut peer, login, LIMIT).expect("a recorded log-in");
+    assert_eq!(connection.server_version(), "15.14 (Debian)");
+    assert_eq!(connection.connection_id(), 0x1234);
+    let sent = connection.into_stream().sent();
+    let startup_bytes = u32::from_be_bytes(*sent.first_chunk().expect("a length")) as usize;
+    assert_eq!(
+        String::from_utf8_lossy(&sent[startup_bytes..]),
+        String::from_utf8_lossy(wanted_sent)
+    );
 }
 
 #[test]
@@ -44,7 +41,7 @@ fn check_startup(database: Option<&str>, wanted: &[u8]) {
     let mut login = login("ann", "");
     login.database = database.map(str::to_owned);
     let mut peer = Replay::new(session(), End::Silent);
-    Connection::login(&mut peer, &login, Channel::Local, LIMIT).expect("a recorded log-in");
+    Connection::login(&mut peer, &login, LIMIT).expect("a recorded log-in");
     let length = u32::try_from(wanted.len() + 4)
         .expect("short")
         .to_be_bytes();
@@ -66,8 +63,7 @@ fn starts_with_user_encoding_name_and_database() {
 #[track_caller]
 fn check_refused(answers: impl AsRef<[u8]>, wanted: &str) {
     let mut peer = Replay::new(answers.as_ref(), End::Silent);
-    let fault = Connection::login(&mut peer, &login("ann", "pw"), Channel::Local, LIMIT)
-        .expect_err("no log-in");
+    let fault = Connection::login(&mut peer, &login("ann", "pw"), LIMIT).expect_err("no log-in");
     assert!(fault.to_string().contains(wanted), "{fault}");
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::postgres::Connection;
-use looptax_wire::{Channel, Login, Secret};
+use looptax_wire::{Login, Secret};
 
 const LIMIT: Duration = Duration::from_secs(1);
 
@@ -68,7 +68,7 @@ fn login(user: &str, password: &str) -> Login {
 #[track_caller]
 fn connect(answers: &[u8]) -> Connection<Replay> {
     let peer = Replay::new([&session(), answers].concat(), End::Closed).in_pieces(7);
-    Connection::login(peer, &login("ann", ""), Channel::Local, LIMIT).expect("a recorded log-in")
+    Connection::login(peer, &login("ann", ""), LIMIT).expect("a recorded log-in")
 }
 
 fn row_description() -> Vec<u8> {

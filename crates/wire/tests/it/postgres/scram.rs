@@ -12,7 +12,7 @@ use std::time::Duration;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
 use looptax_wire::postgres::Connection;
-use looptax_wire::{Channel, Login, Secret, WireError};
+use looptax_wire::{Login, Secret, WireError};
 use sha2::{Digest, Sha256};
 
 use super::{authentication, error, session};
@@ -137,7 +137,7 @@ fn check(known: &str, given: &str, flaw: Flaw, wanted: Result<(), &str>) {
     };
     let outcome = thread::scope(|scope| {
         let serving = scope.spawn(|| serve(server, known, flaw));
-        let outcome = Connection::login(client, &login, Channel::PlainTcp, HANG_GUARD)
+        let outcome = Connection::login(client, &login, HANG_GUARD)
             .map(|connection| connection.connection_id());
         serving.join().expect("the server's checks hold");
         outcome

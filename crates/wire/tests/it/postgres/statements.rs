@@ -2,7 +2,7 @@
 
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::postgres::Connection;
-use looptax_wire::{Channel, WireError};
+use looptax_wire::WireError;
 
 use super::{
     LIMIT, authentication, complete, connect, description, error, login, message, notices, ready,
@@ -126,7 +126,7 @@ fn a_recording_cut_at_any_byte_is_closed_or_a_timeout() {
     let converse = |n_bytes: usize, end: End| {
         let mut peer = Replay::new(&whole[..n_bytes], end);
         let login = login("ann", "pw");
-        let mut connection = Connection::login(&mut peer, &login, Channel::PlainTcp, LIMIT)?;
+        let mut connection = Connection::login(&mut peer, &login, LIMIT)?;
         connection.query("SELECT 'a'")?;
         connection.prepare("q", "SELECT c FROM t WHERE id = $1")
     };
