@@ -1,10 +1,12 @@
 //! A login of any protocol over a [`Link`], behind one type.
 
+mod sealed;
+
 use std::time::Duration;
 
 use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
-use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, Visit};
+use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts, Visit};
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +81,22 @@ impl Conversation {
         Self::of(talk, facts, &endpoint)
     }
 
+    /// The same over TLS.
+    ///
+    /// # Errors
+    /// [`PathError::Talk`] when the server refuses, offers no TLS, or speaks otherwise.
+    pub fn over_tls(
+        link: Link,
+        protocol: Protocol,
+        login: &Login,
+        tls: &TlsClient,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
+        let talk = sealed::log_in(protocol, link, login, tls, limits.io, false);
+        Self::of_sealed(talk, facts, &endpoint)
+    }
+
     /// The same with nothing that an application would not do: no question about the server, and of
     /// the kernel's facts the family alone.
     ///
@@ -91,10 +109,15 @@ impl Conversation {
             endpoint,
             login,
             limits,
+            tls,
             ..
         } = visit;
         let link = Link::open_briefly(*arm, endpoint, *limits)?;
         let facts = link.facts().clone();
+        if let Some(tls) = tls {
+            let talk = sealed::log_in(*protocol, link, login, tls, limits.io, true);
+            return Self::of_sealed(talk, facts, endpoint);
+        }
         let talk = match protocol {
             Protocol::Redis => {
                 redis::Connection::login_briefly(link, login, limits.io).map(Talk::Redis)
@@ -117,16 +140,24 @@ impl Conversation {
         Self::of(talk, facts, &endpoint)
     }
 
+    fn of_sealed(
+        talk: Result<(Talk, TlsFacts), WireError>,
+        mut facts: LinkFacts,
+        endpoint: &Endpoint,
+    ) -> Result<Self, PathError> {
+        let talk = talk.map(|(talk, tls)| {
+            facts.tls = Some(tls);
+            talk
+        });
+        Self::of(talk, facts, endpoint)
+    }
+
     fn of(
         talk: Result<Talk, WireError>,
         facts: LinkFacts,
         endpoint: &Endpoint,
     ) -> Result<Self, PathError> {
-        let talk = talk.map_err(|source| PathError::Talk {
-            action: "log in",
-            endpoint: endpoint.to_string(),
-            source,
-        })?;
+        let talk = talk.map_err(|source| login_failed(endpoint, source))?;
         Ok(Self {
             talk,
             facts,
@@ -274,6 +305,14 @@ fn no_sql() -> WireError {
     }
 }
 
+fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
+    PathError::Talk {
+        action: "log in",
+        endpoint: endpoint.to_string(),
+        source,
+    }
+}
+
 fn log_in(
     protocol: Protocol,
     link: Link,
@@ -281,14 +320,12 @@ fn log_in(
     limit: Duration,
 ) -> Result<Talk, WireError> {
     let channel = match link.endpoint() {
-        Endpoint::Unix(_) => Channel::Local,
+        Endpoint::Unix(_) | Endpoint::Abstract(_) => Channel::Local,
         Endpoint::Tcp(_) => Channel::PlainTcp,
     };
     Ok(match protocol {
         Protocol::Mysql => Talk::Mysql(mysql::Connection::login(link, login, channel, limit)?),
-        Protocol::Postgres => {
-            Talk::Postgres(postgres::Connection::login(link, login, channel, limit)?)
-        }
+        Protocol::Postgres => Talk::Postgres(postgres::Connection::login(link, login, limit)?),
         Protocol::Redis => Talk::Redis(redis::Connection::login(link, login, limit)?),
         Protocol::Memcached => Talk::Memcached(memcached::Connection::hello(link, limit)?),
         Protocol::Echo => {

@@ -1,5 +1,6 @@
 //! One open connection: a socket with time limits, and what the kernel says about it.
 
+mod raw;
 mod socket;
 
 use std::io::{self, Read, Write};
@@ -9,10 +10,13 @@ use std::time::Duration;
 
 use looptax_wire::WireError;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown, sockopt};
+use rustix::net::{Shutdown, shutdown, sockopt};
+use rustls::ClientConnection;
 
+use crate::tls::{Seal, TlsClient, TlsFacts, invalid};
 use crate::{Arm, Endpoint, PathError};
-use socket::{brief_facts, connect_tcp, connect_unix, facts, no_facts};
+use raw::Raw;
+use socket::{brief_facts, connect, facts, no_facts};
 
 /// So often a server that closes may still be heard: last words fit into a read or two.
 const MOST_LAST_READS: usize = 64;
@@ -64,6 +68,8 @@ pub struct LinkFacts {
     pub send_buffer_bytes: usize,
     /// `SO_RCVBUF` in bytes.
     pub receive_buffer_bytes: usize,
+    /// What TLS agreed on, where there is some.
+    pub tls: Option<TlsFacts>,
 }
 
 /// System calls that a connection took for data, those of its set-up included.
@@ -89,25 +95,21 @@ impl Calls {
 /// An open connection.
 #[derive(Debug)]
 pub struct Link {
-    fd: OwnedFd,
+    raw: Raw,
     facts: LinkFacts,
     endpoint: Endpoint,
     io_limit: Duration,
-    calls: Calls,
-    /// What was received ahead; `None` where the socket will be handed on and nothing may be.
-    ahead: Option<Ahead>,
+    /// What seals the bytes, once TLS has started.
+    tls: Option<Box<ClientConnection>>,
 }
 
-/// A receive buffer as client libraries have one: set-up messages are small and come several at once.
-#[derive(Debug)]
-struct Ahead {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
+/// A socket without time limits, and what its bytes are sealed with, if they are.
+pub struct Unlimited {
+    /// The socket.
+    pub fd: OwnedFd,
+    /// The records' state; every byte goes through it.
+    pub seal: Option<Seal>,
 }
-
-/// libpq's and libmariadb's first receive buffers.
-const AHEAD_BYTES: usize = 16 << 10;
 
 impl Link {
     /// Connects and asks the kernel what it got.
@@ -132,15 +134,11 @@ impl Link {
         limits: Limits,
     ) -> Result<Self, PathError> {
         let facts = match arm {
-            Arm::Unix | Arm::Tcp => brief_facts,
             Arm::Redirect => no_facts,
+            _ => brief_facts,
         };
         let mut link = Self::connect(endpoint, limits, facts)?;
-        link.ahead = Some(Ahead {
-            bytes: vec![0; AHEAD_BYTES],
-            start: 0,
-            end: 0,
-        });
+        link.raw.receive_ahead();
         Ok(link)
     }
 
@@ -149,10 +147,7 @@ impl Link {
         limits: Limits,
         facts: fn(BorrowedFd<'_>) -> Result<LinkFacts, Errno>,
     ) -> Result<Self, PathError> {
-        let fd = match endpoint {
-            Endpoint::Unix(path) => connect_unix(path, limits)?,
-            Endpoint::Tcp(address) => connect_tcp(*address, limits)?,
-        };
+        let fd = connect(endpoint, limits)?;
         let option = |action| {
             move |source: Errno| PathError::Option {
                 action,
@@ -165,13 +160,26 @@ impl Link {
         }
         let facts = facts(fd.as_fd()).map_err(option("read the properties"))?;
         Ok(Self {
-            fd,
+            raw: Raw::new(fd),
             facts,
             endpoint: endpoint.clone(),
             io_limit: limits.io,
-            calls: Calls::default(),
-            ahead: None,
+            tls: None,
         })
+    }
+
+    /// Starts TLS: whatever is read and written afterwards is sealed.
+    ///
+    /// # Errors
+    /// Those of the socket; [`io::ErrorKind::InvalidData`] where the peer does not speak it or is not trusted.
+    pub fn start_tls(&mut self, client: &TlsClient) -> io::Result<()> {
+        let mut tls = Box::new(client.connection().map_err(invalid)?);
+        while tls.is_handshaking() {
+            tls.complete_io(&mut self.raw)?;
+        }
+        self.facts.tls = Some(TlsFacts::of(&tls));
+        self.tls = Some(tls);
+        Ok(())
     }
 
     /// Asks the kernel again what this is, from the calling thread: where it was opened by one whose calls
@@ -180,10 +188,14 @@ impl Link {
     /// # Errors
     /// [`PathError::Option`] when the kernel does not tell.
     pub fn look_again(&mut self) -> Result<(), PathError> {
-        self.facts = facts(self.fd.as_fd()).map_err(|source| PathError::Option {
+        let found = facts(self.raw.fd.as_fd()).map_err(|source| PathError::Option {
             action: "read the properties",
             source: source.into(),
         })?;
+        self.facts = LinkFacts {
+            tls: self.facts.tls.take(),
+            ..found
+        };
         Ok(())
     }
 
@@ -204,7 +216,7 @@ impl Link {
     /// [`PathError::Option`] when the kernel refuses.
     pub fn leave_nodelay(&mut self) -> Result<(), PathError> {
         if self.facts.nodelay.is_some() {
-            sockopt::set_tcp_nodelay(&self.fd, false).map_err(|source| PathError::Option {
+            sockopt::set_tcp_nodelay(&self.raw.fd, false).map_err(|source| PathError::Option {
                 action: "switch TCP_NODELAY off",
                 source: source.into(),
             })?;
@@ -215,7 +227,7 @@ impl Link {
 
     /// System calls for data so far.
     pub fn calls(&self) -> Calls {
-        self.calls
+        self.raw.calls
     }
 
     /// Says `goodbye`, closes this end, and waits until the peer has closed its own.
@@ -229,14 +241,21 @@ impl Link {
         const ACTION: &str = "wait for the server to close";
         // A peer that is gone already needs no goodbye; the read tells.
         let _ = self.write_all(goodbye);
-        let _ = shutdown(&self.fd, Shutdown::Write);
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            let _ = tls.complete_io(&mut self.raw);
+        }
+        let _ = shutdown(&self.raw.fd, Shutdown::Write);
         let mut rest = [0; 256];
         for _ in 0..MOST_LAST_READS {
             match self.read(&mut rest) {
-                Ok(0) => return Ok(self.calls),
+                Ok(0) => return Ok(self.raw.calls),
                 Ok(_) => {}
                 Err(error) => match error.kind() {
-                    io::ErrorKind::ConnectionReset => return Ok(self.calls),
+                    // Without a last record TLS ends unexpectedly, which many servers do.
+                    io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => {
+                        return Ok(self.raw.calls);
+                    }
                     io::ErrorKind::Interrupted => {}
                     io::ErrorKind::WouldBlock => {
                         return Err(WireError::Timeout {
@@ -261,50 +280,48 @@ impl Link {
         })
     }
 
-    /// The socket alone, for the load engine: without time limits, which would set a kernel timer
-    /// for each wait.
+    /// The socket, for the load engine: without time limits, which would set a kernel timer for each wait.
     ///
     /// # Errors
     /// [`PathError::Option`] when the kernel refuses to lift them.
-    pub fn into_unlimited_fd(self) -> Result<OwnedFd, PathError> {
+    pub fn into_unlimited(self) -> Result<Unlimited, PathError> {
+        let fd = self.raw.fd;
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
-            sockopt::set_socket_timeout(&self.fd, timeout, None).map_err(|source| {
+            sockopt::set_socket_timeout(&fd, timeout, None).map_err(|source| {
                 PathError::Option {
                     action: "lift a time limit",
                     source: source.into(),
                 }
             })?;
         }
-        Ok(self.fd)
+        Ok(Unlimited {
+            fd,
+            seal: self.tls.map(Seal::new),
+        })
     }
 }
 
 impl Read for Link {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(ahead) = &mut self.ahead else {
-            self.calls.receives += 1;
-            let (received, _) = rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?;
-            return Ok(received);
-        };
-        if ahead.start == ahead.end {
-            self.calls.receives += 1;
-            let (received, _) = rustix::net::recv(&self.fd, &mut *ahead.bytes, RecvFlags::empty())?;
-            (ahead.start, ahead.end) = (0, received);
+        match &mut self.tls {
+            None => self.raw.read(buffer),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut self.raw).read(buffer),
         }
-        let n_bytes = buffer.len().min(ahead.end - ahead.start);
-        buffer[..n_bytes].copy_from_slice(&ahead.bytes[ahead.start..][..n_bytes]);
-        ahead.start += n_bytes;
-        Ok(n_bytes)
     }
 }
 
 impl Write for Link {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.calls.sends += 1;
-        Ok(rustix::net::send(&self.fd, buffer, SendFlags::NOSIGNAL)?)
+        match &mut self.tls {
+            None => self.raw.write(buffer),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut self.raw).write(buffer),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        match &mut self.tls {
+            None => Ok(()),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut self.raw).flush(),
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Holds a connection's own facts and the server's view of it against what its arm promises.
 
-use crate::{Arm, Census, Family, LinkFacts, PathError, SeenAs};
+use std::net::SocketAddr;
+
+use crate::{Arm, Census, Family, LinkFacts, PathError, Relayed, SeenAs};
 
 /// Why we believe that a connection is what its arm says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +23,10 @@ pub struct Proof {
 ///
 /// The census must have been taken from a connection of the baseline arm: a connection of the other
 /// arm that it lists, with our own local port, ends in the same server. Where each arm has a process
-/// of its own (memcached), each has its own census, and their identities are compared instead.
+/// of its own (memcached), each has its own census, and their identities are compared instead. Through a port
+/// proxy the server sees the proxy's connection: `relayed` are all that it has, by [`relayed_by`].
+///
+/// [`relayed_by`]: crate::relayed_by
 ///
 /// # Errors
 /// [`PathError::Unproved`] when the family is not the arm's, when the server does not list the
@@ -31,6 +36,7 @@ pub fn prove(
     connection_id: u64,
     facts: &LinkFacts,
     census: &Census,
+    relayed: Option<&Relayed>,
 ) -> Result<Proof, PathError> {
     let unproved = |found: String| PathError::Unproved {
         arm: arm.name(),
@@ -40,6 +46,9 @@ pub fn prove(
     if !arm.has_family(facts.family) {
         return Err(unproved(format!("address family {:?}", facts.family)));
     }
+    if facts.tls.is_some() != arm.is_tls() {
+        return Err(unproved(format!("TLS {:?}", facts.tls)));
+    }
     let seen = census
         .clients
         .iter()
@@ -48,11 +57,16 @@ pub fn prove(
             unproved("the server behind the baseline arm does not list it".to_owned())
         })?;
     let server_view = match (&seen.seen_as, arm) {
-        (SeenAs::Socket, Arm::Unix | Arm::Redirect) => "local socket".to_owned(),
-        (SeenAs::SocketOf(pid), Arm::Unix | Arm::Redirect) if facts.peer_pid == Some(*pid) => {
+        (SeenAs::Socket, arm) if arm.is_unix() => "local socket".to_owned(),
+        (SeenAs::SocketOf(pid), arm) if arm.is_unix() && facts.peer_pid == Some(*pid) => {
             format!("local socket of process {pid}")
         }
-        (SeenAs::Tcp(address), Arm::Tcp) if Some(*address) == facts.local => {
+        (SeenAs::Tcp(address), Arm::Proxy) if is_relayed(relayed, facts, *address) => {
+            format!("TCP from {address}, which is the proxy's")
+        }
+        (SeenAs::Tcp(address), arm)
+            if !arm.is_unix() && arm != Arm::Proxy && Some(*address) == facts.local =>
+        {
             format!("TCP from {address}")
         }
         (SeenAs::Untold, _) => "greeted by the same process".to_owned(),
@@ -72,10 +86,18 @@ pub fn prove(
     })
 }
 
+/// Whether the proxy has our connection, and the one that the server sees.
+fn is_relayed(relayed: Option<&Relayed>, facts: &LinkFacts, seen: SocketAddr) -> bool {
+    let ours = facts.local;
+    relayed.is_some_and(|it| {
+        ours.is_some_and(|ours| it.accepted.contains(&ours)) && it.opened.contains(&seen)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ClientSeen;
+    use crate::{ClientSeen, TlsFacts};
 
     fn facts(family: Family, local: Option<&str>) -> LinkFacts {
         LinkFacts {
@@ -85,6 +107,7 @@ mod tests {
             nodelay: None,
             send_buffer_bytes: 0,
             receive_buffer_bytes: 0,
+            tls: None,
         }
     }
 
@@ -102,7 +125,8 @@ mod tests {
 
     #[track_caller]
     fn check(arm: Arm, id: u64, facts: &LinkFacts, seen: SeenAs, expected: bool) {
-        assert_eq!(prove(arm, id, facts, &census(seen)).is_ok(), expected);
+        let proof = prove(arm, id, facts, &census(seen), None);
+        assert_eq!(proof.is_ok(), expected);
     }
 
     #[test]
@@ -126,6 +150,36 @@ mod tests {
         check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(9), true);
         check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(8), false); // another process answers
         check(Arm::Tcp, 7, &tcp, SeenAs::SocketOf(9), false);
-        check(Arm::Tcp, 8, &tcp, here, false); // another server: the id is not in its list
+        check(Arm::Tcp, 8, &tcp, here.clone(), false); // another server: the id is not in its list
+        check(Arm::Tls, 7, &tcp, here.clone(), false); // not sealed
+        let sealed = LinkFacts {
+            tls: Some(TlsFacts {
+                version: "TLSv1.3".to_owned(),
+                cipher: "X".to_owned(),
+                is_resumed: false,
+            }),
+            ..tcp.clone()
+        };
+        check(Arm::Tls, 7, &sealed, here.clone(), true);
+        check(Arm::Tcp, 7, &sealed, here, false); // sealed behind our back
+    }
+
+    #[test]
+    fn a_proxy_has_to_hold_both_ends() {
+        let ours: SocketAddr = "127.0.0.1:40000".parse().unwrap();
+        let its: SocketAddr = "10.77.0.1:50000".parse().unwrap();
+        let tcp = facts(Family::Inet, Some("127.0.0.1:40000"));
+        let proof = |accepted: &[SocketAddr], opened: &[SocketAddr], seen| {
+            let relayed = Relayed {
+                accepted: accepted.to_vec(),
+                opened: opened.to_vec(),
+            };
+            let census = census(SeenAs::Tcp(seen));
+            prove(Arm::Proxy, 7, &tcp, &census, Some(&relayed)).is_ok()
+        };
+        assert!(proof(&[ours], &[its], its));
+        assert!(!proof(&[], &[its], its)); // ours went elsewhere
+        assert!(!proof(&[ours], &[], its)); // the server's came from elsewhere
+        assert!(!proof(&[ours], &[its], ours)); // no proxy at all
     }
 }

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername};
+use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername, getsockname};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 /// More processes than this are not looked at: a look must stay short.
@@ -33,7 +33,30 @@ pub enum Peer {
 /// # Cost
 /// Four system calls per open socket and one per other open file.
 pub fn peers_of(pid: u32) -> Vec<Peer> {
-    family_of(pid).into_iter().flat_map(of_process).collect()
+    let family = family_of(pid).into_iter();
+    family.flat_map(|pid| of_process(pid, peer_of)).collect()
+}
+
+/// The TCP connections of a process that copies between two of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Relayed {
+    /// The far ends of those that it accepted on its own port.
+    pub accepted: Vec<SocketAddr>,
+    /// Its own ends of the others.
+    pub opened: Vec<SocketAddr>,
+}
+
+/// What process `pid`, which listens on `port`, relays now.
+pub fn relayed_by(pid: u32, port: u16) -> Relayed {
+    let mut relayed = Relayed::default();
+    for [own, far] in of_process(pid, ends_of) {
+        if own.port() == port {
+            relayed.accepted.push(far);
+        } else {
+            relayed.opened.push(own);
+        }
+    }
+    relayed
 }
 
 /// The process and its descendants, as far as the kernel tells.
@@ -72,7 +95,8 @@ fn entries(folder: &str) -> Vec<u32> {
         .collect()
 }
 
-fn of_process(pid: u32) -> Vec<Peer> {
+/// What `look` finds out about each socket of a process.
+fn of_process<T>(pid: u32, look: impl Fn(&OwnedFd) -> Option<T>) -> Vec<T> {
     let Some(handle) =
         Pid::from_raw(pid.cast_signed()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
     else {
@@ -86,14 +110,32 @@ fn of_process(pid: u32) -> Vec<Peer> {
     entries(&folder)
         .into_iter()
         .filter(is_socket)
-        .filter_map(|number| peer_of(&handle, number))
+        .filter_map(|number| look(&borrowed(&handle, number)?))
         .collect()
 }
 
-fn peer_of(process: &OwnedFd, number: u32) -> Option<Peer> {
-    let number = number.cast_signed();
-    let socket = pidfd_getfd(process.as_fd(), number, PidfdGetfdFlags::empty()).ok()?;
-    let peer: SocketAddrAny = getpeername(&socket).ok()??;
+fn borrowed(process: &OwnedFd, number: u32) -> Option<OwnedFd> {
+    pidfd_getfd(
+        process.as_fd(),
+        number.cast_signed(),
+        PidfdGetfdFlags::empty(),
+    )
+    .ok()
+}
+
+/// Both ends of a TCP connection, the process's own first.
+fn ends_of(socket: &OwnedFd) -> Option<[SocketAddr; 2]> {
+    let peer = getpeername(socket).ok()??;
+    let plain = |name: SocketAddrAny| {
+        let address = SocketAddr::try_from(name).ok()?;
+        // A listener for both families names IPv4 in IPv6's way.
+        Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    };
+    Some([plain(getsockname(socket).ok()?)?, plain(peer)?])
+}
+
+fn peer_of(socket: &OwnedFd) -> Option<Peer> {
+    let peer: SocketAddrAny = getpeername(socket).ok()??;
     if let Ok(address) = SocketAddr::try_from(peer.clone()) {
         return Some(Peer::Tcp(address));
     }
@@ -126,6 +168,17 @@ mod tests {
         drop(unix);
         assert!(found.contains(&Peer::Tcp(address)), "{found:?}");
         assert!(found.contains(&Peer::Unix(path)), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_process_relays_is_told_apart_by_its_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let client = TcpStream::connect(address).unwrap();
+        let _accepted = listener.accept().unwrap();
+        let relayed = relayed_by(std::process::id(), address.port());
+        assert_eq!(relayed.accepted, [client.local_addr().unwrap()]);
+        assert!(relayed.opened.contains(&client.local_addr().unwrap()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
 use crate::conversation::Talk;
 use crate::prepare::{PING_BYTES, ping};
-use crate::{Arm, Calls, Conversation, Endpoint, Limits, PathError, Protocol};
+use crate::{Arm, Calls, Conversation, Endpoint, Limits, PathError, Protocol, TlsClient};
 
 /// A key that no server has.
 const MISSING_KEY: &[u8] = b"looptax:missing";
@@ -29,6 +29,8 @@ pub struct Visit {
     pub login: Login,
     /// How long anything may take.
     pub limits: Limits,
+    /// How it is sealed, if it is.
+    pub tls: Option<TlsClient>,
     /// Connections that it and its copies have begun to open.
     pub n_begun: Arc<AtomicU64>,
 }

@@ -7,27 +7,45 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg;
-use rustix::net::{AddressFamily, SocketAddrAny, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::{Family, Limits, LinkFacts};
-use crate::PathError;
+use crate::{Endpoint, PathError};
+
+/// Connects by the same system calls on every transport.
+pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, PathError> {
+    match endpoint {
+        Endpoint::Unix(path) => connect_unix(SocketAddrUnix::new(path), path, limits),
+        Endpoint::Abstract(name) => {
+            let shown = endpoint.to_string();
+            connect_unix(
+                SocketAddrUnix::new_abstract_name(name),
+                Path::new(&shown),
+                limits,
+            )
+        }
+        Endpoint::Tcp(address) => connect_tcp(*address, limits),
+    }
+}
 
 /// A blocking connect: a full backlog makes it wait, as TCP would, up to `SO_SNDTIMEO`.
-pub(super) fn connect_unix(path: &Path, limits: Limits) -> Result<OwnedFd, PathError> {
-    let failed = |source: io::Error| PathError::ConnectUnix {
-        path: path.to_owned(),
-        source,
+fn connect_unix(
+    address: Result<SocketAddrUnix, Errno>,
+    shown: &Path,
+    limits: Limits,
+) -> Result<OwnedFd, PathError> {
+    let failed = |source: Errno| PathError::ConnectUnix {
+        path: shown.to_owned(),
+        source: source.into(),
     };
-    let fd = stream_socket(AddressFamily::UNIX).map_err(|errno| failed(errno.into()))?;
+    let fd = stream_socket(AddressFamily::UNIX).map_err(failed)?;
     sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, Some(limits.connect))
-        .map_err(|errno| failed(errno.into()))?;
-    let address = rustix::net::SocketAddrUnix::new(path).map_err(|errno| failed(errno.into()))?;
-    connect_whole(&fd, &address).map_err(|errno| failed(errno.into()))?;
+        .map_err(failed)?;
+    connect_whole(&fd, &address.map_err(failed)?).map_err(failed)?;
     Ok(fd)
 }
 
-/// The same way as over a Unix socket, so that opening costs the same system calls on both.
-pub(super) fn connect_tcp(address: SocketAddr, limits: Limits) -> Result<OwnedFd, PathError> {
+fn connect_tcp(address: SocketAddr, limits: Limits) -> Result<OwnedFd, PathError> {
     let failed = |errno: Errno| PathError::ConnectTcp {
         address,
         source: match errno {
@@ -97,6 +115,7 @@ pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
         nodelay: None,
         send_buffer_bytes: 0,
         receive_buffer_bytes: 0,
+        tls: None,
     })
 }
 
@@ -113,6 +132,7 @@ pub(super) fn no_facts(_: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
         nodelay: None,
         send_buffer_bytes: 0,
         receive_buffer_bytes: 0,
+        tls: None,
     })
 }
 

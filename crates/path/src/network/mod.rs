@@ -5,8 +5,10 @@
 //! [`Network::enter`] moves into the container, so that the servers it starts are there and loopback means the
 //! container's; a thread that opens connections as the host would calls [`Network::move_to_host`].
 //!
-//!     host:  bridge 10.77.0.1 ── veth ── container: 10.77.0.2, servers
-//!     nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
+//! ```text
+//! host:  bridge 10.77.0.1 ── veth ── container: 10.77.0.2, servers
+//! nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
+//! ```
 //!
 //! Address translation has a host of its own, because its rules make the kernel track every connection of the
 //! namespace that they are in.

@@ -1,8 +1,8 @@
 //! The simple protocol: rows, tags, refusals, limits; and a whole session cut at every byte.
 
 use looptax_testkit::replay::{End, Replay};
-use looptax_wire::postgres::Connection;
 use looptax_wire::WireError;
+use looptax_wire::postgres::Connection;
 
 use super::{
     LIMIT, authentication, complete, connect, description, error, login, message, notices, ready,

@@ -1,0 +1,64 @@
+//! Logins over TLS: when each protocol starts it.
+
+use std::io;
+use std::time::Duration;
+
+use looptax_wire::{Login, WireError, mysql, postgres, redis};
+
+use super::{Protocol, Talk};
+use crate::{Link, TlsClient, TlsFacts};
+
+/// Starts TLS where the protocol wants it, and logs in; `is_brief` as an application would.
+pub(super) fn log_in(
+    protocol: Protocol,
+    mut link: Link,
+    login: &Login,
+    tls: &TlsClient,
+    limit: Duration,
+    is_brief: bool,
+) -> Result<(Talk, TlsFacts), WireError> {
+    let mut facts = None;
+    let mut start = |link: &mut Link| -> io::Result<()> {
+        link.start_tls(tls)?;
+        facts.clone_from(&link.facts().tls);
+        Ok(())
+    };
+    let talk = match protocol {
+        // After the greeting.
+        Protocol::Mysql => Talk::Mysql(mysql::Connection::login_over_tls(
+            link, login, limit, &mut start,
+        )?),
+        // Asked for by the first message.
+        Protocol::Postgres => {
+            postgres::ask_for_tls(&mut link, limit)?;
+            start(&mut link).map_err(failed)?;
+            Talk::Postgres(postgres::Connection::login(link, login, limit)?)
+        }
+        // From the first byte, on a port of its own.
+        Protocol::Redis => {
+            start(&mut link).map_err(failed)?;
+            let log_in = if is_brief {
+                redis::Connection::login_briefly
+            } else {
+                redis::Connection::login
+            };
+            Talk::Redis(log_in(link, login, limit)?)
+        }
+        Protocol::Memcached | Protocol::Echo => return Err(none(protocol)),
+    };
+    let facts = facts.ok_or_else(|| none(protocol))?;
+    Ok((talk, facts))
+}
+
+fn failed(source: io::Error) -> WireError {
+    WireError::Io {
+        action: "start TLS",
+        source,
+    }
+}
+
+fn none(protocol: Protocol) -> WireError {
+    WireError::Unsupported {
+        what: format!("TLS to {}", protocol.name()),
+    }
+}
