@@ -1,6 +1,7 @@
 //! Where connections come from: a trait that the command line fulfils.
 
 use std::error::Error;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -22,10 +23,31 @@ pub struct Wired {
     pub fd: OwnedFd,
     /// Requests and replies.
     pub codec: Box<dyn Codec>,
+    /// What its bytes go through, where they do not travel as they are.
+    pub records: Option<Box<dyn Records>>,
     /// Who serves it, where known.
     pub worker: Option<Worker>,
     /// Whether we may pin the worker.
     pub may_pin: bool,
+}
+
+/// What a connection's bytes go through on their way: TLS.
+///
+/// # Cost
+/// Both members run once per message in the measured loop, and are part of what is measured.
+pub trait Records: Send {
+    /// Writes `plain` as it travels at the end of `sealed`.
+    ///
+    /// # Errors
+    /// When the connection is over.
+    fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()>;
+
+    /// Takes what has come, of which the last record may go on in the next call, and writes what is in it at the
+    /// end of `plain`.
+    ///
+    /// # Errors
+    /// When it was changed on its way.
+    fn open(&mut self, sealed: &[u8], plain: &mut Vec<u8>) -> io::Result<()>;
 }
 
 /// A request that brings its own connection: opened, used and closed in one go.
@@ -63,9 +85,15 @@ pub struct Errands {
 pub trait Origin: Send + Sync {
     /// Runs a job on that thread. A job that is dropped was not run: the thread has ended.
     fn run(&self, job: Box<dyn FnOnce() + Send>);
+}
 
-    /// The process that does part of these threads' work: its CPU time counts as theirs.
-    fn helper_pid(&self) -> u32;
+/// A process that does part of the work of one side's connections: its CPU time counts as the client's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Helper {
+    /// Its process id.
+    pub pid: u32,
+    /// Whether it is put on the server's cores.
+    pub sits_with_server: bool,
 }
 
 /// By side: where its client threads are started from, if not from the coordinator.
@@ -76,6 +104,11 @@ pub trait Connector {
     /// Where the client threads of contrast `contrast_idx` are started from. Where a side has such a
     /// place, each side has client threads of its own.
     fn origins(&self, _contrast_idx: usize) -> Origins {
+        [None, None]
+    }
+
+    /// The helpers of contrast `contrast_idx`, by side.
+    fn helpers(&self, _contrast_idx: usize) -> [Option<Helper>; 2] {
         [None, None]
     }
 

@@ -13,8 +13,8 @@ use std::thread;
 use looptax_stats::Side;
 
 use crate::clock::now_ns;
-use crate::connect::Connector;
-use crate::cores::CoreMap;
+use crate::connect::{Connector, Helper};
+use crate::cores::{CoreMap, pin_process};
 use crate::error::{BenchError, side_name};
 use crate::load::{Command, Failure, Gate, Load, SliceSpec, Store};
 use crate::machine::Snapshot;
@@ -77,7 +77,9 @@ impl EpochRunner<'_> {
             n_threads,
             draw.core_seed,
         );
+        let helpers = connector.helpers(order.contrast_idx);
         source.pin(&cores, self.cores)?;
+        pin_helpers(helpers, &cores, self.cores)?;
         let reconnect_ns = now_ns() - start_ns;
         let meters = source.meters();
         let n_priming = if order.shape.is_whole() {
@@ -95,7 +97,7 @@ impl EpochRunner<'_> {
             bucket: order.shape.bucket,
             is_whole: order.shape.is_whole(),
         };
-        let helpers = origins.each_ref().map(|it| Some(it.as_ref()?.helper_pid()));
+        let helpers = helpers.map(|it| Some(it?.pid));
         let threads = self.threads(source, n_threads, order, &load, &origins);
         let (conducted, stores) = self.drive(threads, &cores, &load, |gate, runner| {
             runner.conduct(order, &draw, gate, n_priming, &meters, helpers)
@@ -172,6 +174,27 @@ impl EpochRunner<'_> {
             are_comparable: self.plan.are_comparable,
         }))
     }
+}
+
+/// Puts helpers that sit with the server on its core, or on all of them where its threads have several.
+fn pin_helpers(
+    helpers: [Option<Helper>; 2],
+    map: &CoreMap,
+    cores: &[usize],
+) -> Result<(), BenchError> {
+    let first = map.server.first().copied().flatten();
+    let core = first.filter(|first| map.server.iter().all(|it| *it == Some(*first)));
+    let with_server = helpers
+        .into_iter()
+        .flatten()
+        .filter(|it| it.sits_with_server);
+    for helper in with_server {
+        pin_process(helper.pid, core, cores).map_err(|source| BenchError::Machine {
+            action: "pin a helper's threads",
+            source,
+        })?;
+    }
+    Ok(())
 }
 
 /// CPU of a process that helps one side's client; 0 where there is none.

@@ -25,7 +25,9 @@ mod sys;
 mod turns;
 mod whole;
 
-pub use connect::{Connector, Errand, ErrandCalls, Errands, Origin, Origins, Wired, Worker};
+pub use connect::{
+    Connector, Errand, ErrandCalls, Errands, Helper, Origin, Origins, Records, Wired, Worker,
+};
 pub use cores::{CoreMap, allowed_cores};
 pub use epoch::{EpochData, SliceData};
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};

@@ -362,6 +362,15 @@ pub(crate) enum InternalCommand {
         #[arg(long)]
         one_thread: bool,
     },
+    /// Copies between two addresses, as Docker's port proxy does.
+    PortProxy {
+        /// Address to listen on.
+        #[arg(long)]
+        on: std::net::SocketAddr,
+        /// Address to connect to.
+        #[arg(long)]
+        to: std::net::SocketAddr,
+    },
     /// Writes the option reference, man page and completions.
     CliDocs {
         /// Folder to write into.

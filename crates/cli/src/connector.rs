@@ -5,14 +5,16 @@ mod visits;
 
 use std::error::Error;
 use std::fs;
-use std::sync::Arc;
+use std::io;
 
-use looptax_bench::{Connector, Errands, Origin, Origins, Wired, Worker};
-use looptax_path::{Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, prove};
+use looptax_bench::{Connector, Errands, Helper, Origins, Records, Wired, Worker};
+use looptax_path::{
+    Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, Unlimited, prove,
+};
 use looptax_stats::Side;
 use looptax_wire::Codec;
 
-use crate::redirect_arm::{NotMoved, RedirectArm};
+use crate::arms::redirect::NotMoved;
 use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::care::others_running;
@@ -66,21 +68,12 @@ impl<'a> TargetConnector<'a> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
         let endpoint = &endpoints[picked(coins, side, endpoints.len())];
-        let Some(redirect) = self.redirect(arm) else {
-            let talk = |_| self.target.talk_to(endpoint, self.limits);
-            return Ok((0..n).map(talk).collect::<Result<_, PathError>>()?);
-        };
-        let links = redirect.open(endpoint, self.limits, n)?.into_iter();
-        let talk = |link| self.target.talk_over(link, self.limits);
-        Ok(links.map(talk).collect::<Result<_, PathError>>()?)
-    }
-
-    /// Who opens an arm's connections, if not we ourselves.
-    fn redirect(&self, arm: Arm) -> Option<&Arc<RedirectArm>> {
-        self.target
-            .redirect
-            .as_ref()
-            .filter(|_| arm == Arm::Redirect)
+        let links = self.target.ways.open(arm, endpoint, self.limits, n)?;
+        let talk = |link| self.target.talk_over(arm, link, self.limits);
+        Ok(links
+            .into_iter()
+            .map(talk)
+            .collect::<Result<_, PathError>>()?)
     }
 
     /// Whether every connection that was opened since the target was, on its arm's way, took it.
@@ -88,10 +81,7 @@ impl<'a> TargetConnector<'a> {
     /// # Errors
     /// What the arm `redirect` says of one that did not.
     pub(crate) fn check(&self) -> Result<(), NotMoved> {
-        self.target
-            .redirect
-            .as_ref()
-            .map_or(Ok(()), |it| it.check())
+        self.target.ways.check()
     }
 
     /// The workload, or the user's own, on one connection of a side.
@@ -166,15 +156,22 @@ impl<'a> TargetConnector<'a> {
         Ok(Met { talks, censuses })
     }
 
+    /// What goes through the port proxies now, for an arm that does.
+    fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
+        let arm = self.pairs[contrast_idx][side.idx()];
+        self.target.ways.relayed(arm)
+    }
+
     fn prove(
         &mut self,
         contrast_idx: usize,
         side: Side,
         talk: &Conversation,
         census: &Census,
+        relayed: Option<&Relayed>,
     ) -> Result<Proof, PathError> {
         let arm = self.pairs[contrast_idx][side.idx()];
-        let proof = prove(arm, talk.connection_id(), talk.facts(), census)?;
+        let proof = prove(arm, talk.connection_id(), talk.facts(), census, relayed)?;
         self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
             facts: talk.facts().clone(),
             proof: proof.clone(),
@@ -191,14 +188,17 @@ impl<'a> TargetConnector<'a> {
         census: &Census,
     ) -> Result<Vec<Wired>, PathError> {
         let mut wired = Vec::with_capacity(talks.len());
+        let relayed = self.relayed(contrast_idx, side);
         for mut talk in talks {
-            let proof = self.prove(contrast_idx, side, &talk, census)?;
+            let proof = self.prove(contrast_idx, side, &talk, census, relayed.as_ref())?;
             let codec = self.codec(&mut talk, wired.len())?;
             self.n_prepared += 1;
             let worker = worker_of(&proof, &self.target.pids);
+            let Unlimited { fd, seal } = talk.into_link().into_unlimited()?;
             wired.push(Wired {
-                fd: talk.into_link().into_unlimited_fd()?,
+                fd,
                 codec,
+                records: seal.map(|seal| Box::new(SealedRecords(seal)) as Box<dyn Records>),
                 worker,
                 may_pin: self.target.is_private(),
             });
@@ -223,7 +223,16 @@ struct Met {
 
 impl Connector for TargetConnector<'_> {
     fn origins(&self, contrast_idx: usize) -> Origins {
-        self.pairs[contrast_idx].map(|arm| Some(Arc::clone(self.redirect(arm)?) as Arc<dyn Origin>))
+        let ways = &self.target.ways;
+        self.pairs[contrast_idx].map(|arm| {
+            // Connections that are open already work from anywhere; only what goes on answering for them does not.
+            let is_needed = arm == Arm::Redirect || self.target.opens_within_requests();
+            ways.origin(arm).filter(|_| is_needed)
+        })
+    }
+
+    fn helpers(&self, contrast_idx: usize) -> [Option<Helper>; 2] {
+        self.pairs[contrast_idx].map(|arm| self.target.ways.helper(arm))
     }
 
     fn errands(
@@ -264,6 +273,19 @@ impl Connector for TargetConnector<'_> {
                 ]
             }
         })
+    }
+}
+
+/// The records of a connection over TLS, for the load engine.
+struct SealedRecords(Seal);
+
+impl Records for SealedRecords {
+    fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
+        self.0.seal(plain, sealed)
+    }
+
+    fn open(&mut self, sealed: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
+        self.0.open(sealed, plain)
     }
 }
 

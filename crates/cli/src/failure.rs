@@ -9,7 +9,7 @@ use looptax_servers::ServerError;
 use looptax_store::StoreError;
 use looptax_wire::WireError;
 
-use crate::redirect_arm::NotMoved;
+use crate::arms::redirect::NotMoved;
 
 /// How a command ended, for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

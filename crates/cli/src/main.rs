@@ -5,6 +5,7 @@
 
 mod alone;
 mod args;
+mod arms;
 mod check;
 mod commands;
 mod connector;
@@ -21,7 +22,6 @@ mod moving;
 mod outputs;
 mod page;
 mod past;
-mod redirect_arm;
 mod script;
 mod settings;
 mod signals;

@@ -24,7 +24,7 @@ pub use census::{Census, ClientSeen, SeenAs};
 pub use conversation::{Conversation, Protocol};
 pub use error::PathError;
 pub use link::{Calls, Family, Limits, Link, LinkFacts, Unlimited};
-pub use network::{Host, Network, NetworkError, may_make_namespaces, namespace_name};
+pub use network::{Host, Network, NetworkError, has_nft, may_make_namespaces, namespace_name};
 pub use ports::LocalPorts;
 pub use proof::{Proof, prove};
 pub use session::Session;

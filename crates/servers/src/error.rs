@@ -11,6 +11,14 @@ use crate::{Kind, find_binary};
 /// A private server could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
+    /// The port proxy does not work.
+    #[error("the port proxy {how}; the end of the log:\n{log_tail}")]
+    Proxy {
+        /// What became of it.
+        how: String,
+        /// The log of the server and its companions.
+        log_tail: String,
+    },
     /// No certificate could be made.
     #[error("cannot make a certificate for the server")]
     Certificate {

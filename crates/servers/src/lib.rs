@@ -9,6 +9,7 @@
 pub mod dataset;
 pub mod echo;
 pub mod leftovers;
+pub mod publish;
 pub mod reaper;
 
 mod account;

@@ -14,6 +14,7 @@ use crate::child::{ChildGuard, DROP_GRACE, end_child};
 use crate::deadline::Deadline;
 use crate::engine::{self, Launch, Ports, Site};
 use crate::process::Process;
+use crate::publish::{self, Published};
 use crate::scratch::Scratch;
 use crate::spawn::Program;
 use crate::{Kind, Reaper, ServerError, account, binary, certificate, ready};
@@ -160,6 +161,20 @@ impl PrivateServer {
             is_stopped: false,
             scratch,
         })
+    }
+
+    /// Starts a port proxy in the calling thread's network namespace, which ends with the server; gives its
+    /// process id.
+    ///
+    /// Call it from the thread that started the server.
+    ///
+    /// # Errors
+    /// [`ServerError::Spawn`], or [`ServerError::Proxy`] when it does not come to listen.
+    pub fn publish(&mut self, port: Published, self_exe: &Path) -> Result<u32, ServerError> {
+        let (child, process) = publish::start(port, self_exe, &self.scratch)?.keep();
+        // Before the server, so that it does not complain of a server that has gone.
+        self.running.insert(0, (child, process));
+        Ok(process.pid)
     }
 
     /// Asks the server to end, kills it if it does not, removes its folder.

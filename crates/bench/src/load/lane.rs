@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::tally::{Digests, Tally};
-use crate::connect::Wired;
+use crate::connect::{Records, Wired};
 use crate::error::LoadError;
 use crate::keys::Keys;
 
@@ -26,6 +26,7 @@ pub(crate) struct LaneLimits {
 pub(crate) struct Lane {
     fd: Arc<OwnedFd>,
     codec: Box<dyn Codec>,
+    sealed: Option<Sealed>,
     outgoing: Vec<u8>,
     received: Vec<u8>,
     n_received: usize,
@@ -44,6 +45,26 @@ pub(crate) struct Lane {
     pub(crate) digests: Digests,
 }
 
+/// Room for one receive of sealed bytes: a record has 16 KiB at most.
+const SEALED_ROOM_BYTES: usize = 17 << 10;
+
+/// The bytes of a connection as they travel, where that is not as they are.
+struct Sealed {
+    records: Box<dyn Records>,
+    outgoing: Vec<u8>,
+    received: Vec<u8>,
+}
+
+impl Sealed {
+    fn new(records: Box<dyn Records>) -> Self {
+        Self {
+            records,
+            outgoing: Vec::new(),
+            received: vec![0; SEALED_ROOM_BYTES],
+        }
+    }
+}
+
 impl Lane {
     /// A lane over a proved connection.
     pub(crate) fn new(wired: Wired, limits: LaneLimits, keys: Keys) -> Self {
@@ -52,6 +73,7 @@ impl Lane {
             stream_bytes: wired.codec.stream_bytes(),
             received: vec![0; wired.codec.room_bytes()],
             codec: wired.codec,
+            sealed: wired.records.map(Sealed::new),
             outgoing: Vec::with_capacity(1024),
             n_received: 0,
             limits,
@@ -97,7 +119,7 @@ impl Lane {
         }
     }
 
-    fn send_stream(&self, bytes: u64, tally: &mut Tally) -> Result<(), LoadError> {
+    fn send_stream(&mut self, bytes: u64, tally: &mut Tally) -> Result<(), LoadError> {
         let mut n_left = bytes;
         while n_left > 0 && !self.outgoing.is_empty() {
             let n_bytes = n_left.min(self.outgoing.len() as u64);
@@ -109,8 +131,17 @@ impl Lane {
 
     /// Sends so many bytes of the prepared message.
     #[inline]
-    fn send_once(&self, n_bytes: usize, tally: &mut Tally) -> Result<(), LoadError> {
+    fn send_once(&mut self, n_bytes: usize, tally: &mut Tally) -> Result<(), LoadError> {
         let mut rest: &[u8] = &self.outgoing[..n_bytes];
+        if let Some(sealed) = &mut self.sealed {
+            sealed.outgoing.clear();
+            let done = sealed.records.seal(rest, &mut sealed.outgoing);
+            done.map_err(|source| LoadError::Io {
+                action: "seal a request",
+                source,
+            })?;
+            rest = &sealed.outgoing;
+        }
         while !rest.is_empty() {
             tally.sends += 1;
             match send(&self.fd, rest, SendFlags::NOSIGNAL) {
@@ -133,12 +164,16 @@ impl Lane {
         Ok(())
     }
 
-    /// One receive, behind what is there already: hand the number of bytes to [`Lane::accept`].
+    /// One receive, behind what is there already: hand the number of bytes, as they travelled, to
+    /// [`Lane::accept`].
     ///
     /// # Cost
     /// One system call; the buffer grows only for an answer longer than any before.
     #[inline]
     pub(crate) fn receive(&mut self, flags: RecvFlags) -> Result<usize, Errno> {
+        if let Some(sealed) = &mut self.sealed {
+            return recv(&self.fd, &mut *sealed.received, flags).map(|(n, _)| n);
+        }
         if self.n_received == self.received.len() {
             self.received.resize(self.received.len() * 2, 0);
         }
@@ -152,8 +187,11 @@ impl Lane {
         if n == 0 {
             return Err(LoadError::Closed);
         }
-        self.n_received += n;
         tally.received_bytes += n as u64;
+        self.n_received += match self.sealed {
+            None => n,
+            Some(_) => self.unseal(n)?,
+        };
         let received = &self.received[..self.n_received];
         let reply = self
             .codec
@@ -182,6 +220,23 @@ impl Lane {
             }
         }
         Ok(true)
+    }
+
+    /// Opens `n` bytes just received; tells how many came out.
+    fn unseal(&mut self, n: usize) -> Result<usize, LoadError> {
+        let Some(sealed) = &mut self.sealed else {
+            return Ok(0);
+        };
+        // Unlike elsewhere it is as long as what is in it.
+        self.received.truncate(self.n_received);
+        let opened = sealed
+            .records
+            .open(&sealed.received[..n], &mut self.received);
+        opened.map_err(|source| LoadError::Io {
+            action: "open a record",
+            source,
+        })?;
+        Ok(self.received.len() - self.n_received)
     }
 
     /// Drops so many bytes at the front of what was received.

@@ -116,6 +116,7 @@ impl Peers {
         let script = self.scripts[side.idx()];
         let peer = thread::spawn(move || serve(far, script));
         let wired = Wired {
+            records: None,
             fd: near.into(),
             codec: Box::new(KeyCodec),
             worker: None,

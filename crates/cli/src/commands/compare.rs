@@ -1,17 +1,16 @@
 //! `compare`: plan, targets one after the other, record, table.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION, Verdict};
-use looptax_redirect::Beside;
 use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
 
 use crate::alone::Claim;
 use crate::args::{Cli, CompareArgs};
+use crate::arms::Machine;
 use crate::exec;
 use crate::failure::{Exit, Failure};
 use crate::formats;
@@ -20,7 +19,6 @@ use crate::measure::{self, Sink, plan};
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::past::remember;
-use crate::redirect_arm;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use crate::signals::stop_flag;
@@ -48,13 +46,13 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         .writes("--json", args.json.as_deref())?
         .writes("--html", args.html.as_deref())?;
     formats::announce(&args.formats, outputs)?;
-    let plan = plan::of(&settings)?;
+    // Before there are threads, and before anybody is asked anything.
+    let machine = Machine::make(&settings);
+    let plan = plan::of(&settings, &machine)?;
     if args.dry_run {
         terminal::data(&plan.text)?;
         return Ok(Exit::Done);
     }
-    // Before there are threads, and before anybody is asked anything.
-    let supervisor = redirect_arm::supervisor(&settings)?;
     terminal.words(&format!("{}\n", plan.text));
     agree(&settings)?;
     let alone = Claim::take(terminal);
@@ -62,12 +60,13 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     sys::raise_open_files();
     let mut sink = sink(args, &settings)?;
     sink.record.problems.extend(alone.problem());
+    sink.record.problems.extend(plan.missing());
     let stage = if args.live {
         Stage::live(terminal, plan.steps.clone(), &stop)?
     } else {
         Stage::line(terminal)
     };
-    let measured = measure_all(&settings, &plan, supervisor, &mut sink, stage, &stop);
+    let measured = measure_all(&settings, &plan, machine, &mut sink, stage, &stop);
     // What was measured is shown even when it cannot be saved.
     let saved = sink.finish();
     let path = sink.path().filter(|_| saved.is_ok());
@@ -103,12 +102,13 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
     ];
     let args = Cli::try_parse_from(LINE)?.compare;
     let settings = Compare::new(&args)?;
-    let plan = plan::of(&settings)?;
+    let machine = Machine::plain();
+    let plan = plan::of(&settings, &machine)?;
     let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
     let mut sink = Sink::new(empty_record(&settings), None);
     let stage = Stage::line(terminal);
-    measure_all(&settings, &plan, None, &mut sink, stage, &stop)?;
+    measure_all(&settings, &plan, machine, &mut sink, stage, &stop)?;
     Ok(sink.record)
 }
 
@@ -133,7 +133,7 @@ fn agree(settings: &Compare) -> Result<(), Failure> {
 fn measure_all(
     settings: &Compare,
     plan: &plan::Overview,
-    supervisor: Option<Arc<Beside>>,
+    machine: Machine,
     sink: &mut Sink,
     mut stage: Stage,
     stop: &AtomicBool,
@@ -141,19 +141,21 @@ fn measure_all(
     if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
         return exec::measure(None, settings, exec, sink, &mut stage, stop);
     }
-    let host = Host::new(supervisor)?;
+    let host = Host::new(machine)?;
     for (target_idx, spec) in settings.targets.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         stage.say(&spec.before_measuring());
-        let mut target = Target::open(spec, settings, &host)?;
+        let planned = plan.targets.get(target_idx);
+        let arms = planned.map_or(&settings.arms, |it| &it.arms);
+        let mut target = Target::open(spec, arms, settings, &host)?;
         let measured = match &settings.exec {
             Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, &mut stage, stop),
             None => measure::target(
                 &mut target,
                 settings,
-                &plan.targets[target_idx],
+                &plan.targets[target_idx].cases,
                 sink,
                 &mut stage,
                 stop,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
-use looptax_servers::{echo, reaper};
+use looptax_servers::{echo, publish, reaper};
 
 use crate::args::{Cli, EXIT_CODES, InternalCommand};
 use crate::check::reach;
@@ -35,6 +35,9 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
                 is_one_thread: *one_thread,
             };
             match echo::serve(&config)? {}
+        }
+        InternalCommand::PortProxy { on, to } => {
+            match publish::serve(&publish::listen(*on)?, *to)? {}
         }
         InternalCommand::CliDocs { folder } => write_docs(folder).map(|()| Exit::Done),
         InternalCommand::Schema => {

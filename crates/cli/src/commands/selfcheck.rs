@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 
 use crate::alone::Claim;
 use crate::args::{Check, SelfcheckArgs};
+use crate::arms::Machine;
 use crate::connector::TargetConnector;
 use crate::failure::{Exit, Failure};
 use crate::measure::plan::DELTA;
@@ -94,8 +95,8 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         args.fixed, args.runs
     ));
     let _alone = Claim::take(terminal);
-    let host = Host::new(None)?;
-    let target = Target::open(&TargetSpec::Private(kind), &settings, &host)?;
+    let host = Host::new(Machine::plain())?;
+    let target = Target::open(&TargetSpec::Private(kind), &ARMS, &settings, &host)?;
     let mut check = Bench {
         target: &target,
         n_epochs: args.fixed as usize,

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use looptax_bench::{Errand, ErrandCalls, Errands};
-use looptax_path::{Arm, PathError, Visit, Workload};
+use looptax_path::{Arm, PathError, Visit};
 use looptax_stats::Side;
 use looptax_wire::Draws;
 
@@ -33,15 +33,16 @@ impl TargetConnector<'_> {
         draw: Draw,
         n: usize,
     ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
-        if self.target.workload != Workload::Connect && self.target.reconnect_every.is_none() {
+        if !self.target.opens_within_requests() {
             return Ok(None);
         }
         // Of the visits so far only the counts can tell.
         self.check()?;
         let Met { talks, censuses } = self.meet(contrast_idx, draw, 1)?;
         for (side, (talks, census)) in Side::BOTH.into_iter().zip(talks.iter().zip(&censuses)) {
+            let relayed = self.relayed(contrast_idx, side);
             for talk in talks {
-                self.prove(contrast_idx, side, talk, census)?;
+                self.prove(contrast_idx, side, talk, census, relayed.as_ref())?;
             }
         }
         let [baseline, other] = self.pairs[contrast_idx];
@@ -59,8 +60,8 @@ impl TargetConnector<'_> {
             endpoint: self.target.endpoint(arm)?,
             login: self.target.login.clone(),
             limits: self.limits,
-            n_begun: self
-                .redirect(arm)
+            tls: self.target.ways.tls(arm).cloned(),
+            n_begun: { self.target.ways.redirect(arm) }
                 .map_or_else(Arc::default, |it| it.n_begun()),
         };
         let errand = || -> Box<dyn Errand> {

@@ -87,7 +87,9 @@ fn whereabouts(target: &Target) -> Result<Vec<(String, String)>, Failure> {
     let mut set = Vec::new();
     for arm in [Arm::Unix, Arm::Tcp] {
         match target.endpoint(arm)? {
-            Endpoint::Unix(path) => set.push(("LOOPTAX_SOCKET", path.display().to_string())),
+            at @ (Endpoint::Unix(_) | Endpoint::Abstract(_)) => {
+                set.push(("LOOPTAX_SOCKET", at.to_string()));
+            }
             Endpoint::Tcp(address) => {
                 set.push(("LOOPTAX_HOST", address.ip().to_string()));
                 set.push(("LOOPTAX_PORT", address.port().to_string()));

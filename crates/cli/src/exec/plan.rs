@@ -90,6 +90,15 @@ fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
             "put `looptax run` before the command: --exec-unix 'looptax run -q -- CMD' --exec-tcp 'CMD'",
         ));
     }
+    let known = [Arm::Unix, Arm::Tcp];
+    if let Some(arm) = settings.arms.iter().find(|arm| !known.contains(arm)) {
+        return Err(Failure::usage(
+            format!(
+                "a whole command opens its own connections, which looptax cannot lead over {arm}"
+            ),
+            "--arms unix,tcp; --exec-unix and --exec-tcp take two commands of any kind",
+        ));
+    }
     if settings.arms.len() != 2 {
         return Err(Failure::usage(
             "whole commands are held against each other two at a time",

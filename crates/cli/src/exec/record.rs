@@ -144,9 +144,10 @@ fn proved(arm: Arm, target: Option<&Target>, seen: Tally) -> Result<ProvedArm, F
         Some(target) => target.endpoint(arm)?.to_string(),
         None => "the command's own".to_owned(),
     };
-    let (family, n_own) = match arm {
-        Arm::Unix | Arm::Redirect => ("AF_UNIX", seen.n_unix),
-        Arm::Tcp => ("AF_INET", seen.n_tcp),
+    let (family, n_own) = if arm.is_unix() {
+        ("AF_UNIX", seen.n_unix)
+    } else {
+        ("AF_INET", seen.n_tcp)
     };
     let is_seen = n_own > 0;
     Ok(ProvedArm {

@@ -77,20 +77,17 @@ impl Watcher for Onlooker {
 
     fn objection(&self, side: Side, seen: Sight, before: Tally) -> Option<String> {
         let arm = self.arms[side.idx()];
-        let (own, other, own_before) = match arm {
-            Arm::Unix | Arm::Redirect => (seen.unix, seen.tcp, before.n_unix),
-            Arm::Tcp => (seen.tcp, seen.unix, before.n_tcp),
+        let (own, other, own_before) = if arm.is_unix() {
+            (seen.unix, seen.tcp, before.n_unix)
+        } else {
+            (seen.tcp, seen.unix, before.n_tcp)
         };
         let is_elsewhere = match &self.server {
             Some(_) => other,
             // It may talk to other services as well: only what never showed its own way is wrong.
             None => other && !own && own_before == 0,
         };
-        let name = if arm == Arm::Unix {
-            Arm::Tcp
-        } else {
-            Arm::Unix
-        };
+        let name = if arm.is_unix() { Arm::Tcp } else { Arm::Unix };
         is_elsewhere.then(|| format!("it was seen on {name}, so that it says nothing about {arm}"))
     }
 }

@@ -6,13 +6,14 @@
 use std::error::Error;
 
 use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
-use looptax_path::{Arm, Echo, EchoRequest, Endpoint, Family, Workload};
+use looptax_path::{Arm, Echo, EchoRequest, Endpoint, Family, TlsFacts, Workload};
 use looptax_record as record;
 use looptax_stats::{Estimate, Looks, StopCause, selfcheck};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64, SamplesAt};
 
 use super::plan::{Case, CaseLoad, DELTA, looks};
+use crate::arms::ways::through;
 use crate::connector::ArmProof;
 use crate::convert::doubts;
 use crate::convert::judged::{self, ProvedArm, Question};
@@ -197,9 +198,14 @@ pub(crate) fn planned_looks(looks: &Looks) -> Vec<record::PlannedLook> {
 /// An arm with its proof.
 pub(super) fn arm(arm: Arm, endpoints: &[Endpoint], proof: Option<&ArmProof>) -> ProvedArm {
     let endpoints: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
+    let mut endpoint = endpoints.join(" or ");
+    if let Some(through) = through(arm) {
+        endpoint.push_str(" through ");
+        endpoint.push_str(through);
+    }
     ProvedArm {
         name: arm.name().to_owned(),
-        endpoint: endpoints.join(" or "),
+        endpoint,
         verified: proof.is_some(),
         proof: proof.map(proof_of).unwrap_or_default(),
     }
@@ -217,13 +223,23 @@ fn proof_of(proof: &ArmProof) -> record::Proof {
         peer_pid: facts.peer_pid,
         server_view: Some(proof.proof.server_view.clone()),
         server_identity: Some(proof.proof.server_identity.clone()),
-        tls: None,
+        tls: facts.tls.as_ref().map(tls_words),
         nodelay: facts.nodelay,
         sndbuf_bytes: Some(facts.send_buffer_bytes as u64),
         rcvbuf_bytes: Some(facts.receive_buffer_bytes as u64),
         netns: None,
         seen: None,
     }
+}
+
+/// `TLSv1.3 TLS13_AES_256_GCM_SHA384, whole handshakes`.
+fn tls_words(facts: &TlsFacts) -> String {
+    let handshakes = if facts.is_resumed {
+        "resumed sessions"
+    } else {
+        "whole handshakes"
+    };
+    format!("{} {}, {handshakes}", facts.version, facts.cipher)
 }
 
 /// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.

@@ -12,6 +12,7 @@ use looptax_path::Arm;
 use looptax_report::live::Step;
 use looptax_stats::{Looks, StopRule};
 
+use crate::arms::{Machine, Missing, choose};
 use crate::exec::plan as exec_plan;
 use crate::failure::Failure;
 use crate::settings::target::TargetSpec;
@@ -67,13 +68,35 @@ pub(crate) struct Case {
 pub(crate) struct Overview {
     pub(crate) text: String,
     /// By target; none for whole commands.
-    pub(crate) targets: Vec<Vec<Case>>,
+    pub(crate) targets: Vec<TargetPlan>,
     /// Its comparisons in order.
     pub(crate) steps: Vec<Step>,
 }
 
+/// What is done with one target.
+pub(crate) struct TargetPlan {
+    /// Without a password.
+    name: String,
+    /// The baseline first.
+    pub(crate) arms: Vec<Arm>,
+    /// Arms that were asked for and cannot be had.
+    missing: Vec<Missing>,
+    pub(crate) cases: Vec<Case>,
+}
+
+impl Overview {
+    /// What was asked for and is not measured, a sentence each.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = String> {
+        self.targets.iter().flat_map(|target| {
+            let name = &target.name;
+            let missing = target.missing.iter();
+            missing.map(move |Missing { arm, why }| format!("{name}: {arm} is not measured: {why}"))
+        })
+    }
+}
+
 /// Lays out the run.
-pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
+pub(crate) fn of(settings: &Compare, machine: &Machine) -> Result<Overview, Failure> {
     if let Some(exec) = &settings.exec {
         let text = exec_plan::text(settings, exec)?;
         return Ok(Overview {
@@ -83,10 +106,19 @@ pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
         });
     }
     let n_cores = allowed_cores()?.len();
-    let targets: Vec<Vec<Case>> = settings
+    let planned = |spec: &TargetSpec| -> Result<TargetPlan, Failure> {
+        let (arms, missing) = choose(settings, spec, machine)?;
+        Ok(TargetPlan {
+            name: spec.name(),
+            cases: cases(settings, spec, &arms, n_cores)?,
+            arms,
+            missing,
+        })
+    };
+    let targets: Vec<TargetPlan> = settings
         .targets
         .iter()
-        .map(|spec| cases(settings, spec, n_cores))
+        .map(planned)
         .collect::<Result<_, _>>()?;
     Ok(Overview {
         text: text(settings, &targets),
@@ -95,7 +127,12 @@ pub(crate) fn of(settings: &Compare) -> Result<Overview, Failure> {
     })
 }
 
-fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Case>, Failure> {
+fn cases(
+    settings: &Compare,
+    spec: &TargetSpec,
+    arms: &[Arm],
+    n_cores: usize,
+) -> Result<Vec<Case>, Failure> {
     let is_private = matches!(spec, TargetSpec::Private(_));
     if let TargetSpec::Private(kind) = spec {
         private_workload(*kind, settings)?;
@@ -118,7 +155,7 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
         let clients = settings.clients_for(spec.kind(), *connections)?;
         for placement in &placements {
             cases.extend(loads.iter().map(|load| Case {
-                arms: settings.arms.clone(),
+                arms: arms.to_vec(),
                 connections: *connections,
                 placement: *placement,
                 clients: clients.clone(),
@@ -147,7 +184,7 @@ fn cases(settings: &Compare, spec: &TargetSpec, n_cores: usize) -> Result<Vec<Ca
             let clients = settings.clients_for(spec.kind(), most)?;
             let clients = clients.into_iter().take(1).collect();
             cases.push(Case {
-                arms: settings.arms.clone(),
+                arms: arms.to_vec(),
                 connections: most,
                 placement,
                 clients,

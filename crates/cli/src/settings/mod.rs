@@ -213,7 +213,7 @@ pub(crate) fn seed(typed: Option<&str>) -> Result<u64, Failure> {
 }
 
 fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {
-    let known = "known arms are unix, tcp and redirect";
+    let known = "looptax compare --help lists the arms";
     let mut arms: Vec<Arm> = words(&args.arms, "--arms")?.unwrap_or_default();
     if let Some(word) = &args.baseline {
         let baseline: Arm = word.parse().map_err(|error| Failure::usage(error, known))?;

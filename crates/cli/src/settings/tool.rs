@@ -5,6 +5,8 @@
 //! # Source
 //! The manual pages of the tools in Debian 12 (MariaDB 10.11, PostgreSQL 15, Redis 7.0, sysbench 1.0.20).
 
+use std::path::PathBuf;
+
 use looptax_path::{Endpoint, Protocol};
 use looptax_wire::Login;
 
@@ -194,9 +196,9 @@ impl Tool {
 
     fn mysql(self, endpoint: &Endpoint, login: &Login, flavor: Flavor) -> Expansion {
         let mut words = match endpoint {
-            Endpoint::Unix(path) => vec![
+            Endpoint::Unix(_) | Endpoint::Abstract(_) => vec![
                 "--protocol=SOCKET".to_owned(),
-                format!("--socket={}", path.display()),
+                format!("--socket={endpoint}"),
             ],
             Endpoint::Tcp(address) => vec![
                 "--protocol=TCP".to_owned(),
@@ -229,7 +231,9 @@ impl Tool {
 
     fn redis(self, endpoint: &Endpoint, login: &Login) -> Expansion {
         let mut words = match endpoint {
-            Endpoint::Unix(path) => vec!["-s".to_owned(), path.display().to_string()],
+            Endpoint::Unix(_) | Endpoint::Abstract(_) => {
+                vec!["-s".to_owned(), endpoint.to_string()]
+            }
             Endpoint::Tcp(address) => {
                 let (host, port) = (address.ip().to_string(), address.port().to_string());
                 vec!["-h".to_owned(), host, "-p".to_owned(), port]
@@ -287,7 +291,8 @@ fn libpq(endpoint: &Endpoint, login: &Login) -> Expansion {
 fn libpq_address(endpoint: &Endpoint) -> (String, String) {
     match endpoint {
         Endpoint::Tcp(address) => (address.ip().to_string(), address.port().to_string()),
-        Endpoint::Unix(path) => {
+        Endpoint::Unix(_) | Endpoint::Abstract(_) => {
+            let path = PathBuf::from(endpoint.to_string());
             let folder = path.parent().map(|folder| folder.display().to_string());
             let name = path
                 .file_name()

@@ -23,9 +23,11 @@ impl Waits {
     pub(crate) fn on(self, arm: Arm) -> ClientModel {
         match self {
             Self::As(model) => model,
-            Self::Like(client) => model_of(match arm {
-                Arm::Unix => client.unix,
-                Arm::Tcp | Arm::Redirect => client.other,
+            // What was opened as TCP is waited for as TCP.
+            Self::Like(client) => model_of(if arm.is_unix() && arm != Arm::Redirect {
+                client.unix
+            } else {
+                client.other
             }),
         }
     }

@@ -7,28 +7,31 @@ mod running;
 mod scratch;
 pub(crate) mod workloads;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
 use looptax_path::{
-    Arm, Conversation, Endpoint, Limits, Link, PathError, Protocol, Sending, Workload,
+    Arm, Conversation, Endpoint, Limits, Link, PathError, Protocol, Sending, TlsClient, Workload,
 };
-use looptax_redirect::Beside;
 use looptax_script::{Presets, ScriptSet};
-use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
+use looptax_servers::{Config, Kind, Listening, PrivateServer, Reaper, echo};
 use looptax_wire::Login;
 
+use crate::arms::Machine;
+use crate::arms::redirect::RedirectArm;
+use crate::arms::ways::Ways;
 use crate::failure::Failure;
-use crate::redirect_arm::RedirectArm;
 use crate::script;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use scratch::Scratch;
 use workloads::Place;
 
+/// The address whose connections are spliced: of loopback, and nobody else's.
+pub(crate) const SPLICED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// Connections kept free for our own questions, beside the measured ones.
 const SPARE_CONNECTIONS: u32 = 16;
 /// Connections that whole commands may open on a private server, by half.
@@ -39,13 +42,12 @@ pub(crate) struct Host {
     pub(crate) self_exe: PathBuf,
     pub(crate) scratch_root: PathBuf,
     pub(crate) reaper: Reaper,
-    /// Where the arm `redirect` takes part.
-    supervisor: Option<Arc<Beside>>,
+    machine: Machine,
 }
 
 impl Host {
     /// Finds ourselves, starts the reaper, and clears up after a crashed run.
-    pub(crate) fn new(supervisor: Option<Arc<Beside>>) -> Result<Self, Failure> {
+    pub(crate) fn new(machine: Machine) -> Result<Self, Failure> {
         let self_exe = std::env::current_exe()?;
         let scratch_root = std::env::temp_dir();
         looptax_servers::leftovers::sweep(&scratch_root);
@@ -54,7 +56,7 @@ impl Host {
             self_exe,
             scratch_root,
             reaper,
-            supervisor,
+            machine,
         })
     }
 }
@@ -86,8 +88,11 @@ pub(crate) struct Target {
     sockets: Vec<PathBuf>,
     /// As `sockets`.
     addresses: Vec<SocketAddr>,
-    /// Where that arm takes part.
-    pub(crate) redirect: Option<Arc<RedirectArm>>,
+    /// Where TLS is spoken, if it is.
+    tls_addresses: Vec<SocketAddr>,
+    /// Abstract sockets, without the zero byte before their names.
+    abstract_names: Vec<Vec<u8>>,
+    pub(crate) ways: Ways,
     private: Option<PrivateServer>,
     /// With the connection that made it: a full server takes no new one to clear up by.
     scratch: Option<(Scratch, Conversation)>,
@@ -97,24 +102,29 @@ impl Target {
     /// Starts or finds the server and makes the workload's data ready.
     pub(crate) fn open(
         spec: &TargetSpec,
+        arms: &[Arm],
         settings: &Compare,
         host: &Host,
     ) -> Result<Self, Failure> {
         let mut target = match spec {
-            TargetSpec::Private(kind) => Self::start(*kind, settings, host),
-            TargetSpec::Running(spec) => running::open(spec, settings),
+            TargetSpec::Private(kind) => Self::start(*kind, arms, settings, host),
+            TargetSpec::Running(spec) => running::open(spec, arms, settings),
         }?;
-        if let Some(supervisor) = &host.supervisor {
+        if let Some(supervisor) = host
+            .machine
+            .supervisor()
+            .filter(|_| arms.contains(&Arm::Redirect))
+        {
             let arms = [Arm::Redirect, Arm::Unix].map(|arm| target.endpoints(arm));
             let [from, to] = arms;
             let pairs = from?.into_iter().zip(to?);
-            let arm = RedirectArm::start(supervisor, pairs.map(Into::into))?;
-            target.redirect = Some(Arc::new(arm));
+            let redirect = RedirectArm::start(supervisor, pairs.map(Into::into))?;
+            target.ways.add_redirect(redirect);
         }
         Ok(target)
     }
 
-    fn start(kind: Kind, settings: &Compare, host: &Host) -> Result<Self, Failure> {
+    fn start(kind: Kind, arms: &[Arm], settings: &Compare, host: &Host) -> Result<Self, Failure> {
         let most = match &settings.exec {
             Some(_) => MOST_OF_COMMANDS,
             None => connections(settings, true).into_iter().max().unwrap_or(1),
@@ -125,7 +135,7 @@ impl Target {
             scratch_root: host.scratch_root.clone(),
             max_connections: 2 * most + SPARE_CONNECTIONS,
             rows: settings.rows,
-            listening: looptax_servers::Listening::default(),
+            listening: listening(arms),
         };
         let workload = private_workload(kind, settings)?;
         room::check(
@@ -134,7 +144,11 @@ impl Target {
             settings.rows,
             &host.scratch_root,
         )?;
-        let server = PrivateServer::start(&config, &host.reaper)?;
+        let mut server = PrivateServer::start(&config, &host.reaper)?;
+        let mut ways = Ways::to_container(arms, &host.machine, &mut server, &host.self_exe)?;
+        let authority = server.authority.as_deref();
+        ways.tls = authority.map(TlsClient::trusting).transpose()?;
+        let all = || server.instances.iter();
         let target = Self {
             kind: kind.name().to_owned(),
             version: server.version.clone(),
@@ -159,13 +173,11 @@ impl Target {
             pids: server.instances.iter().map(|it| it.pid).collect(),
             settings: server.settings.clone(),
             is_cared_for: false,
-            sockets: server
-                .instances
-                .iter()
-                .filter_map(|it| it.socket.clone())
-                .collect(),
-            addresses: server.instances.iter().filter_map(|it| it.tcp).collect(),
-            redirect: None,
+            sockets: all().filter_map(|it| it.socket.clone()).collect(),
+            addresses: all().filter_map(|it| it.tcp).collect(),
+            tls_addresses: all().filter_map(|it| it.tls).collect(),
+            abstract_names: all().filter_map(|it| it.abstract_name.clone()).collect(),
+            ways,
             private: Some(server),
             scratch: None,
         };
@@ -204,12 +216,37 @@ impl Target {
 
     /// Where an arm leads: to one place, or to one for each process that serves it.
     pub(crate) fn endpoints(&self, arm: Arm) -> Result<Vec<Endpoint>, PathError> {
-        match arm {
-            Arm::Unix => self.sockets.iter().map(|it| Endpoint::unix(it)).collect(),
-            Arm::Tcp | Arm::Redirect => {
-                Ok(self.addresses.iter().copied().map(Endpoint::Tcp).collect())
+        let ports = self.addresses.iter().map(SocketAddr::port);
+        let on = |address: IpAddr| {
+            let ports = ports.clone();
+            ports
+                .map(|port| Endpoint::Tcp(SocketAddr::new(address, port)))
+                .collect()
+        };
+        let at = |addresses: &[SocketAddr]| addresses.iter().copied().map(Endpoint::Tcp).collect();
+        Ok(match arm {
+            Arm::Unix | Arm::TlsUnix => {
+                let paths = self.sockets.iter();
+                return paths.map(|it| Endpoint::unix(it)).collect();
             }
-        }
+            Arm::Abstract => {
+                let names = self.abstract_names.iter().cloned();
+                names.map(Endpoint::Abstract).collect()
+            }
+            Arm::Tcp | Arm::Redirect => at(&self.addresses),
+            Arm::Tls => at(&self.tls_addresses),
+            Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
+            Arm::Bridge => on(looptax_path::Host::Plain.container_address().into()),
+            Arm::Nat => on(looptax_path::Host::Nat.address().into()),
+            // On the loopback of the host that the proxy is on.
+            Arm::Proxy => on(Ipv4Addr::LOCALHOST.into()),
+            Arm::Sockmap => on(SPLICED.into()),
+        })
+    }
+
+    /// Whether requests open and close their own connections.
+    pub(crate) fn opens_within_requests(&self) -> bool {
+        self.workload == Workload::Connect || self.reconnect_every.is_some()
     }
 
     /// Where an arm leads, or its first process.
@@ -232,7 +269,7 @@ impl Target {
 
     /// A connection for questions.
     pub(crate) fn converse(&self, arm: Arm) -> Result<Conversation, PathError> {
-        self.talk_to(&self.endpoint(arm)?, Limits::default())
+        self.talk_to(arm, &self.endpoint(arm)?, Limits::default())
     }
 
     /// A connection for questions to each process that holds data of its own.
@@ -240,28 +277,39 @@ impl Target {
         &self,
         limits: Limits,
     ) -> Result<Vec<Conversation>, PathError> {
-        let mut endpoints = self.endpoints(Arm::Unix)?;
+        let talk = |arm| {
+            let endpoints = self.endpoints(arm)?.into_iter();
+            let talks = endpoints.map(|endpoint| self.talk_to(arm, &endpoint, limits));
+            talks.collect::<Result<Vec<_>, PathError>>()
+        };
+        let mut talks = talk(Arm::Unix)?;
         if self.processes_per_arm().is_some() {
-            endpoints.extend(self.endpoints(Arm::Tcp)?);
+            talks.extend(talk(Arm::Tcp)?);
         }
-        let talk = |endpoint| self.talk_to(endpoint, limits);
-        endpoints.iter().map(talk).collect()
+        Ok(talks)
     }
 
-    /// A connection to one of our endpoints, as the workload needs it.
-    pub(crate) fn talk_to(
+    /// A connection of this process to one of an arm's endpoints, as the workload needs it.
+    fn talk_to(
         &self,
+        arm: Arm,
         endpoint: &Endpoint,
         limits: Limits,
     ) -> Result<Conversation, PathError> {
-        self.talk_over(Link::open(endpoint, limits)?, limits)
+        self.talk_over(arm, Link::open(endpoint, limits)?, limits)
     }
 
     /// The same over a connection that is open already.
-    pub(crate) fn talk_over(&self, link: Link, limits: Limits) -> Result<Conversation, PathError> {
-        match &self.workload {
-            Workload::Echo(echo) => Conversation::echo_over(link, echo, limits),
-            _ => Conversation::over(link, self.protocol, &self.login, limits),
+    pub(crate) fn talk_over(
+        &self,
+        arm: Arm,
+        link: Link,
+        limits: Limits,
+    ) -> Result<Conversation, PathError> {
+        match (&self.workload, self.ways.tls(arm)) {
+            (Workload::Echo(echo), _) => Conversation::echo_over(link, echo, limits),
+            (_, None) => Conversation::over(link, self.protocol, &self.login, limits),
+            (_, Some(tls)) => Conversation::over_tls(link, self.protocol, &self.login, tls, limits),
         }
     }
 
@@ -287,6 +335,25 @@ impl Target {
             server.stop()?;
         }
         Ok(())
+    }
+}
+
+/// Where a private server has to listen for these arms.
+fn listening(arms: &[Arm]) -> Listening {
+    let address = |arm: &Arm| -> Option<IpAddr> {
+        match arm {
+            Arm::Tcp6 => Some(Ipv6Addr::LOCALHOST.into()),
+            Arm::Sockmap => Some(SPLICED.into()),
+            _ => Some(arm.host()?.container_address().into()),
+        }
+    };
+    let mut addresses: Vec<IpAddr> = arms.iter().filter_map(address).collect();
+    addresses.sort();
+    addresses.dedup();
+    Listening {
+        addresses,
+        has_tls: arms.iter().any(|arm| arm.is_tls()),
+        has_abstract: arms.contains(&Arm::Abstract),
     }
 }
 

@@ -3,13 +3,14 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use looptax_path::{Conversation, Endpoint, Limits, PathError, Protocol, Workload};
+use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, TlsClient, Workload};
 use looptax_wire::{Login, Secret, WireError};
 
 use super::care::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
 use super::scratch::Scratch;
 use super::workloads::{self, Place};
 use super::{Script, Target, connections, sending, threads_of};
+use crate::arms::ways::Ways;
 use crate::failure::{Exit, Failure};
 use crate::settings::Compare;
 use crate::settings::target::Running;
@@ -19,7 +20,7 @@ const SYSBENCH: (&str, &str) = ("sbtest1", "id");
 const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 
 /// Logs in over TCP, asks for the socket, and decides what can be asked without harm.
-pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure> {
+pub(super) fn open(spec: &Running, arms: &[Arm], settings: &Compare) -> Result<Target, Failure> {
     let (mut conversation, login) = log_in(spec)?;
     refuse_if_logged(&mut conversation)?;
     if !settings.is_own_server {
@@ -48,11 +49,17 @@ pub(super) fn open(spec: &Running, settings: &Compare) -> Result<Target, Failure
         is_cared_for: !settings.is_own_server,
         sockets: vec![socket],
         addresses: vec![spec.tcp],
-        redirect: None,
+        tls_addresses: vec![spec.tcp],
+        abstract_names: Vec::new(),
+        ways: Ways::sealed_by(
+            { arms.iter().any(|arm| arm.is_tls()) }
+                .then(TlsClient::trusting_anybody)
+                .transpose()?,
+        ),
         private: None,
         scratch: None,
     };
-    let mut by_socket = target.converse(looptax_path::Arm::Unix)?;
+    let mut by_socket = target.converse(Arm::Unix)?;
     target.pids = by_socket.facts().peer_pid.into_iter().collect();
     refuse_if_different(&mut conversation, &mut by_socket)?;
     drop(by_socket);

@@ -13,6 +13,7 @@
 //! Address translation has a host of its own, because its rules make the kernel track every connection of the
 //! namespace that they are in.
 
+mod nat;
 mod netlink;
 mod user;
 
@@ -23,6 +24,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
+pub use nat::has_nft;
 use netlink::Netlink;
 pub use user::may_make_namespaces;
 

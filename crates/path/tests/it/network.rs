@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use looptax_path::{Host, Network, may_make_namespaces, namespace_name};
+use looptax_path::{Host, Network, has_nft, may_make_namespaces, namespace_name};
 
 /// Interfaces of the calling thread's namespace.
 fn interfaces() -> BTreeSet<String> {
@@ -52,6 +52,25 @@ fn the_container_is_reached_from_each_host_and_sees_its_address() {
             accepted.read_exact(&mut [0]).unwrap();
         }
         assert_eq!(namespace_name(), container);
+    });
+}
+
+#[test]
+fn a_published_port_is_translated() {
+    if !has_nft() {
+        eprintln!("skipped: nft is not installed");
+        return;
+    }
+    in_network(|network| {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        network.translate(port).unwrap();
+        let published = SocketAddr::from((Host::Nat.address(), port));
+        let connect = || TcpStream::connect(published).unwrap();
+        let stream = network.on_host(Host::Nat, connect).unwrap();
+        let (_, from) = listener.accept().unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), published);
+        assert_eq!(from, stream.local_addr().unwrap());
     });
 }
 

@@ -86,10 +86,11 @@ fn connected(at: &Address, arm: Arm) -> Command {
         .env("PGPORT", at.port.to_string())
         .env("PGSSLMODE", "disable")
         .env("PGGSSENCMODE", "disable");
-    match arm {
-        Arm::Unix => command.env("PGHOST", at.socket.parent().unwrap_or(&at.socket)),
-        Arm::Tcp | Arm::Redirect => command.env("PGHOST", "127.0.0.1"),
-    };
+    if arm == Arm::Unix {
+        command.env("PGHOST", at.socket.parent().unwrap_or(&at.socket));
+    } else {
+        command.env("PGHOST", "127.0.0.1");
+    }
     command
 }
 

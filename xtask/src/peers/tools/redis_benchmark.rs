@@ -25,12 +25,11 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
         bail!("redis-benchmark does no {}", ask.work.words());
     };
     let mut command = Command::new("redis-benchmark");
-    match ask.arm {
-        Arm::Unix => command.arg("-s").arg(&ask.at.socket),
-        Arm::Tcp | Arm::Redirect => {
-            command.args(["-h", "127.0.0.1", "-p", &ask.at.port.to_string()])
-        }
-    };
+    if ask.arm == Arm::Unix {
+        command.arg("-s").arg(&ask.at.socket);
+    } else {
+        command.args(["-h", "127.0.0.1", "-p", &ask.at.port.to_string()]);
+    }
     command
         .args(["-a", &ask.at.password])
         .args(["-c", &ask.connections.to_string()])

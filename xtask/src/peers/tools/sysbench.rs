@@ -40,12 +40,13 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
         .arg(format!("--mysql-user={}", ask.at.user))
         .arg(format!("--mysql-password={}", ask.at.password))
         .arg(format!("--mysql-db={}", ask.at.database));
-    match ask.arm {
-        Arm::Unix => command.arg(format!("--mysql-socket={}", ask.at.socket.display())),
-        Arm::Tcp | Arm::Redirect => command
+    if ask.arm == Arm::Unix {
+        command.arg(format!("--mysql-socket={}", ask.at.socket.display()));
+    } else {
+        command
             .arg("--mysql-host=127.0.0.1")
-            .arg(format!("--mysql-port={}", ask.at.port)),
-    };
+            .arg(format!("--mysql-port={}", ask.at.port));
+    }
     match ask.effort {
         Effort::Seconds(seconds) => command.arg(format!("--time={seconds}")),
         Effort::Requests(n) => command.arg("--time=0").arg(format!("--events={n}")),

@@ -7,19 +7,23 @@ use looptax_bench::REQUESTS_PER_SLICE;
 use looptax_report::live::Step;
 use looptax_servers::Kind;
 
-use super::{Case, Doing, most_epochs, shape, warm_up_of};
+use super::{Case, Doing, TargetPlan, most_epochs, shape, warm_up_of};
+use crate::arms::Missing;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 use crate::settings::waits::Waits;
 
 /// The whole plan in words.
-pub(super) fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
+pub(super) fn text(settings: &Compare, targets: &[TargetPlan]) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     let mut most = Duration::ZERO;
-    for (spec, cases) in settings.targets.iter().zip(targets) {
+    for (spec, target) in settings.targets.iter().zip(targets) {
         let _ = writeln!(text, "  {}", target_line(settings, spec));
+        for Missing { arm, why } in &target.missing {
+            let _ = writeln!(text, "    without {arm}: {why}");
+        }
         let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
-        for case in cases {
+        for case in &target.cases {
             let time = most_time(settings, case, is_cared_for);
             most += time.measuring + time.warm_up;
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
@@ -42,11 +46,11 @@ pub(super) fn text(settings: &Compare, targets: &[Vec<Case>]) -> String {
 }
 
 /// The comparisons in their order, for the live view.
-pub(super) fn steps(settings: &Compare, targets: &[Vec<Case>]) -> Vec<Step> {
+pub(super) fn steps(settings: &Compare, targets: &[TargetPlan]) -> Vec<Step> {
     let mut steps = Vec::new();
-    for (spec, cases) in settings.targets.iter().zip(targets) {
+    for (spec, target) in settings.targets.iter().zip(targets) {
         let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
-        steps.extend(cases.iter().map(|case| {
+        steps.extend(target.cases.iter().map(|case| {
             let time = most_time(settings, case, is_cared_for);
             let most = time.measuring + time.warm_up;
             Step {

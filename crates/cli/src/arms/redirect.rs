@@ -6,39 +6,34 @@
 //! answers, and held against the supervisor's count. Called by `compare`, `target` and `connector`.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 
 use looptax_bench::Origin;
-use looptax_path::{Arm, Endpoint, Limits, Link, PathError};
+use looptax_path::{Endpoint, Limits, Link, PathError};
 use looptax_redirect::{
     Beside, Mapping, Obstacle, RedirectError, Route, SocketName, Stats, Switches, probe,
 };
 
+use super::apart::{Apart, Job};
 use crate::failure::Failure;
-use crate::settings::Compare;
 
 const WITHOUT: &str =
     "leave redirect out of --arms; `looptax run` could not move anything here either";
 
-/// The supervisor that the run needs, if any.
+/// The supervisor of a run.
 ///
 /// Call it while the process has no other thread.
 ///
 /// # Errors
 /// A usage failure when the kernel, or whoever confines us, forbids it.
-pub(crate) fn supervisor(settings: &Compare) -> Result<Option<Arc<Beside>>, Failure> {
-    if !settings.arms.contains(&Arm::Redirect) {
-        return Ok(None);
-    }
+pub(super) fn supervisor() -> Result<Arc<Beside>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
     let beside = Beside::start(features).map_err(|error| Failure {
         hint: Some(WITHOUT.to_owned()),
         ..error.into()
     })?;
-    Ok(Some(Arc::new(beside)))
+    Ok(Arc::new(beside))
 }
 
 fn forbidden(obstacle: Obstacle) -> Failure {
@@ -76,9 +71,6 @@ pub(crate) enum NotMoved {
     /// The supervisor is not there any more.
     #[error("the supervisor of arm `redirect` has died")]
     Died,
-    /// The thread that opens them is not there.
-    #[error("the thread that opens connections of arm `redirect` has ended")]
-    Gone,
 }
 
 impl NotMoved {
@@ -91,7 +83,7 @@ impl NotMoved {
             Self::Died => {
                 "something ended the process looptax-beside; nothing is concluded from this run"
             }
-            Self::Uncounted { .. } | Self::Gone => {
+            Self::Uncounted { .. } => {
                 "nothing is concluded; please report it, it is a bug of looptax"
             }
         }
@@ -99,14 +91,10 @@ impl NotMoved {
     }
 }
 
-type Job = Box<dyn FnOnce() + Send>;
-
 /// One target's arm. Its thread ends with it.
 pub(crate) struct RedirectArm {
     beside: Arc<Beside>,
-    /// `None` only while this is dropped.
-    jobs: Mutex<Option<Sender<Job>>>,
-    thread: Option<JoinHandle<()>>,
+    apart: Apart,
     /// What the supervisor had counted before.
     before: Stats,
     n_begun: Arc<AtomicU64>,
@@ -121,31 +109,15 @@ impl RedirectArm {
         let mapping = Mapping {
             routes: pairs.filter_map(route).collect(),
         };
-        let before = beside.stats();
-        let (jobs, to_do) = channel::<Job>();
-        let (tell, hear) = channel();
         let supervisor = Arc::clone(beside);
-        let thread = thread::Builder::new()
-            .name("redirect".to_owned())
-            .spawn(move || {
-                let covered = supervisor.cover(&mapping);
-                drop(supervisor);
-                let is_covered = covered.is_ok();
-                if tell.send(covered).is_ok() && is_covered {
-                    for job in to_do {
-                        job();
-                    }
-                }
-            })?;
-        let arm = Self {
+        Ok(Self {
             beside: Arc::clone(beside),
-            jobs: Mutex::new(Some(jobs)),
-            thread: Some(thread),
-            before,
+            before: beside.stats(),
+            apart: Apart::start("redirect", move || -> Result<(), Failure> {
+                Ok(supervisor.cover(&mapping)?)
+            })?,
             n_begun: Arc::default(),
-        };
-        hear.recv().map_err(|_| NotMoved::Gone)??;
-        Ok(arm)
+        })
     }
 
     /// Opens `n` connections, and asks the kernel what they are.
@@ -158,18 +130,11 @@ impl RedirectArm {
         limits: Limits,
         n: usize,
     ) -> Result<Vec<Link>, Box<dyn Error + Send + Sync>> {
-        let (tell, hear) = channel();
-        let (endpoint, n_begun) = (endpoint.clone(), self.n_begun());
-        self.run(Box::new(move || {
-            let open = |_| {
-                n_begun.fetch_add(1, Ordering::Relaxed);
-                Link::open(&endpoint, limits)
-            };
-            let links: Result<Vec<Link>, PathError> = (0..n).map(open).collect();
-            // Whoever asked has given up.
-            let _ = tell.send(links);
-        }));
-        let links = hear.recv().map_err(|_| NotMoved::Gone)?;
+        let n_begun = self.n_begun();
+        let begin = move || {
+            n_begun.fetch_add(1, Ordering::Relaxed);
+        };
+        let links = self.apart.open(endpoint, limits, n, begin)?;
         let mut links = links.map_err(|error| match error {
             error if is_unanswered(&error) => NotMoved::Died.into(),
             error => Box::<dyn Error + Send + Sync>::from(error),
@@ -179,6 +144,11 @@ impl RedirectArm {
             link.look_again()?;
         }
         Ok(links)
+    }
+
+    /// The supervisor's process id.
+    pub(crate) fn supervisor_pid(&self) -> u32 {
+        self.beside.pid()
     }
 
     /// Counts connections as they are begun.
@@ -207,26 +177,7 @@ impl RedirectArm {
 
 impl Origin for RedirectArm {
     fn run(&self, job: Job) {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(jobs) = &*jobs {
-            // A job that nobody takes is dropped, which is how its owner hears of it.
-            let _ = jobs.send(job);
-        }
-    }
-
-    fn helper_pid(&self) -> u32 {
-        self.beside.pid()
-    }
-}
-
-impl Drop for RedirectArm {
-    fn drop(&mut self) {
-        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
-        *jobs = None;
-        if let Some(thread) = self.thread.take() {
-            // What it panicked of was said.
-            let _ = thread.join();
-        }
+        self.apart.run(job);
     }
 }
 

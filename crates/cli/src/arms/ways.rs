@@ -1,0 +1,185 @@
+//! A target's ways: where each arm's connections are opened from, what they go through, how they are sealed.
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use looptax_bench::{Helper, Origin};
+use looptax_path::{Arm, Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, relayed_by};
+use looptax_servers::PrivateServer;
+use looptax_servers::publish::{self, Published};
+
+use super::Machine;
+use super::apart::{Apart, GoneError};
+use super::redirect::RedirectArm;
+use crate::failure::Failure;
+
+/// What there is beside plain connections of this process.
+#[derive(Default)]
+pub(crate) struct Ways {
+    redirect: Option<Arc<RedirectArm>>,
+    hosts: Vec<(Host, Arc<Apart>)>,
+    proxies: Vec<Proxy>,
+    pub(crate) tls: Option<TlsClient>,
+}
+
+/// A running port proxy.
+struct Proxy {
+    pid: u32,
+    port: u16,
+}
+
+/// A thread could not be moved to a host.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HostError {
+    #[error("cannot move a thread to the host's network namespace")]
+    Move(#[from] io::Error),
+    #[error(transparent)]
+    Gone(#[from] GoneError),
+}
+
+impl Ways {
+    /// Connections of this process alone, some of them over TLS.
+    pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
+        Self {
+            tls,
+            ..Self::default()
+        }
+    }
+
+    /// Starts what the arms need on a private server's hosts.
+    pub(crate) fn to_container(
+        arms: &[Arm],
+        machine: &Machine,
+        server: &mut PrivateServer,
+        self_exe: &Path,
+    ) -> Result<Self, Failure> {
+        let mut ways = Self::default();
+        let Some(network) = machine.network() else {
+            return Ok(ways);
+        };
+        for host in arms.iter().filter_map(|arm| arm.host()) {
+            if ways.hosts.iter().all(|(it, _)| *it != host) {
+                ways.hosts.push((host, thread_on(network, host)?));
+            }
+        }
+        let ports: Vec<u16> = { server.instances.iter() }
+            .filter_map(|it| Some(it.tcp?.port()))
+            .collect();
+        for port in ports {
+            if arms.contains(&Arm::Nat) {
+                network.translate(port)?;
+            }
+            if arms.contains(&Arm::Proxy) {
+                let published = Published {
+                    on: SocketAddr::from(([127, 0, 0, 1], port)),
+                    to: SocketAddr::from((Host::Plain.container_address(), port)),
+                };
+                let start = || server.publish(published, self_exe);
+                let pid = network.on_host(Host::Plain, start)??;
+                ways.proxies.push(Proxy { pid, port });
+            }
+        }
+        Ok(ways)
+    }
+
+    /// Adds the arm that is moved.
+    pub(crate) fn add_redirect(&mut self, redirect: RedirectArm) {
+        self.redirect = Some(Arc::new(redirect));
+    }
+
+    pub(crate) fn redirect(&self, arm: Arm) -> Option<&Arc<RedirectArm>> {
+        self.redirect.as_ref().filter(|_| arm == Arm::Redirect)
+    }
+
+    fn host(&self, arm: Arm) -> Option<&Arc<Apart>> {
+        let wanted = arm.host()?;
+        let found = self.hosts.iter().find(|(host, _)| *host == wanted);
+        found.map(|(_, apart)| apart)
+    }
+
+    /// Opens `n` connections of an arm, from where it starts.
+    pub(crate) fn open(
+        &self,
+        arm: Arm,
+        endpoint: &Endpoint,
+        limits: Limits,
+        n: usize,
+    ) -> Result<Vec<Link>, Box<dyn Error + Send + Sync>> {
+        if let Some(redirect) = self.redirect(arm) {
+            return redirect.open(endpoint, limits, n);
+        }
+        if let Some(host) = self.host(arm) {
+            return Ok(host.open(endpoint, limits, n, || ())??);
+        }
+        let open = |_| Link::open(endpoint, limits);
+        Ok((0..n).map(open).collect::<Result<_, _>>()?)
+    }
+
+    /// Whether every connection that was opened so far took its arm's way, as far as only counts can tell.
+    ///
+    /// # Errors
+    /// What the arm `redirect` says of one that did not.
+    pub(crate) fn check(&self) -> Result<(), super::redirect::NotMoved> {
+        self.redirect.as_ref().map_or(Ok(()), |it| it.check())
+    }
+
+    /// Where client threads start that open connections of an arm themselves.
+    pub(crate) fn origin(&self, arm: Arm) -> Option<Arc<dyn Origin>> {
+        if let Some(redirect) = self.redirect(arm) {
+            return Some(Arc::clone(redirect) as Arc<dyn Origin>);
+        }
+        Some(Arc::clone(self.host(arm)?) as Arc<dyn Origin>)
+    }
+
+    /// The process that does part of an arm's work.
+    pub(crate) fn helper(&self, arm: Arm) -> Option<Helper> {
+        if let Some(redirect) = self.redirect(arm) {
+            return Some(Helper {
+                pid: redirect.supervisor_pid(),
+                sits_with_server: false,
+            });
+        }
+        let proxy = self.proxies.first().filter(|_| arm == Arm::Proxy)?;
+        Some(Helper {
+            pid: proxy.pid,
+            sits_with_server: true,
+        })
+    }
+
+    /// What the port proxies relay now, for an arm that goes through them.
+    pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
+        if arm != Arm::Proxy {
+            return None;
+        }
+        let mut all = Relayed::default();
+        for proxy in &self.proxies {
+            let relayed = relayed_by(proxy.pid, proxy.port);
+            all.accepted.extend(relayed.accepted);
+            all.opened.extend(relayed.opened);
+        }
+        Some(all)
+    }
+
+    /// How an arm is sealed, if it is.
+    pub(crate) fn tls(&self, arm: Arm) -> Option<&TlsClient> {
+        self.tls.as_ref().filter(|_| arm.is_tls())
+    }
+}
+
+/// What an arm goes through, beside its endpoint.
+pub(crate) fn through(arm: Arm) -> Option<&'static str> {
+    match arm {
+        Arm::Proxy => Some(publish::program_name()),
+        Arm::Nat => Some("address translation by nftables"),
+        _ => None,
+    }
+}
+
+fn thread_on(network: &Arc<Network>, host: Host) -> Result<Arc<Apart>, HostError> {
+    let network = Arc::clone(network);
+    let enter = move || -> Result<(), HostError> { Ok(network.move_to_host(host)?) };
+    Apart::start("host", enter).map(Arc::new)
+}

@@ -1,0 +1,59 @@
+//! A published port that the kernel translates to the container's, by rules of nftables.
+//!
+//! Loaded by the program `nft`, into the host's namespace of our own alone.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use super::{Host, Network};
+
+const NFT: &str = "nft";
+
+/// Whether the rules can be loaded at all: whether `nft` is installed.
+pub fn has_nft() -> bool {
+    Command::new(NFT)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+impl Network {
+    /// Translates connections to `port` of the host [`Host::Nat`] to the container's port of that number.
+    ///
+    /// # Errors
+    /// What `nft` says.
+    pub fn translate(&self, port: u16) -> io::Result<()> {
+        let to = SocketAddr::from((Host::Nat.container_address(), port));
+        // Connections made on the host itself pass the output chain alone; those from elsewhere the other.
+        let rules = format!(
+            "table ip looptax {{\n\
+             chain from_elsewhere {{ type nat hook prerouting priority -100; fib daddr type local tcp dport {port} dnat to {to}; }}\n\
+             chain from_here {{ type nat hook output priority -100; fib daddr type local tcp dport {port} dnat to {to}; }}\n\
+             }}\n"
+        );
+        self.on_host(Host::Nat, || load(&rules))?
+    }
+}
+
+fn load(rules: &str) -> io::Result<()> {
+    let mut nft = Command::new(NFT)
+        .args(["-f", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    if let Some(mut input) = nft.stdin.take() {
+        // Whether it was read, its status says.
+        input.write_all(rules.as_bytes()).ok();
+    }
+    let output = nft.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let first = said.lines().next().unwrap_or_default();
+    Err(io::Error::other(format!("nft: {first}")))
+}

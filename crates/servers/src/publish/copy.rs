@@ -1,0 +1,105 @@
+//! The copy loop: two threads per connection, each of which moves bytes one way through a pipe in the kernel.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
+
+/// As much as a pipe holds.
+const MOST_BYTES: usize = 64 << 10;
+
+/// Copies between the connections of `listener` and as many to `to`, until the process is killed.
+///
+/// # Errors
+/// When accepting fails for good.
+pub fn serve(listener: &TcpListener, to: SocketAddr) -> io::Result<Infallible> {
+    loop {
+        match listener.accept() {
+            Ok((client, _)) => {
+                // What cannot be served is closed, which the client sees.
+                thread::Builder::new()
+                    .spawn(move || relay(&client, to))
+                    .ok();
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// One connection, until both sides have closed.
+fn relay(client: &TcpStream, to: SocketAddr) -> io::Result<()> {
+    let server = TcpStream::connect(to)?;
+    for end in [client, &server] {
+        end.set_nodelay(true)?;
+    }
+    thread::scope(|scope| {
+        let answers = scope.spawn(|| copy(&server, client));
+        let questions = copy(client, &server);
+        let answers = answers.join().unwrap_or(Ok(()));
+        questions.and(answers)
+    })
+}
+
+/// Moves what comes from one side to the other; at its end, or on an error, closes the other's half.
+fn copy(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
+    let copied = splice_all(from, to);
+    // The other side may be gone already.
+    to.shutdown(Shutdown::Write).ok();
+    if copied.is_err() {
+        from.shutdown(Shutdown::Read).ok();
+    }
+    copied
+}
+
+fn splice_all(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
+    let (out, into) = pipe_with(PipeFlags::CLOEXEC)?;
+    loop {
+        let mut n_left = match splice(from, None, &into, None, MOST_BYTES, SpliceFlags::MOVE) {
+            Ok(0) => return Ok(()),
+            Ok(n_bytes) => n_bytes,
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        };
+        while n_left > 0 {
+            match splice(&out, None, to, None, n_left, SpliceFlags::MOVE) {
+                Ok(n_bytes) => n_left -= n_bytes,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn bytes_arrive_whole_both_ways_and_so_does_the_end() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = server.local_addr().unwrap();
+        let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+        let on = proxy.local_addr().unwrap();
+        thread::spawn(move || serve(&proxy, to));
+        let echo = thread::spawn(move || {
+            let (mut peer, _) = server.accept().unwrap();
+            let mut all = Vec::new();
+            peer.read_to_end(&mut all).unwrap();
+            peer.write_all(&all).unwrap();
+        });
+        let sent: Vec<u8> = (0..1_000_000_u32).map(|it| it as u8).collect();
+        let mut client = TcpStream::connect(on).unwrap();
+        client.write_all(&sent).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let mut back = Vec::new();
+        client.read_to_end(&mut back).unwrap();
+        assert!(back == sent);
+        echo.join().unwrap();
+    }
+}
