@@ -1,4 +1,7 @@
-//! Namespaces of our own: what is in them reaches the container, and nothing else is touched.
+//! Namespaces of our own: what is in them reaches the container, and nothing else is touched. Run as root, or where
+//! user namespaces are allowed.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
