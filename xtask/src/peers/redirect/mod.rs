@@ -106,7 +106,7 @@ pub(crate) fn run(
 }
 
 fn round(coin: &mut Coin, dial: &dyn Fn(Arm) -> Result<Measured>) -> Result<Round> {
-    let mut order = [Arm::Unix, Arm::Tcp, Arm::Redirect];
+    let mut order = Arm::ALL;
     for idx in (1..order.len()).rev() {
         order.swap(idx, (coin.number() % (idx as u64 + 1)) as usize);
     }
@@ -151,21 +151,24 @@ fn dial(
     pause_us: u64,
 ) -> Result<Measured> {
     let own = std::env::current_exe()?;
-    let mut command = Command::new(own);
-    if arm == Arm::Redirect {
-        let map = format!("{}={}", server.address, socket.display());
-        let words = [
-            "run",
-            "--quiet",
-            "--no-check",
-            "--strict",
-            "--map",
-            &map,
-            "--",
-        ];
-        let program = std::mem::replace(&mut command, Command::new(looptax));
-        command.args(words).arg(program.get_program());
-    }
+    let mut command = match arm {
+        Arm::Redirect => {
+            let mut command = Command::new(looptax);
+            let map = format!("{}={}", server.address, socket.display());
+            command.args([
+                "run",
+                "--quiet",
+                "--no-check",
+                "--strict",
+                "--map",
+                &map,
+                "--",
+            ]);
+            command.arg(own);
+            command
+        }
+        Arm::Tcp | Arm::Unix => Command::new(own),
+    };
     command.args([
         "redirect-part",
         "dial",
