@@ -14,7 +14,7 @@ use looptax_path::{
 use looptax_stats::Side;
 use looptax_wire::Codec;
 
-use crate::arms::redirect::NotMoved;
+use crate::arms::ways::NotOnWay;
 use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::care::others_running;
@@ -76,12 +76,12 @@ impl<'a> TargetConnector<'a> {
             .collect::<Result<_, PathError>>()?)
     }
 
-    /// Whether every connection that was opened since the target was, on its arm's way, took it.
+    /// Whether what was asked on a case that is over took its arms' ways, as far as only counts can tell.
     ///
     /// # Errors
-    /// What the arm `redirect` says of one that did not.
-    pub(crate) fn check(&self) -> Result<(), NotMoved> {
-        self.target.ways.check()
+    /// What an arm says of what did not.
+    pub(crate) fn check(&self) -> Result<(), NotOnWay> {
+        self.target.ways.check_case()
     }
 
     /// The workload, or the user's own, on one connection of a side.

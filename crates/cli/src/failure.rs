@@ -10,6 +10,7 @@ use looptax_store::StoreError;
 use looptax_wire::WireError;
 
 use crate::arms::redirect::NotMoved;
+use crate::arms::ways::NotOnWay;
 
 /// How a command ended, for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +119,9 @@ fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<NotMoved>() {
         return Some(error.hint());
     }
+    if let Some(error) = cause.downcast_ref::<NotOnWay>() {
+        return Some(error.hint());
+    }
     if let Some(error) = cause.downcast_ref::<StoreError>() {
         return error.hint();
     }
@@ -187,5 +191,5 @@ fn is_invalid(cause: &(dyn Error + 'static)) -> bool {
             }
             _ => false,
         });
-    unproved || failed || cause.is::<NotMoved>()
+    unproved || failed || cause.is::<NotMoved>() || cause.is::<NotOnWay>()
 }

@@ -56,6 +56,9 @@ pub struct Proof {
     pub rcvbuf_bytes: Option<u64>,
     /// The network namespace, as `net:[…]`.
     pub netns: Option<String>,
+    /// Messages that the kernel handed from socket to socket (arm `sockmap`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirected_messages: Option<u64>,
     /// What was seen of a whole command's own connections; `null` where looptax made them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Sightings>,

@@ -6,12 +6,15 @@
 
 mod apart;
 pub(crate) mod redirect;
+mod spliced;
 pub(crate) mod ways;
 
 use std::net::{Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
-use looptax_path::{Arm, Host, Network, Protocol, has_nft, may_make_namespaces};
+use looptax_path::{
+    Arm, Host, Network, OwnCgroup, Protocol, Sockmap, SockmapError, has_nft, may_make_namespaces,
+};
 use looptax_redirect::Beside;
 use looptax_servers::Kind;
 
@@ -24,6 +27,8 @@ pub(crate) struct Machine {
     /// `None` where no arm needs it; else why there is none.
     network: Result<Option<Arc<Network>>, String>,
     supervisor: Result<Option<Arc<Beside>>, String>,
+    /// The process is in it, and what it starts.
+    cgroup: Result<Option<OwnCgroup>, String>,
     ipv6: Result<(), String>,
     has_nft: bool,
 }
@@ -62,6 +67,11 @@ impl Machine {
         Self {
             network,
             supervisor: supervisor.map_err(|failure| one_line(&failure)),
+            cgroup: if asks_for(Arm::Sockmap) {
+                cgroup().map(Some).map_err(|error| told(&error))
+            } else {
+                Ok(None)
+            },
             ipv6: if asks_for(Arm::Tcp6) { ipv6() } else { Ok(()) },
             has_nft: asks_for(Arm::Nat) && has_nft(),
         }
@@ -72,6 +82,7 @@ impl Machine {
         Self {
             network: Ok(None),
             supervisor: Ok(None),
+            cgroup: Ok(None),
             ipv6: Ok(()),
             has_nft: false,
         }
@@ -85,11 +96,16 @@ impl Machine {
         self.supervisor.as_ref().ok()?.as_ref()
     }
 
+    pub(crate) fn cgroup(&self) -> Option<&OwnCgroup> {
+        self.cgroup.as_ref().ok()?.as_ref()
+    }
+
     /// Why an arm cannot be had on this machine.
     fn obstacle(&self, arm: Arm) -> Option<String> {
         let why = |it: Result<(), &String>| it.err().cloned();
         match arm {
             Arm::Redirect => why(self.supervisor.as_ref().map(drop)),
+            Arm::Sockmap => why(self.cgroup.as_ref().map(drop)),
             Arm::Tcp6 => why(self.ipv6.as_ref().copied()),
             Arm::Nat if !self.has_nft => {
                 Some("the program `nft` is needed: install the package nftables".to_owned())
@@ -112,7 +128,10 @@ pub(crate) fn choose(
     let mut missing: Vec<Missing> = Vec::new();
     let mut arms = Vec::new();
     for arm in &settings.arms {
-        match not_of(*arm, spec).or_else(|| machine.obstacle(*arm)) {
+        let why = not_of(*arm, spec)
+            .or_else(|| not_for(*arm, settings))
+            .or_else(|| machine.obstacle(*arm));
+        match why {
             None => arms.push(*arm),
             Some(why) if missing.iter().all(|it| it.arm != *arm) => {
                 missing.push(Missing { arm: *arm, why });
@@ -146,6 +165,15 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     why.map(str::to_owned)
 }
 
+/// Why an arm does not go with what is asked.
+fn not_for(arm: Arm, settings: &Compare) -> Option<String> {
+    let is_bulk = settings.requests.are_dumps() || settings.requests.are_streams();
+    (arm == Arm::Sockmap && is_bulk).then(|| {
+        "nothing holds a sender back there, so it could fill the machine's memory: for requests with answers alone"
+            .to_owned()
+    })
+}
+
 fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
     match (arm, kind) {
         (Arm::Abstract, Kind::Postgres | Kind::Echo)
@@ -160,7 +188,6 @@ fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
         }
         (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
         (Arm::Tls, Kind::Memcached | Kind::Echo) => Some("it speaks no TLS here"),
-        (Arm::Sockmap, _) => Some("not in this version"),
         _ => None,
     }
 }
@@ -176,6 +203,24 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         }
         (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself can be reached that way: private:KIND"),
+    }
+}
+
+fn cgroup() -> Result<OwnCgroup, SockmapError> {
+    match Sockmap::obstacle() {
+        Some(obstacle) => Err(obstacle),
+        None => OwnCgroup::create(),
+    }
+}
+
+/// With its causes and the next step, in one line.
+fn told(error: &SockmapError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |it| it.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    let chain = [vec![error.to_string()], causes].concat().join(": ");
+    match error.hint() {
+        Some(hint) => format!("{chain}; {hint}"),
+        None => chain,
     }
 }
 

@@ -7,19 +7,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use looptax_bench::{Helper, Origin};
-use looptax_path::{Arm, Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, relayed_by};
+use looptax_path::{
+    Arm, Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, relayed_by,
+};
 use looptax_servers::PrivateServer;
 use looptax_servers::publish::{self, Published};
 
 use super::Machine;
 use super::apart::{Apart, GoneError};
-use super::redirect::RedirectArm;
+use super::redirect::{NotMoved, RedirectArm};
+use super::spliced::{NotSpliced, Spliced};
 use crate::failure::Failure;
 
 /// What there is beside plain connections of this process.
 #[derive(Default)]
 pub(crate) struct Ways {
     redirect: Option<Arc<RedirectArm>>,
+    spliced: Option<Spliced>,
     hosts: Vec<(Host, Arc<Apart>)>,
     proxies: Vec<Proxy>,
     pub(crate) tls: Option<TlsClient>,
@@ -38,6 +42,29 @@ pub(crate) enum HostError {
     Move(#[from] io::Error),
     #[error(transparent)]
     Gone(#[from] GoneError),
+}
+
+/// Connections did not take their arm's way.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotOnWay {
+    /// Of the arm `redirect`.
+    #[error(transparent)]
+    Moved(#[from] NotMoved),
+    /// Of the arm `sockmap`.
+    #[error(transparent)]
+    Spliced(#[from] NotSpliced),
+}
+
+impl NotOnWay {
+    /// The next step.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Self::Moved(not_moved) => not_moved.hint(),
+            Self::Spliced(_) => {
+                "nothing is concluded from this run; leave sockmap out of --arms".to_owned()
+            }
+        }
+    }
 }
 
 impl Ways {
@@ -85,6 +112,24 @@ impl Ways {
         Ok(ways)
     }
 
+    /// Has the kernel splice what connects to these addresses.
+    pub(crate) fn splice(
+        &mut self,
+        machine: &Machine,
+        addresses: impl Iterator<Item = SocketAddr>,
+    ) -> Result<(), SockmapError> {
+        if let Some(cgroup) = machine.cgroup() {
+            self.spliced = Some(Spliced::start(cgroup, addresses)?);
+        }
+        Ok(())
+    }
+
+    /// Messages that an arm's connections have handed over in the kernel.
+    pub(crate) fn n_redirected(&self, arm: Arm) -> Option<u64> {
+        let spliced = self.spliced.as_ref().filter(|_| arm == Arm::Sockmap);
+        spliced?.n_redirected().ok()
+    }
+
     /// Adds the arm that is moved.
     pub(crate) fn add_redirect(&mut self, redirect: RedirectArm) {
         self.redirect = Some(Arc::new(redirect));
@@ -118,12 +163,21 @@ impl Ways {
         Ok((0..n).map(open).collect::<Result<_, _>>()?)
     }
 
-    /// Whether every connection that was opened so far took its arm's way, as far as only counts can tell.
+    /// Whether every connection that was opened so far was moved, as far as only counts can tell.
     ///
     /// # Errors
-    /// What the arm `redirect` says of one that did not.
-    pub(crate) fn check(&self) -> Result<(), super::redirect::NotMoved> {
+    /// What the arm `redirect` says of one that was not.
+    pub(crate) fn check_moved(&self) -> Result<(), NotMoved> {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
+    }
+
+    /// Whether the messages of a case that is over took their arm's way.
+    ///
+    /// # Errors
+    /// What the arm says of those that did not.
+    pub(crate) fn check_case(&self) -> Result<(), NotOnWay> {
+        self.check_moved()?;
+        Ok(self.spliced.as_ref().map_or(Ok(()), |it| it.check())?)
     }
 
     /// Where client threads start that open connections of an arm themselves.

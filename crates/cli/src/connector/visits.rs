@@ -37,7 +37,7 @@ impl TargetConnector<'_> {
             return Ok(None);
         }
         // Of the visits so far only the counts can tell.
-        self.check()?;
+        self.target.ways.check_moved()?;
         let Met { talks, censuses } = self.meet(contrast_idx, draw, 1)?;
         for (side, (talks, census)) in Side::BOTH.into_iter().zip(talks.iter().zip(&censuses)) {
             let relayed = self.relayed(contrast_idx, side);

@@ -307,7 +307,9 @@ fn arms(
             .proofs
             .get(contrast_idx)
             .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
-        arms.push(judging::arm(*arm, &target.endpoints(*arm)?, proof));
+        let mut proved = judging::arm(*arm, &target.endpoints(*arm)?, proof);
+        proved.proof.redirected_messages = target.ways.n_redirected(*arm);
+        arms.push(proved);
     }
     Ok(arms)
 }

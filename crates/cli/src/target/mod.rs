@@ -121,6 +121,11 @@ impl Target {
             let redirect = RedirectArm::start(supervisor, pairs.map(Into::into))?;
             target.ways.add_redirect(redirect);
         }
+        if arms.contains(&Arm::Sockmap) {
+            let addresses = target.addresses.iter();
+            let spliced = addresses.map(|it| SocketAddr::new(SPLICED.into(), it.port()));
+            target.ways.splice(&host.machine, spliced)?;
+        }
         Ok(target)
     }
 
