@@ -155,9 +155,12 @@ fn mysql_host(host: &str) -> SeenAs {
         return SeenAs::Socket;
     }
     let resolved = host.replacen("localhost:", "127.0.0.1:", 1);
-    resolved
-        .parse()
-        .map_or_else(|_| SeenAs::Other(host.to_owned()), SeenAs::Tcp)
+    // An IPv6 address has no brackets there.
+    let of_parts = |(address, port): (&str, &str)| -> Option<SocketAddr> {
+        Some(SocketAddr::new(address.parse().ok()?, port.parse().ok()?))
+    };
+    let address = resolved.rsplit_once(':').and_then(of_parts);
+    address.map_or_else(|| SeenAs::Other(host.to_owned()), SeenAs::Tcp)
 }
 
 fn postgres(
@@ -315,6 +318,10 @@ mod tests {
         assert_eq!(
             mysql_host("localhost:40000"),
             SeenAs::Tcp("127.0.0.1:40000".parse().unwrap())
+        );
+        assert_eq!(
+            mysql_host("::1:40000"),
+            SeenAs::Tcp("[::1]:40000".parse().unwrap())
         );
         assert_eq!(
             mysql_host("db.example:1"),

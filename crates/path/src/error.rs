@@ -180,6 +180,9 @@ fn wire_hint(source: &WireError) -> Option<String> {
             server_hint("1040")
         }
         WireError::Server { code, .. } => server_hint(code),
+        WireError::NoTls => {
+            Some("leave tls out of --arms, or give the server a certificate".to_owned())
+        }
         WireError::Malformed { .. } => Some(
             "is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`"
                 .to_owned(),

@@ -252,10 +252,10 @@ impl Link {
                 Ok(0) => return Ok(self.raw.calls),
                 Ok(_) => {}
                 Err(error) => match error.kind() {
-                    // Without a last record TLS ends unexpectedly, which many servers do.
-                    io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => {
-                        return Ok(self.raw.calls);
-                    }
+                    // TLS has a last record of its own, which many servers neither send nor wait for.
+                    io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::BrokenPipe => return Ok(self.raw.calls),
                     io::ErrorKind::Interrupted => {}
                     io::ErrorKind::WouldBlock => {
                         return Err(WireError::Timeout {

@@ -78,6 +78,9 @@ pub enum WireError {
         /// What this one has.
         found: u64,
     },
+    /// TLS was asked for.
+    #[error("the server offers no TLS")]
+    NoTls,
     /// The server asks for something that we do not do, or that is unsafe on this channel.
     #[error("the server asks for `{what}`, which looptax does not do here")]
     Unsupported {

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use looptax_path::{Conversation, Endpoint, Limits, Protocol};
-use looptax_servers::{Config, Kind, PrivateServer, Reaper, find_binary};
+use looptax_servers::{Config, Kind, Listening, PrivateServer, Reaper, find_binary};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_wire::redis;
@@ -120,6 +120,15 @@ impl Server {
 
     /// One that allows few connections: these and some spare ones.
     pub(crate) fn start_for(kind: Kind, max_connections: u32) -> Option<Self> {
+        Self::start_listening(kind, max_connections, Listening::default())
+    }
+
+    /// One that listens elsewhere too.
+    pub(crate) fn start_listening(
+        kind: Kind,
+        max_connections: u32,
+        listening: Listening,
+    ) -> Option<Self> {
         if !is_installed(kind) {
             return None;
         }
@@ -130,7 +139,7 @@ impl Server {
             scratch_root: scratch.tmp(),
             max_connections,
             rows: 100,
-            listening: looptax_servers::Listening::default(),
+            listening,
         };
         let reaper = Reaper::start(&config.self_exe).unwrap();
         Some(Self {

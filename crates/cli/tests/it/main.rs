@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+mod arms;
 mod bad_input;
 mod check;
 mod check_app;

@@ -74,11 +74,12 @@ fn process(stats: &[(String, String)]) -> Result<u32, WireError> {
         })
 }
 
-/// The address of a client: `11:addr` has the value `tcp:127.0.0.1:40000`.
+/// The address of a client: `11:addr` has the value `tcp:127.0.0.1:40000`, or `tcp6:[::1]:40000`.
 fn client(name: &str, value: &str) -> Option<SocketAddr> {
-    name.ends_with(":addr")
-        .then(|| value.strip_prefix("tcp:")?.parse().ok())
-        .flatten()
+    let value = name.ends_with(":addr").then_some(value)?;
+    let (family, address) = value.split_once(':')?;
+    let is_tcp = ["tcp", "tcp6"].contains(&family);
+    is_tcp.then(|| address.parse().ok()).flatten()
 }
 
 /// The one thread of this name; `None` when there are several, or none.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
-use mysql_common::packets::{HandshakePacket, HandshakeResponse, SslRequest};
+use mysql_common::packets::{HandshakePacket, HandshakeResponse};
 use mysql_common::proto::MySerialize;
 
 use crate::error::printable;
@@ -23,8 +23,11 @@ use crate::{Channel, Login, StartTls, Stream, WireError};
 /// What MariaDB 10 and later put before their version so that old replicas accept them.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
-/// The character set that the response names too, `utf8mb4_general_ci`.
-const UTF8MB4: u8 = 45;
+/// Capabilities, longest packet, character set, and what MariaDB adds to the capabilities.
+///
+/// # Source
+/// MySQL documentation, "Protocol::SSLRequest"; MariaDB's, "Connecting".
+const TLS_REQUEST_BYTES: usize = 32;
 
 /// The parts of the protocol that depend on what was agreed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,9 +59,8 @@ pub(super) fn run<S: Stream>(
     let greeting = parse(packets.action(), &payload)?;
     packets.name_step("log in");
     let mut agreed = Agreed::new(&greeting)?;
-    if let Some(start_tls) = start_tls {
+    if start_tls.is_some() {
         agreed.add_tls(&greeting)?;
-        seal(packets, &agreed, start_tls)?;
     }
     let (authentication, first_answer) = Authentication::start(&greeting, login, channel)?;
     let mut response = Vec::new();
@@ -75,6 +77,9 @@ pub(super) fn run<S: Stream>(
     )
     .with_mariadb_ext_capabilities(agreed.mariadb)
     .serialize(&mut response);
+    if let Some(start_tls) = start_tls {
+        seal(packets, &response, start_tls)?;
+    }
     packets.write(&response)?;
     let auth_plugin = authentication.finish(packets)?;
     let version = printable(greeting.server_version_ref());
@@ -90,15 +95,14 @@ pub(super) fn run<S: Stream>(
     })
 }
 
-/// Asks for TLS, and starts it.
+/// Asks for TLS, and starts it. The request is the part of the response that says what we can do: a server
+/// that has read it looks at that part of the response no more.
 fn seal<S: Stream>(
     packets: &mut Packets<S>,
-    agreed: &Agreed,
+    response: &[u8],
     start_tls: StartTls<'_, S>,
 ) -> Result<(), WireError> {
-    let mut request = Vec::new();
-    SslRequest::new(agreed.capabilities, MAX_PAYLOAD_BYTES as u32, UTF8MB4).serialize(&mut request);
-    packets.write(&request)?;
+    packets.write(&response[..TLS_REQUEST_BYTES.min(response.len())])?;
     start_tls(packets.stream_mut()).map_err(|source| WireError::Io {
         action: "start TLS",
         source,
@@ -175,9 +179,7 @@ impl Agreed {
             .capabilities()
             .contains(CapabilityFlags::CLIENT_SSL)
         {
-            return Err(WireError::Unsupported {
-                what: "TLS on this server, which offers none".to_owned(),
-            });
+            return Err(WireError::NoTls);
         }
         self.capabilities |= CapabilityFlags::CLIENT_SSL;
         Ok(())

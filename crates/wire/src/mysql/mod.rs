@@ -76,7 +76,7 @@ impl<S: Stream> Connection<S> {
     /// The same over TLS, which `start_tls` starts after the greeting.
     ///
     /// # Errors
-    /// Those of [`Self::login`]; [`WireError::Unsupported`] when the server offers no TLS,
+    /// Those of [`Self::login`]; [`WireError::NoTls`] when the server offers none,
     /// [`WireError::Io`] when it cannot be started.
     pub fn login_over_tls(
         stream: S,

@@ -31,7 +31,7 @@ const ASK_FOR_TLS: &str = "ask for TLS";
 /// Asks whether TLS may start on a connection on which nothing was said yet: the next bytes are its.
 ///
 /// # Errors
-/// [`WireError::Unsupported`] when the server offers none, [`WireError::Malformed`] when it is no PostgreSQL
+/// [`WireError::NoTls`] when the server offers none, [`WireError::Malformed`] when it is no PostgreSQL
 /// server; `Timeout`, `Closed`, `Io`.
 pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(), WireError> {
     io::write_all(stream, &TLS_REQUEST, ASK_FOR_TLS, timeout_hint)?;
@@ -39,9 +39,7 @@ pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(
     io::read_exact(stream, &mut answer, ASK_FOR_TLS, timeout_hint)?;
     match &answer {
         b"S" => Ok(()),
-        b"N" => Err(WireError::Unsupported {
-            what: "TLS on this server, which offers none".to_owned(),
-        }),
+        b"N" => Err(WireError::NoTls),
         other => Err(malformed(ASK_FOR_TLS, "yes or no in one byte", other)),
     }
 }

@@ -1,0 +1,320 @@
+//! Every way to a private server: measured, proved in the record, named where it cannot be had, and gone afterwards.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use looptax_servers::{Kind, Listening};
+use looptax_testkit::scratch::Scratch;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::fixture::{
+    SHORT, Server, check_refused, compare, is_installed, is_root, is_there, saved,
+};
+
+/// What the record says of the arms of its first comparison.
+fn arms(record: &Value) -> Vec<Value> {
+    record["comparisons"][0]["arms"].as_array().unwrap().clone()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Each arm is proved to be what its name says.
+#[track_caller]
+fn check_proof(arm: &Value) {
+    let (name, proof) = (text(&arm["name"]), &arm["proof"]);
+    let (endpoint, view) = (text(&arm["endpoint"]), text(&proof["server_view"]));
+    let (family, starts, sees) = match name {
+        "unix" | "tls-unix" => ("AF_UNIX", "/", "local socket"),
+        "abstract" => ("AF_UNIX", "@looptax-", "local socket"),
+        "tcp" | "tls" => ("AF_INET", "127.0.0.1:", "TCP from 127.0.0.1:"),
+        "tcp6" => ("AF_INET6", "[::1]:", "TCP from [::1]:"),
+        "bridge" => ("AF_INET", "10.77.0.2:", "TCP from 10.77.0.1:"),
+        "nat" => ("AF_INET", "10.78.0.1:", "TCP from 10.78.0.1:"),
+        "proxy" => ("AF_INET", "127.0.0.1:", "TCP from 10.77.0.1:"),
+        "sockmap" => ("AF_INET", "127.0.0.2:", "TCP from 127.0.0.1:"),
+        other => panic!("{other}"),
+    };
+    assert_eq!(arm["verified"], true, "{arm}");
+    assert_eq!(proof["family"], family, "{arm}");
+    assert!(endpoint.starts_with(starts), "{arm}");
+    // The echo server tells nothing of its clients.
+    assert!(
+        view.starts_with(sees) || view == "greeted by the same process",
+        "{arm}"
+    );
+    assert_eq!(
+        endpoint.contains(" through "),
+        ["nat", "proxy"].contains(&name),
+        "{arm}"
+    );
+    let tls = text(&proof["tls"]);
+    assert_eq!(
+        tls.starts_with("TLSv1.3 TLS13_"),
+        name.starts_with("tls"),
+        "{arm}"
+    );
+    let n_redirected = proof["redirected_messages"].as_u64();
+    assert_eq!(
+        n_redirected.is_some_and(|n| n > 100),
+        name == "sockmap",
+        "{arm}"
+    );
+}
+
+/// Measures a private server over these arms; those of `missing` are named and left out.
+#[track_caller]
+fn check(kind: Kind, wanted: &[&str], missing: &[&str], options: &[&str]) {
+    if !is_installed(kind) || !is_root() || !is_there("nft") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let target = match kind {
+        Kind::Echo => "echo".to_owned(),
+        kind => format!("private:{kind}"),
+    };
+    let all = [wanted, missing].concat().join(",");
+    let run = compare(&scratch)
+        .args([&target, "--placement", "same", "--arms", &all])
+        .args(SHORT)
+        .args(options)
+        .run();
+    run.expect_code(0);
+    let record = saved(&scratch);
+    let arms = arms(&record);
+    let names: Vec<&str> = arms.iter().map(|arm| text(&arm["name"])).collect();
+    assert_eq!(names, wanted);
+    arms.iter().for_each(check_proof);
+    let problems: Vec<&str> = record["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(text)
+        .collect();
+    for arm in missing {
+        let words = format!("{target}: {arm} is not measured: ");
+        let is_told = |it: &&str| it.starts_with(&words);
+        assert!(problems.iter().any(is_told), "{problems:?}");
+        assert!(run.stdout.contains(&words), "{}", run.stdout);
+    }
+    scratch.check_nothing_left();
+}
+
+const ALL_BUT_SEALED: [&str; 6] = ["unix", "tcp", "tcp6", "bridge", "nat", "sockmap"];
+
+#[test]
+fn redis_has_all_but_an_abstract_socket() {
+    let wanted = [&ALL_BUT_SEALED[..], &["proxy", "tls"]].concat();
+    check(Kind::Redis, &wanted, &["abstract", "tls-unix"], &[]);
+}
+
+#[test]
+fn postgres_has_an_abstract_socket_as_well() {
+    let wanted = [&ALL_BUT_SEALED[..], &["proxy", "tls", "abstract"]].concat();
+    check(Kind::Postgres, &wanted, &["tls-unix"], &[]);
+}
+
+#[test]
+fn mariadb_has_tls_on_its_socket() {
+    let wanted = [&ALL_BUT_SEALED[..], &["proxy", "tls", "tls-unix"]].concat();
+    check(Kind::Mariadb, &wanted, &["abstract"], &[]);
+}
+
+#[test]
+fn memcached_and_echo_have_no_tls() {
+    check(
+        Kind::Memcached,
+        &ALL_BUT_SEALED,
+        &["proxy", "tls", "abstract"],
+        &[],
+    );
+    let wanted = [&ALL_BUT_SEALED[..], &["proxy", "abstract"]].concat();
+    check(Kind::Echo, &wanted, &["tls"], &[]);
+}
+
+#[test]
+fn connections_are_opened_over_every_arm() {
+    let wanted = ["tcp", "tls", "bridge", "nat", "proxy"];
+    check(
+        Kind::Redis,
+        &wanted,
+        &["sockmap"],
+        &["--workload", "connect"],
+    );
+    check(
+        Kind::Postgres,
+        &wanted,
+        &["sockmap"],
+        &["--workload", "connect"],
+    );
+    let options = ["--reconnect-every", "3"];
+    check(
+        Kind::Mariadb,
+        &["tls-unix", "tls", "proxy"],
+        &["sockmap"],
+        &options,
+    );
+}
+
+#[test]
+fn many_rows_and_streams_go_over_every_arm() {
+    let wanted = ["tcp", "tls", "bridge", "proxy"];
+    let scratch = Scratch::new();
+    if is_installed(Kind::Mariadb) && is_root() {
+        let run = compare(&scratch)
+            .args([
+                "private:mariadb",
+                "--placement",
+                "same",
+                "--arms",
+                &wanted.join(","),
+            ])
+            .args(["--workload", "dump"])
+            .args(["--rows", "2000", "--fixed", "6", "-c", "1"])
+            .run();
+        run.expect_code(0);
+        arms(&saved(&scratch)).iter().for_each(check_proof);
+    }
+    let stream = ["--workload", "stream", "--stream-bytes", "100000"];
+    check(
+        Kind::Echo,
+        &["unix", "bridge", "proxy"],
+        &["sockmap"],
+        &stream,
+    );
+    let pipelined = ["--pipeline", "16", "--workload", "get"];
+    check(Kind::Redis, &["unix", "tls", "proxy"], &[], &pipelined);
+}
+
+/// What is there of interfaces, rules and programs; all of it by the machine's own tools.
+fn outside() -> [String; 3] {
+    let told = |line: &[&str]| {
+        let output = Command::new(line[0]).args(&line[1..]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    [
+        told(&["ip", "-o", "link"]),
+        told(&["ip", "netns"]),
+        told(&["nft", "list", "ruleset"]),
+    ]
+}
+
+const OF_NAMESPACES: [&str; 3] = ["private:redis", "--arms", "tcp,bridge,nat,proxy"];
+
+#[test]
+fn nothing_is_left_and_nothing_of_others_is_touched() {
+    if !is_installed(Kind::Redis) || !is_root() || !is_there("nft") || !is_there("ip") {
+        return;
+    }
+    let before = outside();
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args(OF_NAMESPACES).args(SHORT).run();
+    run.expect_code(0);
+    assert_eq!(outside(), before);
+    scratch.check_nothing_left();
+    let mut run = compare(&scratch)
+        .args(OF_NAMESPACES)
+        .args(["--fixed", "10000", "--slice-ms", "10", "--warm-up", "0s"])
+        .on_terminal()
+        .spawn();
+    run.wait_for("the proxy", || {
+        (!scratch.processes_of("looptax").is_empty()).then_some(())
+    });
+    run.wait_for("the first epoch", || {
+        fs::read_dir(scratch.tmp()).ok()?.next().map(drop)
+    });
+    run.signal(Signal::KILL);
+    run.wait();
+    scratch.check_nothing_left_after(Duration::from_secs(10));
+    assert_eq!(outside(), before);
+}
+
+/// An ordinary user has what user namespaces allow; the rest says what it would take.
+#[test]
+fn without_root_what_can_be_had_is_measured() {
+    const NOBODY: u32 = 65_534;
+    if !is_installed(Kind::Redis) || !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.give_to(NOBODY);
+    let run = compare(&scratch)
+        .uid(NOBODY)
+        .args([
+            "private:redis",
+            "--arms",
+            "unix,tcp,tls,bridge,proxy,sockmap",
+        ])
+        .args(SHORT)
+        .run();
+    run.expect_code(0);
+    let record = saved(&scratch);
+    let problems = record["problems"].to_string();
+    assert!(problems.contains("sockmap is not measured"), "{problems}");
+    let names: Vec<Value> = arms(&record)
+        .into_iter()
+        .map(|arm| arm["name"].clone())
+        .collect();
+    // Where user namespaces are forbidden, that is told.
+    if !problems.contains("bridge is not measured: no network namespace of our own") {
+        assert_eq!(names, ["unix", "tcp", "tls", "bridge", "proxy"]);
+    }
+    arms(&record).iter().for_each(check_proof);
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn a_baseline_that_cannot_be_had_ends_the_run() {
+    let words = ["abstract", "PostgreSQL and echo"];
+    check_refused(&["private:redis", "--arms", "abstract,tcp"], &words);
+    check_refused(&["private:redis", "--arms", "tcp,abstract"], &words);
+    check_refused(
+        &["private:redis", "--arms", "tcp,ipx"],
+        &["`ipx` is not an arm"],
+    );
+    let line = "redis-benchmark -n 1000 {transport}";
+    let exec = ["private:redis", "--arms", "tcp,tls", "--exec", line];
+    check_refused(&exec, &["cannot lead over tls"]);
+}
+
+/// A running server is reached as it is: over its TLS too, where its kind has it on the same port.
+#[test]
+fn a_running_server_is_measured_over_its_own_tls() {
+    for kind in [Kind::Mariadb, Kind::Postgres] {
+        let listening = Listening {
+            has_tls: true,
+            ..Listening::default()
+        };
+        let Some(server) = Server::start_listening(kind, 20, listening) else {
+            continue;
+        };
+        let scratch = Scratch::new();
+        let run = server
+            .compare(&scratch)
+            .args(["--arms", "unix,tcp,tls,bridge"])
+            .run();
+        run.expect_code(0);
+        let record = saved(&scratch);
+        let arms = arms(&record);
+        assert_eq!(arms.len(), 3);
+        arms.iter().for_each(check_proof);
+        assert!(
+            record["problems"]
+                .to_string()
+                .contains("bridge is not measured")
+        );
+    }
+}
+
+#[test]
+fn a_running_server_without_tls_says_so() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let run = server.compare(&scratch).args(["--arms", "unix,tls"]).run();
+    run.expect_error(2, &["offers no TLS", "leave tls out of --arms"]);
+}
