@@ -187,11 +187,13 @@ impl Lane {
         if n == 0 {
             return Err(LoadError::Closed);
         }
-        tally.received_bytes += n as u64;
-        self.n_received += match self.sealed {
+        // What an answer holds, not what it travels in.
+        let n = match self.sealed {
             None => n,
             Some(_) => self.unseal(n)?,
         };
+        self.n_received += n;
+        tally.received_bytes += n as u64;
         let received = &self.received[..self.n_received];
         let reply = self
             .codec
