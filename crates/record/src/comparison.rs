@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, Client, ClientLike, Commands, Placement, Raw, Schedule, Tax};
+use crate::{Arm, Bill, Client, ClientLike, Commands, Placement, Raw, Schedule, Tax};
 
 /// Some arms of one server, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,9 @@ pub struct Comparison {
     pub arms: Vec<Arm>,
     /// What each arm costs over the baseline.
     pub tax: Vec<Tax>,
+    /// What each arm adds to another one, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bill: Option<Bill>,
     /// What a reader should know before believing the figures.
     #[serde(default)]
     pub warnings: Vec<String>,

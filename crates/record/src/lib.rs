@@ -5,6 +5,7 @@
 //! the store, read by the report. A field that may be `null` may also be missing.
 
 mod arm;
+mod bill;
 mod client_like;
 mod commands;
 mod comparison;
@@ -24,6 +25,7 @@ mod tax;
 mod words;
 
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
+pub use bill::{Bill, BillStep};
 pub use client_like::ClientLike;
 pub use commands::{CommandLine, Commands};
 pub use comparison::{

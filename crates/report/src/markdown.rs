@@ -6,6 +6,7 @@ use std::fmt::Write;
 use looptax_record::Record;
 
 use crate::format::Text;
+use crate::words::bill::BillTable;
 use crate::words::command::CommandTable;
 use crate::words::table::{Table, Tail};
 use crate::words::{self, Body, GroupStory};
@@ -66,6 +67,9 @@ fn write_group(group: &GroupStory, text: &mut String) {
             }
         }
     }
+    for table in &group.bills {
+        write_bill(table, text);
+    }
     for words in &group.sentences {
         line(text, &escaped(words));
     }
@@ -73,6 +77,18 @@ fn write_group(group: &GroupStory, text: &mut String) {
         let _ = writeln!(text, "- {}", escaped(words));
     }
     text.push('\n');
+}
+
+fn write_bill(table: &BillTable, text: &mut String) {
+    line(text, &escaped(&table.title));
+    write_rows(
+        &table.header.map(str::to_owned),
+        table.rows.iter().map(|row| row.to_vec()),
+        text,
+    );
+    if let Some(closing) = &table.closing {
+        line(text, &escaped(closing));
+    }
 }
 
 fn write_table(table: &Table, text: &mut String) {

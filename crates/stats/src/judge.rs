@@ -6,6 +6,9 @@
 mod primary;
 mod secondary;
 mod sides;
+
+pub(crate) use secondary::cpu_us;
+pub(crate) use sides::mean_latency_us;
 mod warnings;
 
 pub use primary::{Primary, primary};

@@ -6,6 +6,7 @@
 //!
 //! Every metric has one sign: positive means that the other arm loses against the baseline.
 
+mod bill;
 mod diagnostics;
 mod distributions;
 mod epoch;
@@ -24,6 +25,7 @@ pub mod totals;
 mod vectors;
 mod verdict;
 
+pub use bill::{Blocks, Cost};
 pub use diagnostics::{
     Diagnostics, EARLY_NS, GuardTransient, NoiseShares, OrderEffect, RateModes, SamplingFloor,
     Stall, Trend, guard_transient, lag1_autocorrelation, littles_law, mad_sd, noise_shares,

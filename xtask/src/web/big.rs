@@ -112,6 +112,7 @@ fn comparison(connections: u32, n_epochs: usize, noise: &mut Noise) -> Compariso
         arms: (0..ARMS.len())
             .map(|idx| arm(idx, per_s[idx], connections))
             .collect(),
+        bill: None,
         tax: tax.to_vec(),
         warnings: Vec::new(),
         stalls: Vec::new(),

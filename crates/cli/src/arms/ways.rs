@@ -177,7 +177,10 @@ impl Ways {
     /// What the arm says of those that did not.
     pub(crate) fn check_case(&self) -> Result<(), NotOnWay> {
         self.check_moved()?;
-        Ok(self.spliced.as_ref().map_or(Ok(()), |it| it.check())?)
+        if let Some(spliced) = &self.spliced {
+            spliced.check()?;
+        }
+        Ok(())
     }
 
     /// Where client threads start that open connections of an arm themselves.

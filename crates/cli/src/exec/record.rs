@@ -83,6 +83,7 @@ fn skeleton(
         },
         arms: Vec::new(),
         tax: Vec::new(),
+        bill: None,
         warnings: Vec::new(),
         stalls: Vec::new(),
         server_count: None,

@@ -15,6 +15,7 @@ use record::{Comparison, Hex64, SamplesAt};
 use super::plan::{Case, CaseLoad, DELTA, looks};
 use crate::arms::ways::through;
 use crate::connector::ArmProof;
+use crate::convert::bill;
 use crate::convert::doubts;
 use crate::convert::judged::{self, ProvedArm, Question};
 use crate::convert::numbers;
@@ -146,6 +147,7 @@ pub(super) fn skeleton(
         },
         arms: Vec::new(),
         tax: Vec::new(),
+        bill: None,
         warnings: Vec::new(),
         stalls: Vec::new(),
         server_count: None,
@@ -336,6 +338,21 @@ pub(crate) fn judge(
         .and_then(doubts::miscounted);
     comparison.warnings.extend(miscounted);
     comparison.arms = judged::arms(judged_arms);
+    comparison.bill = bill_of(comparison);
+}
+
+/// What each arm adds, at the level of the strictest look that one of the pairs stopped at.
+fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
+    let names: Vec<String> = { comparison.arms.iter() }
+        .map(|arm| arm.name.clone())
+        .collect();
+    let alphas = comparison.tax.iter().map(|tax| tax.alpha);
+    let alpha = alphas.fold(f64::INFINITY, f64::min);
+    let is_whole = comparison.commands.is_none();
+    let is_valid = |tax: &record::Tax| tax.verdict != record::Verdict::Invalid;
+    let can_be = is_whole && comparison.tax.iter().all(is_valid);
+    let of = || bill::of(&comparison.raw, &names, comparison.connections, alpha);
+    can_be.then(of).flatten()
 }
 
 /// Holds comparisons that differ in nothing but the length of their slices against each other.

@@ -154,6 +154,7 @@ fn comparison() -> Comparison {
         },
         arms: vec![arm("unix", "/run/a.sock"), arm("tcp", "127.0.0.1:3306")],
         tax: vec![tax()],
+        bill: None,
         warnings: words(&["steal 1.2 %"]),
         server_count: None,
         time_wait: Some(TimeWait {

@@ -7,6 +7,7 @@ use looptax_record::{Comparison, Record};
 use super::charts::Charts;
 use super::data::tone_word;
 use super::markup::{Markup, TEXT};
+use crate::words::bill::BillTable;
 use crate::words::command::{CommandRow, CommandTable};
 use crate::words::row::{judged, pair};
 use crate::words::table::{Row, Table, Tail};
@@ -65,6 +66,9 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
                     }
                 }
             }
+        }
+        for table in &group.bills {
+            bill_table(table, out);
         }
         if !group.notes.is_empty() {
             out.open("div", &[("class", "notes")]);
@@ -145,6 +149,24 @@ fn requests_table(client: &str, table: &Table, out: &mut Markup) {
         }
         out.close("tbody");
     });
+}
+
+fn bill_table(table: &BillTable, out: &mut Markup) {
+    out.element("h4", &[("class", "client")], &table.title);
+    out.table(&table.title, |out| {
+        out.head(&table.header).open("tbody", &[]);
+        for row in &table.rows {
+            out.open("tr", &[]);
+            for cell in row {
+                out.element("td", &[], cell);
+            }
+            out.close("tr");
+        }
+        out.close("tbody");
+    });
+    if let Some(closing) = &table.closing {
+        out.element("p", &[("class", "note")], closing);
+    }
 }
 
 fn requests_row(row: &Row, has_verdict: bool, out: &mut Markup) {

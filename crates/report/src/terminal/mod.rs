@@ -4,6 +4,7 @@
 //! what holds for the whole run. Called by the command line, which prints it.
 
 mod bars;
+mod bill;
 mod columns;
 mod command;
 mod diff;
@@ -115,6 +116,10 @@ fn write_group(group: &GroupStory, lines: &mut Lines) {
         }
     }
     lines.blank();
+    for table in &group.bills {
+        bill::write(table, lines);
+        lines.blank();
+    }
     if let Some(sweep) = &group.sweep {
         bars::write(sweep, lines);
         lines.blank();

@@ -3,6 +3,7 @@
 //! The one place for words and shown digits, so that every view says the same; a view only lays them
 //! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
 
+pub(crate) mod bill;
 pub(crate) mod command;
 mod counts;
 mod group;
@@ -19,6 +20,7 @@ use looptax_record::{Client, Comparison, Record};
 
 use crate::format::Text;
 use crate::heading;
+use bill::BillTable;
 use command::CommandTable;
 use group::Group;
 pub(crate) use run::RunWords;
@@ -49,6 +51,8 @@ pub(crate) struct GroupStory {
     /// Indexes of its comparisons in the record, in the order of the sentences.
     pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
+    /// What each part of a way adds, by comparison that has several arms.
+    pub(crate) bills: Vec<BillTable>,
     /// What a picture over connections is drawn from.
     pub(crate) sweep: Option<Sweep>,
     /// One per verdict, in the order of the comparisons.
@@ -107,6 +111,9 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
             .map(|group| GroupStory {
                 comparisons: indexes(record, group),
                 body: body(group, text),
+                bills: { group.comparisons.iter() }
+                    .filter_map(|comparison| bill::of(comparison, text))
+                    .collect(),
                 sweep: sweep::of(group, text),
                 sentences: sentence::of(group, text),
                 notes: notes(group, shows_counts, text),

@@ -48,6 +48,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
             100.0 * (1.0 - per_s[1] / per_s[0]),
             us[1] - us[0],
         )],
+        bill: None,
         warnings: Vec::new(),
         server_count: None,
         time_wait: None,

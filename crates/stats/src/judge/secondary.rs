@@ -65,7 +65,7 @@ pub(super) struct Cpu {
 }
 
 /// CPU per request in µs over all answered requests, guard and drain included.
-pub(super) fn cpu_us(slice: &Slice, metric: Metric) -> Option<f64> {
+pub(crate) fn cpu_us(slice: &Slice, metric: Metric) -> Option<f64> {
     let ns = match metric {
         Metric::ClientCpu => slice.client_cpu_ns?,
         Metric::ServerCpu => slice.server_cpu_ns?,

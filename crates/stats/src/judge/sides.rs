@@ -56,7 +56,7 @@ impl SideSummary {
 
 /// Mean latency: of a closed loop by Little's law C·active time/completions, else of the response
 /// times.
-pub(super) fn mean_latency_us(slice: &Slice, connections: u32) -> f64 {
+pub(crate) fn mean_latency_us(slice: &Slice, connections: u32) -> f64 {
     if let Some(response) = slice.response {
         return response.sum_ns as f64 / 1000.0 / counted(slice.completions);
     }

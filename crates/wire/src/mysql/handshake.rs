@@ -26,7 +26,7 @@ const REPLICATION_PREFIX: &str = "5.5.5-";
 /// Capabilities, longest packet, character set, and what MariaDB adds to the capabilities.
 ///
 /// # Source
-/// MySQL documentation, "Protocol::SSLRequest"; MariaDB's, "Connecting".
+/// MySQL documentation, "`Protocol::SSLRequest`"; MariaDB's, "Connecting".
 const TLS_REQUEST_BYTES: usize = 32;
 
 /// The parts of the protocol that depend on what was agreed.

@@ -1,0 +1,104 @@
+//! The bill in words: what each part of a way adds to a request.
+
+use looptax_record::{Bill, BillStep, Comparison, Figure};
+
+use crate::format::Text;
+
+/// A step adds up when no more than this share of the whole is left over.
+const MOST_LEFT_OVER: f64 = 0.1;
+
+/// The finished cells of a bill.
+#[derive(Debug)]
+pub(crate) struct BillTable {
+    /// `16 connections, same: the bill, per request`.
+    pub(crate) title: String,
+    /// `part`, `time`, `CPU`, `in all`.
+    pub(crate) header: [&'static str; 4],
+    pub(crate) rows: Vec<[String; 4]>,
+    /// Whether it adds up.
+    pub(crate) closing: Option<String>,
+}
+
+/// The bill of a comparison that has one.
+pub(crate) fn of(comparison: &Comparison, text: Text) -> Option<BillTable> {
+    let bill = comparison.bill.as_ref()?;
+    let s = if comparison.connections == 1 { "" } else { "s" };
+    let own = |figure: &Figure| {
+        let known = figure.known();
+        known.map_or_else(|| "n/a".to_owned(), |us| text.micros_interval(us))
+    };
+    let root = [
+        text.clean(&bill.root),
+        own(&bill.root_time_us),
+        own(&bill.root_cpu_us),
+        String::new(),
+    ];
+    let steps = bill.steps.iter().map(|step| row(step, bill, text));
+    Some(BillTable {
+        title: format!(
+            "the bill at {} connection{s}, {}, per request",
+            comparison.connections,
+            comparison.placement.asked.name()
+        ),
+        header: ["", "time", "CPU, both ends", "in all"],
+        rows: [root].into_iter().chain(steps).collect(),
+        closing: closing(bill, text),
+    })
+}
+
+fn row(step: &BillStep, bill: &Bill, text: Text) -> [String; 4] {
+    let added = |figure: &Figure| {
+        let known = figure.known();
+        known.map_or_else(|| "n/a".to_owned(), |us| text.signed_micros_interval(us))
+    };
+    let in_all = if step.over == bill.root {
+        String::new()
+    } else {
+        let known = step.in_all_us.known();
+        known.map_or_else(String::new, |us| text.signed_micros(us.value))
+    };
+    [
+        format!("+ {}", part(step, text)),
+        added(&step.time_us),
+        added(&step.cpu_us),
+        in_all,
+    ]
+}
+
+/// What a step is called.
+fn part(step: &BillStep, text: Text) -> String {
+    let words = match (step.arm.as_str(), step.over.as_str()) {
+        ("tcp", "unix") => "loopback TCP",
+        ("tcp6", "unix") => "loopback TCP, IPv6",
+        ("tls", "tcp") => "TLS on tcp",
+        ("tls-unix", "unix") => "TLS on unix",
+        ("bridge", "tcp") => "container bridge on tcp",
+        ("nat", "bridge") => "address translation on bridge",
+        ("proxy", "bridge") => "port proxy on bridge",
+        ("sockmap", "tcp") => "splicing on tcp",
+        ("redirect", "unix") => "moved there by looptax run",
+        ("abstract", "unix") => "an abstract name",
+        (arm, over) => return format!("{} on {}", text.clean(arm), text.clean(over)),
+    };
+    words.to_owned()
+}
+
+/// How much of the longest ways is left over when their steps are taken off.
+fn closing(bill: &Bill, text: Text) -> Option<String> {
+    let unfinished = bill.steps.iter().filter_map(|step| {
+        let left = step.left_over_us?;
+        let in_all = step.in_all_us.known()?.value;
+        (left.abs() > MOST_LEFT_OVER * in_all.abs())
+            .then(|| format!("{} of {}", text.signed_micros(left), text.clean(&step.arm)))
+    });
+    let unfinished: Vec<String> = unfinished.collect();
+    let has_ways = bill.steps.iter().any(|step| step.left_over_us.is_some());
+    match (has_ways, unfinished.is_empty()) {
+        (false, _) => None,
+        (true, true) => Some("the steps add up to what is measured in all".to_owned()),
+        (true, false) => Some(format!(
+            "the steps do not add up: left over are {}",
+            unfinished.join(", ")
+        )),
+    }
+}
