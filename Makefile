@@ -10,6 +10,7 @@ DESTDIR ?=
 ARGS ?=
 LOOPTAX = "$${CARGO_TARGET_DIR:-target}/release/looptax"
 ROOT = $(DESTDIR)$(PREFIX)
+SERVERS = "$${LOOPTAX_SERVERS:-$$PWD/target/servers}"
 
 .PHONY: help compare test test-all build install
 
@@ -27,11 +28,12 @@ test: ## set up, then everything that CI checks
 	cargo --locked xtask check
 	cargo --locked xtask peers --short
 
-test-all: ## the tests, then the long ones: drivers, simulations, selfcheck series, peers
+test-all: ## the tests, with MySQL and Valkey too, then the long ones: drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test
 	@scripts/setup.sh peers
 	@clients/setup.sh
-	cargo --locked xtask check
+	@scripts/mysql-root.sh || echo "going on without MySQL and Valkey: their tests are skipped" >&2
+	PATH=$(SERVERS)/bin:"$$PATH" cargo --locked xtask check
 	cargo --locked xtask long
 
 build: ## the release binary

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Makes the machine ready for `make compare`, `make test` and `cargo xtask peers`: checks Rust, finds
-# which programs are missing, and has exactly those installed by scripts/apt-install.sh.
+# Makes the machine ready for `make compare`, `make test`, `cargo xtask peers` and scripts/mysql-root.sh:
+# checks Rust, finds which programs are missing, and has exactly those installed by
+# scripts/apt-install.sh.
 #
-# usage: scripts/setup.sh compare|test|peers
+# usage: scripts/setup.sh compare|test|peers|servers
 #   compare  goes on with the database servers that are here when the rest cannot be installed
 #   test     needs all of them
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
 #            that the report page is tried in
+#   servers  needs only what scripts/mysql-root.sh works with
 #
 # Exit status: 0 ready, 2 something has to be done by hand (said on stderr).
 # LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
@@ -57,6 +59,7 @@ has() {
       done
       return 1
       ;;
+    debian-archive-keyring) [ -e "$root/usr/share/keyrings/debian-archive-keyring.gpg" ] ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
@@ -75,7 +78,8 @@ packages_of() {
     sysbench) echo sysbench ;;
     cc) echo gcc libc6-dev ;;
     ip) echo iproute2 ;;
-    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm) echo "$1" ;;
+    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf) echo "$1" ;;
+    debian-archive-keyring) echo "$1" ;;
     node) echo nodejs ;;
   esac
 }
@@ -86,6 +90,7 @@ find_missing() {
   case $purpose in
     test) programs+=(haproxy pgbouncer ip perl) ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
+    servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
   esac
   missing=()
   for program in "${programs[@]}"; do
@@ -94,6 +99,10 @@ find_missing() {
 }
 
 hint_without_apt() {
+  if [ "$purpose" = servers ]; then
+    say "hint: MySQL and Valkey are taken from Debian's packages, which needs apt-get and dpkg-deb"
+    return
+  fi
   say "hint: there is no apt-get here; install these programs with the system's own package manager: ${missing[*]}"
   if command -v dnf >/dev/null; then
     say "hint: dnf install mariadb-server postgresql-server redis memcached sysbench gcc"
@@ -135,7 +144,8 @@ case $purpose in
     check_rust_components
     ;;
   peers) check_rust ;;
-  *) stop "usage: scripts/setup.sh compare|test|peers" ;;
+  servers) ;;
+  *) stop "usage: scripts/setup.sh compare|test|peers|servers" ;;
 esac
 
 find_missing
@@ -144,13 +154,14 @@ if [ ${#missing[@]} -gt 0 ]; then
   hash -r
   find_missing
 fi
-if ! has cc; then
+if [ "$purpose" != servers ] && ! has cc; then
   stop "no C compiler (\`cc\`): Rust needs its linker" "install gcc and the C library's headers, or clang"
 fi
 if [ ${#missing[@]} -gt 0 ]; then
   case $purpose in
     test) stop "the tests need programs that are not here: ${missing[*]}" ;;
     peers) stop "the long measurements need programs that are not here: ${missing[*]}" ;;
+    servers) stop "unpacking servers needs what is not here: ${missing[*]}" ;;
   esac
   say "going on without: ${missing[*]}"
 fi

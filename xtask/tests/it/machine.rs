@@ -12,9 +12,10 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// What the scripts need besides the programs that they look for.
-const TOOLS: [&str; 17] = [
-    "bash", "cat", "chmod", "dirname", "env", "grep", "head", "ls", "mkdir", "mktemp", "printf",
-    "rm", "rmdir", "sed", "sh", "sort", "tr",
+const TOOLS: [&str; 25] = [
+    "bash", "cat", "chmod", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls",
+    "mkdir", "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat",
+    "tail", "tr",
 ];
 const WANTED: [&str; 13] = [
     "mariadbd",
@@ -102,13 +103,19 @@ impl Machine {
 
     /// Runs scripts/setup.sh with this machine as all that it sees.
     pub(crate) fn setup(&self, purpose: &str) -> Ran {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/setup.sh");
+        self.run("setup.sh", &[purpose])
+    }
+
+    /// Runs a script of the set-up with this machine as all that it sees; servers would go to `servers`.
+    pub(crate) fn run(&self, script: &str, args: &[&str]) -> Ran {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts");
         let output = Command::new("bash")
-            .arg(script)
-            .arg(purpose)
+            .arg(scripts.join(script))
+            .args(args)
             .env_clear()
             .env("PATH", self.path("bin"))
             .env("LOOPTAX_SETUP_ROOT", self.root.path())
+            .env("LOOPTAX_SERVERS", self.path("servers"))
             .output()
             .expect("bash starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -172,7 +179,7 @@ impl Machine {
         );
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }
 }

@@ -4,6 +4,7 @@
 //! Nothing here installs, needs root or looks at the real machine's packages.
 
 mod machine;
+mod mysql_root;
 
 use machine::{Machine, Ran};
 

@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# Puts MySQL 9 and Valkey 9 from Debian unstable into a folder of their own, for private servers and
+# for the tests: run by `make test-all`, or by hand.
+#
+# The system stays as it is: apt works on lists, a cache and a state of this folder alone, the packages
+# are unpacked and not installed, and the programs are told to take the folder's own C library. The
+# lists' signature is always checked, against Debian's archive keys of this machine.
+#
+# usage: scripts/mysql-root.sh
+# Then put FOLDER/bin first in PATH. To undo: delete FOLDER.
+# LOOPTAX_SERVERS names the folder (default: target/servers), LOOPTAX_DEBIAN_MIRROR the mirror.
+# Exit status: 0 all there, 2 not (said on stderr, in one line with a hint).
+# LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
+set -euo pipefail
+umask 022
+cd "$(dirname "$0")/.."
+
+folder=${LOOPTAX_SERVERS:-$PWD/target/servers}
+mirror=${LOOPTAX_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+keyring=${LOOPTAX_SETUP_ROOT:-}/usr/share/keyrings/debian-archive-keyring.gpg
+packages=(mysql-server-core mysql-client-core valkey-server valkey-tools)
+programs=(mysqld mysql valkey-server valkey-cli valkey-benchmark)
+# Packages' scripts and services need these; the programs do not. apt is told that they are there.
+needless=(perl perl-base systemd)
+# Left in the folder when all is done. Another number after the word makes an older folder anew.
+mark="looptax servers 1, made for $folder"
+export LC_ALL=C
+
+say() { printf '%s\n' "$*" >&2; }
+stop() {
+  say "error: $1"
+  shift
+  local line
+  for line in "$@"; do say "hint: $line"; done
+  exit 2
+}
+
+is_complete() {
+  local program
+  [ "$(cat "$folder/looptax-servers" 2>/dev/null)" = "$mark" ] || return 1
+  for program in "${programs[@]}"; do
+    "$folder/bin/$program" --version >/dev/null 2>&1 || return 1
+  done
+}
+
+# A folder that we made, whole or in part, is made anew; anybody else's stays.
+clear_ours() {
+  if [ ! -e "$1" ]; then return; fi
+  if ! grep -q '^looptax servers' "$1/looptax-servers" 2>/dev/null; then
+    stop "$1 exists, and looptax's set-up did not make it" "name another folder with LOOPTAX_SERVERS"
+  fi
+  rm -rf "$1"
+}
+
+# As root, looptax starts servers under another account, which has to get at their programs.
+check_reach() {
+  local up=${folder%/*}
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  while [ -n "$up" ]; do
+    case $(stat -c %A "$up") in
+      *[xt]) up=${up%/*} ;;
+      *) stop "only root gets into $up, and the servers run under another account" \
+        "name another folder with LOOPTAX_SERVERS, for example /opt/looptax-servers" ;;
+    esac
+  done
+}
+
+# Everything that apt would otherwise look up in the system's own folders, but its way to the net.
+configure_apt() {
+  local package
+  mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/none"
+  for package in "${needless[@]}"; do
+    printf 'Package: %s\nStatus: install ok installed\nArchitecture: %s\nMulti-Arch: allowed\nVersion: 9999\n\n' \
+      "$package" "$(dpkg --print-architecture)"
+  done >"$work/status"
+  printf 'deb [signed-by=%s] %s sid main\n' "$keyring" "$mirror" >"$work/sources.list"
+  apt-config dump Acquire::http >"$work/apt.conf"
+  # A mirror that is weeks behind will do: these are servers of throw-away data that only this machine
+  # reaches, and the age is said.
+  cat >>"$work/apt.conf" <<CONF
+Dir::Etc::Main "/dev/null";
+Dir::Etc::Parts "$work/none";
+Dir::Etc::SourceList "$work/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::State "$work";
+Dir::State::Lists "$work/lists";
+Dir::State::Status "$work/status";
+Dir::Cache "$work";
+Dir::Cache::Archives "$work/archives";
+Dir::Log "$work/none";
+Acquire::Languages "none";
+Acquire::Min-ValidTime "5184000";
+Acquire::AllowInsecureRepositories "false";
+APT::Get::AllowUnauthenticated "false";
+APT::Install-Recommends "false";
+CONF
+}
+
+own_apt() { APT_CONFIG=$work/apt.conf apt-get -qq --yes "$@"; }
+
+# The last of apt's errors, which is the one that says why.
+reason() { sed -n 's/^E: //p' "$work/log" | tail -n 1; }
+
+fetch() {
+  local plan
+  # apt does not call it a failure when it falls back on lists that are not there.
+  if ! own_apt update >"$work/log" 2>&1 || ! compgen -G "$work/lists/*InRelease" >/dev/null; then
+    stop "no package lists of Debian unstable from $mirror: $(sed -n 's/^[EW]: //p' "$work/log" | head -n 1)" \
+      "LOOPTAX_DEBIAN_MIRROR names another mirror; for a key that is missing, upgrade debian-archive-keyring"
+  fi
+  if ! plan=$(APT_CONFIG=$work/apt.conf apt-get --yes --print-uris install "${packages[@]}" 2>"$work/log"); then
+    stop "apt finds no way to install ${packages[*]}: $(reason)"
+  fi
+  say "Debian unstable of $(sed -n 's/^Date: //p' "$work"/lists/*InRelease | head -n 1)," \
+    "$(grep -c "^'" <<<"$plan") packages, signed by Debian"
+  say "fetching $(sed -n 's/^Need to get \(.*\) of archives.*/\1/p' <<<"$plan")," \
+    "unpacking $(sed -n 's/^After this operation, \(.*\) of additional.*/\1/p' <<<"$plan")" \
+    "into $folder: about a minute"
+  own_apt install --download-only "${packages[@]}" >"$work/log" 2>&1 ||
+    stop "the packages cannot be fetched from $mirror: $(reason)"
+}
+
+# Only what the programs need stays. mysqld finds its messages and charsets from where it lies itself.
+unpack() {
+  local package
+  for package in "$work"/archives/*.deb; do
+    dpkg-deb -x "$package" "$part" || stop "$package cannot be unpacked"
+  done
+  mkdir -p "$part/bin"
+  rm -rf "$part"/etc "$part"/var "$part"/usr/share/{doc,man,locale,bash-completion,lintian}
+}
+
+# No chroot is needed then, and /proc/PID/exe is the server itself.
+use_own_libraries() {
+  local program file loader libraries
+  loader=$(find "$part/usr/lib" -name 'ld-linux*.so.*' | head -n 1)
+  libraries=${loader%/*}
+  [ -n "$loader" ] || stop "the packages hold no C library where it was looked for: $part/usr/lib"
+  for program in "${programs[@]}"; do
+    for file in "$part/usr/sbin/$program" "$part/usr/bin/$program" ''; do
+      if [ -f "$file" ]; then break; fi
+    done
+    [ -n "$file" ] || stop "the packages bring no $program"
+    ln -s "..${file#"$part"}" "$part/bin/$program"
+    file=$(readlink -f "$file")
+    patchelf --set-interpreter "$folder${loader#"$part"}" \
+      --force-rpath --set-rpath "$folder${libraries#"$part"}" "$file" ||
+      stop "patchelf cannot change $program"
+  done
+  find "$part/usr/bin" -type f ! -name 'valkey-*' ! -name mysql -delete
+}
+
+case $folder in
+  /*[[:space:]\"]* | /) stop "a folder for servers may have no blanks or quotes in its path: $folder" ;;
+  /*) ;;
+  *) stop "LOOPTAX_SERVERS has to be an absolute path: $folder" ;;
+esac
+mkdir -p "${folder%/*}"
+# Whoever comes second waits, and then finds it done.
+exec 9<"${folder%/*}"
+flock 9
+if is_complete; then
+  say "MySQL and Valkey are in $folder"
+  exit 0
+fi
+scripts/setup.sh servers
+check_reach
+part=$folder.part
+work=$part/work
+clear_ours "$part"
+clear_ours "$folder"
+trap 'rm -rf "$part"' EXIT
+trap 'exit 2' INT TERM HUP
+mkdir "$part"
+printf 'looptax servers, not finished\n' >"$part/looptax-servers"
+mkdir "$work"
+configure_apt
+fetch
+unpack
+use_own_libraries
+rm -rf "$work"
+printf '%s\n' "$mark" >"$part/looptax-servers"
+mv "$part" "$folder"
+is_complete || stop "the programs in $folder/bin do not start: $("$folder/bin/mysqld" --version 2>&1 | head -n 1)"
+say "$("$folder/bin/mysqld" --version | sed 's/.*Ver \([^ ]*\).*/MySQL \1/') and" \
+  "$("$folder/bin/valkey-server" --version | sed 's/.* v=\([^ ]*\).*/Valkey \1/'):" \
+  "$(du -sm "$folder" | sed 's/[^0-9].*//') MB in $SECONDS s"
+say "use them with: PATH=$folder/bin:\$PATH"
+say "to undo: rm -r $folder"
