@@ -20,6 +20,7 @@ mod long;
 mod peers;
 mod places;
 mod schema;
+mod skips;
 mod source;
 mod steps;
 mod tidy;

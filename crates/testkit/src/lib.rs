@@ -5,3 +5,4 @@ pub mod patience;
 pub mod replay;
 pub mod runner;
 pub mod scratch;
+pub mod skips;

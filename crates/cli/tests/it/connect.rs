@@ -1,10 +1,10 @@
 //! Whole connections as requests: opened, logged in, asked once and closed, on every server.
 
-use std::io::{self, Write};
 use std::process::Command;
 
 use looptax_servers::Kind;
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
 use serde_json::Value;
 
 use crate::fixture::{self, SHORT, Server, compare, exe, is_installed, saved};
@@ -129,9 +129,7 @@ const FEW_PORTS: &str = "ip link set lo up && echo 40000 40040 > /proc/sys/net/i
 fn ports_that_run_out_are_named_with_their_cause() {
     let may_unshare = Command::new("unshare").args(["-n", "true"]).status();
     if !may_unshare.is_ok_and(|it| it.success()) {
-        // Not a macro: the test harness would keep those words to itself.
-        let words = b"skipped: no network namespace of its own\n";
-        io::stderr().write_all(words).ok();
+        skip("no network namespace of its own");
         return;
     }
     let scratch = Scratch::new();

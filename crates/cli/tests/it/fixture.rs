@@ -1,15 +1,14 @@
 //! What the tests share: the program in a scratch folder, and running servers that are their own.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, Command};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use looptax_path::{Conversation, Endpoint, Limits, Protocol};
 use looptax_servers::{Config, Kind, Listening, PrivateServer, Reaper, find_binary};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
 use looptax_wire::redis;
 use serde_json::Value;
 
@@ -54,11 +53,9 @@ pub(crate) fn check_refused(args: &[&str], words: &[&str]) {
 
 /// Whether a kind is there; if not, says so aloud.
 pub(crate) fn is_installed(kind: Kind) -> bool {
-    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     let is_there = kind == Kind::Echo || find_binary(kind).is_some();
     if !is_there {
-        let n_skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-        skipped(&format!("{n_skipped} so far, {kind} is not installed"));
+        skip(&format!("{kind} is not installed"));
     }
     is_there
 }
@@ -68,7 +65,7 @@ pub(crate) fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !is_there {
-        skipped(&format!("{program} is not installed"));
+        skip(&format!("{program} is not installed"));
     }
     is_there
 }
@@ -77,15 +74,9 @@ pub(crate) fn is_there(program: &str) -> bool {
 pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        skipped("needs root");
+        skip("needs root");
     }
     is_root
-}
-
-/// Not a macro: the test harness would keep those words to itself.
-fn skipped(why: &str) {
-    let words = format!("skipped: {why}\n");
-    io::stderr().write_all(words.as_bytes()).ok();
 }
 
 /// A child that is ended with the test.

@@ -46,7 +46,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 pub(crate) fn is_root() -> bool {
     let is_root = unsafe { libc::geteuid() } == 0;
     if !is_root {
-        eprintln!("skipped: this test needs root");
+        looptax_testkit::skips::skip("needs root");
     }
     is_root
 }

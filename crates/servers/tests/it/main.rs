@@ -5,7 +5,6 @@
 
 #![allow(
     clippy::unwrap_used,
-    clippy::print_stderr,
     reason = "these are tests, though without #[test]"
 )]
 
@@ -17,6 +16,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use looptax_servers::{Kind, find_binary};
+use looptax_testkit::skips::skip_named;
 
 /// The start of a test's name with the test of it.
 type NamedTest = (&'static str, fn(Kind));
@@ -57,9 +57,6 @@ fn trials() -> Vec<Trial> {
     ];
     for kind in Kind::ALL {
         let is_absent = find_binary(kind).is_none();
-        if is_absent {
-            eprintln!("skipped: live tests of {kind}, which is not installed");
-        }
         let named: [NamedTest; 5] = [
             ("starts_answers_and_leaves_nothing", live::start_and_stop),
             ("two_at_once_do_not_collide", live::two_at_once),
@@ -71,7 +68,11 @@ fn trials() -> Vec<Trial> {
             ),
         ];
         let mut add = |name: &str, run: fn(Kind)| {
-            let trial = Trial::test(format!("{kind}_{name}"), test(move || run(kind)));
+            let name = format!("{kind}_{name}");
+            if is_absent {
+                skip_named(&name, &format!("{kind} is not installed"));
+            }
+            let trial = Trial::test(name, test(move || run(kind)));
             trials.push(trial.with_ignored_flag(is_absent));
         };
         for (name, run) in named {
