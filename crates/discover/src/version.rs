@@ -5,9 +5,11 @@
 //! one that we would run too, not a container's; else the version is unknown, except where a file of
 //! the server's tells it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -53,9 +55,20 @@ fn is_to_be_trusted(program: &Path, process: &Process) -> bool {
     is_same && is_owner_fine && ours.mode() & OTHERS_WRITE == 0
 }
 
+/// The name to call it by: one file is server and checker of dumps, and looks what it is called. By its
+/// other name Valkey 9.1 takes `--version` for a dump.
+fn called(program: &Path) -> OsString {
+    let name = program.as_os_str().to_string_lossy();
+    match name.strip_suffix("-check-rdb") {
+        Some(start) => format!("{start}-server").into(),
+        None => program.as_os_str().to_owned(),
+    }
+}
+
 /// What it prints in time; the program is ended either way.
 fn printed(program: &Path) -> Option<String> {
     let mut child = Command::new(program)
+        .arg0(called(program))
         .arg("--version")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -110,6 +123,14 @@ mod tests {
         check("dragonfly v1.21.2-abc", "1.21.2-abc");
         check("15\n", "15");
         assert_eq!(version_in("no digits at all"), None);
+    }
+
+    #[test]
+    fn a_checker_of_dumps_is_called_by_its_server_s_name() {
+        let check = |program: &str, expected| assert_eq!(called(Path::new(program)), expected);
+        check("/usr/bin/valkey-check-rdb", "/usr/bin/valkey-server");
+        check("/usr/bin/redis-check-rdb", "/usr/bin/redis-server");
+        check("/usr/sbin/mysqld", "/usr/sbin/mysqld");
     }
 
     #[test]
