@@ -191,7 +191,7 @@ fn cold_cache(accounts: &[MysqlAccount]) -> Option<Point> {
             ),
             "read mysql.user",
         )
-        .with_next("try the driver after FLUSH PRIVILEGES on a server that is not in use")
+        .with_next("try the driver right after a restart of a server that is not in use (FLUSH PRIVILEGES does not empty the cache of MySQL 9.7)")
     })
 }
 
