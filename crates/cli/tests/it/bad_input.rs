@@ -38,6 +38,16 @@ fn a_wrong_password_is_told_by_mariadb() {
 }
 
 #[test]
+fn a_wrong_password_is_told_by_mysql() {
+    wrong_password(Kind::Mysql, &["Access denied", "1045", "check user and"]);
+}
+
+#[test]
+fn a_wrong_password_is_told_by_valkey() {
+    wrong_password(Kind::Valkey, &["WRONGPASS", "check user and password"]);
+}
+
+#[test]
 fn a_wrong_password_is_told_by_postgres() {
     wrong_password(Kind::Postgres, &["28P01", "check user and password"]);
 }
@@ -226,6 +236,11 @@ fn too_many(kind: Kind, words: &[&str]) {
 #[test]
 fn more_connections_than_mariadb_allows_are_told() {
     too_many(Kind::Mariadb, &["1040", "lower -c or raise its limit"]);
+}
+
+#[test]
+fn more_connections_than_mysql_allows_are_told() {
+    too_many(Kind::Mysql, &["1040", "lower -c or raise its limit"]);
 }
 
 #[test]

@@ -66,6 +66,16 @@ fn mariadb_counts_connections_as_we_do() {
 }
 
 #[test]
+fn mysql_counts_connections_as_we_do() {
+    check(Kind::Mysql, "2", [3.0, 4.0]);
+}
+
+#[test]
+fn valkey_counts_connections_as_we_do() {
+    check(Kind::Valkey, "2", [2.0, 3.0]);
+}
+
+#[test]
 fn postgres_counts_sessions_as_we_do() {
     check(Kind::Postgres, "2", [4.0, 4.0]);
 }
@@ -167,7 +177,13 @@ fn total(comparison: &Value, name: &str) -> u64 {
 
 #[test]
 fn connections_are_opened_anew_after_so_many_requests() {
-    for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
+    for kind in [
+        Kind::Mariadb,
+        Kind::Mysql,
+        Kind::Postgres,
+        Kind::Redis,
+        Kind::Valkey,
+    ] {
         if !is_installed(kind) {
             continue;
         }
@@ -186,7 +202,7 @@ fn connections_are_opened_anew_after_so_many_requests() {
         // a busy machine may see none, all of them together do.
         let [sends, requests] = ["sends", "requests"].map(|name| total(comparison, name));
         assert!(
-            sends > requests || kind == Kind::Redis,
+            sends > requests || matches!(kind, Kind::Redis | Kind::Valkey),
             "{sends} {requests}"
         );
         scratch.check_nothing_left();

@@ -57,6 +57,11 @@ fn mariadb_streams_a_table_out() {
 }
 
 #[test]
+fn mysql_streams_a_table_out() {
+    check(Kind::Mysql, &[], 20_000, 1);
+}
+
+#[test]
 fn postgres_streams_a_table_out() {
     check(Kind::Postgres, &[], 20_000, 1);
 }
@@ -66,6 +71,11 @@ fn redis_streams_large_values_out() {
     // 20,000 rows of 188 bytes are 3.6 MiB: four values.
     check(Kind::Redis, &[], 20_000, 4);
     check(Kind::Redis, &["--value-size", "100000"], 20_000, 38);
+}
+
+#[test]
+fn valkey_streams_large_values_out() {
+    check(Kind::Valkey, &[], 20_000, 4);
 }
 
 #[track_caller]

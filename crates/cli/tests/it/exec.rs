@@ -9,7 +9,7 @@ use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{Server, compare, exe, is_installed, is_there, saved};
+use crate::fixture::{Server, compare, exe, is_installed, is_there, saved, version_of};
 use crate::record::{analyze, check_against_schema};
 
 /// The least that has an interval.
@@ -71,10 +71,17 @@ fn mariadb_dump_is_led_to_mariadb() {
     );
 }
 
+/// Which client is called `mysql` depends on PATH; MySQL's does not log in to MariaDB any more.
 #[test]
-fn mysql_is_led_to_mariadb() {
+fn mysql_is_led_to_the_server_that_it_belongs_to() {
+    let version = version_of("mysql").unwrap_or_default();
+    let kind = if version.contains("MariaDB") {
+        Kind::Mariadb
+    } else {
+        Kind::Mysql
+    };
     tool(
-        Kind::Mariadb,
+        kind,
         "mysql {transport} -e 'SELECT SLEEP(0.02), COUNT(*) FROM sbtest1'",
     );
 }
@@ -133,6 +140,14 @@ fn redis_cli_is_led_to_redis() {
 #[test]
 fn redis_benchmark_is_led_to_redis() {
     tool(Kind::Redis, "redis-benchmark -q -t get -n 5000 {transport}");
+}
+
+#[test]
+fn valkey_benchmark_is_led_to_valkey() {
+    tool(
+        Kind::Valkey,
+        "valkey-benchmark -q -t get -n 5000 {transport}",
+    );
 }
 
 #[test]

@@ -84,6 +84,16 @@ fn mariadb_is_seen_with_its_endpoints_and_its_clients() {
 }
 
 #[test]
+fn mysql_is_seen_with_its_endpoints_and_its_clients() {
+    check_seen(Kind::Mysql);
+}
+
+#[test]
+fn valkey_is_seen_with_its_endpoints_and_its_clients() {
+    check_seen(Kind::Valkey);
+}
+
+#[test]
 fn postgres_is_seen_with_its_endpoints_and_its_clients() {
     check_seen(Kind::Postgres);
 }

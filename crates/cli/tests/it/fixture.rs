@@ -70,6 +70,12 @@ pub(crate) fn is_there(program: &str) -> bool {
     is_there
 }
 
+/// What a tool on PATH prints for `--version`; `None` when it is not there.
+pub(crate) fn version_of(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Whether the tests run as root; if not, says so aloud.
 pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();

@@ -128,6 +128,11 @@ fn a_killed_mariadb_is_told_with_its_log() {
 }
 
 #[test]
+fn a_killed_mysql_is_told_with_its_log() {
+    killed(Kind::Mysql, "mysqld");
+}
+
+#[test]
 fn a_short_run_against_the_scripted_server_works() {
     // Else the tests above would prove nothing.
     let (scratch, others) = (Scratch::new(), Scratch::new());

@@ -83,6 +83,16 @@ fn kill_9_takes_mariadb_along() {
 }
 
 #[test]
+fn kill_9_takes_mysql_along() {
+    killed(Kind::Mysql);
+}
+
+#[test]
+fn kill_9_takes_valkey_along() {
+    killed(Kind::Valkey);
+}
+
+#[test]
 fn kill_9_takes_all_of_memcached_along() {
     killed(Kind::Memcached);
 }

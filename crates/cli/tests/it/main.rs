@@ -24,6 +24,7 @@ mod killed;
 mod leftovers;
 mod live;
 mod load;
+mod mysql;
 mod record;
 mod redirect_arm;
 mod report;

@@ -69,6 +69,17 @@ fn mariadb_sees_the_socket() {
 }
 
 #[test]
+fn mysql_sees_the_socket() {
+    check(Kind::Mysql, &["-c", "4"]);
+    check(Kind::Mysql, &["--workload", "connect"]);
+}
+
+#[test]
+fn valkey_sees_the_socket() {
+    check(Kind::Valkey, &[]);
+}
+
+#[test]
 fn postgres_sees_the_socket_of_an_event_client() {
     check(Kind::Postgres, &["-c", "4", "--client", "event"]);
 }

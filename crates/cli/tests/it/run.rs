@@ -206,7 +206,13 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
 /// A known connection whose login works is said to.
 #[test]
 fn a_connection_that_works_is_checked_and_moved() {
-    for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
+    for kind in [
+        Kind::Mariadb,
+        Kind::Mysql,
+        Kind::Postgres,
+        Kind::Redis,
+        Kind::Valkey,
+    ] {
         let Some(server) = Server::start(kind) else {
             continue;
         };

@@ -135,6 +135,11 @@ fn a_scratch_place_on_mariadb_is_gone_after_ctrl_c() {
 }
 
 #[test]
+fn a_scratch_place_on_mysql_is_gone_after_ctrl_c() {
+    scratch_place(Kind::Mysql, Some(Signal::INT));
+}
+
+#[test]
 fn a_scratch_place_on_postgres_is_gone_afterwards() {
     scratch_place(Kind::Postgres, None);
 }

@@ -49,12 +49,12 @@ fn run(kind: Kind, script: &str, options: &[&str]) -> Option<Value> {
 }
 
 #[test]
-fn pgbench_s_transaction_runs_on_both_kinds_prepared_and_as_text() {
-    for kind in [Kind::Postgres, Kind::Mariadb] {
+fn pgbench_s_transaction_runs_on_each_kind_prepared_and_as_text() {
+    for kind in [Kind::Postgres, Kind::Mariadb, Kind::Mysql] {
         // END is COMMIT to PostgreSQL alone.
         let script = match kind {
-            Kind::Mariadb => TPCB.replace("END;", "COMMIT;"),
-            _ => TPCB.to_owned(),
+            Kind::Postgres => TPCB.to_owned(),
+            _ => TPCB.replace("END;", "COMMIT;"),
         };
         for protocol in ["prepared", "text"] {
             let Some(comparison) = run(kind, &script, &["--protocol", protocol]) else {

@@ -83,6 +83,13 @@ fn mariadb_counts_each_workload_s_statements_as_we_do() {
 }
 
 #[test]
+fn mysql_counts_each_workload_s_statements_as_we_do() {
+    for (workload, statements) in SQL {
+        check(Kind::Mysql, &["--workload", workload], [statements, 1]);
+    }
+}
+
+#[test]
 fn postgres_counts_each_workload_s_transactions_as_we_do() {
     for (workload, statements) in SQL {
         check(Kind::Postgres, &["--workload", workload], [statements, 1]);
@@ -91,7 +98,7 @@ fn postgres_counts_each_workload_s_transactions_as_we_do() {
 
 #[test]
 fn text_is_counted_and_checked_like_prepared_statements() {
-    for kind in [Kind::Mariadb, Kind::Postgres] {
+    for kind in [Kind::Mariadb, Kind::Mysql, Kind::Postgres] {
         for (workload, statements) in [("point-select", 1), ("read-write", 20)] {
             let options = ["--workload", workload, "--protocol", "text"];
             check(kind, &options, [statements, 1]);
@@ -101,13 +108,23 @@ fn text_is_counted_and_checked_like_prepared_statements() {
 
 #[test]
 fn redis_counts_each_workload_s_commands_as_we_do() {
+    counts_commands(Kind::Redis);
+}
+
+#[test]
+fn valkey_counts_each_workload_s_commands_as_we_do() {
+    counts_commands(Kind::Valkey);
+}
+
+#[track_caller]
+fn counts_commands(kind: Kind) {
     for workload in ["get", "set", "mixed:3:1", "incr", "lpush"] {
-        check(Kind::Redis, &["--workload", workload], [1, 1]);
+        check(kind, &["--workload", workload], [1, 1]);
         let options = ["--workload", workload, "--pipeline", "16"];
-        check(Kind::Redis, &options, [1, 16]);
+        check(kind, &options, [1, 16]);
     }
     let large = ["--workload", "mixed", "--value-size", "20000"];
-    check(Kind::Redis, &large, [1, 1]);
+    check(kind, &large, [1, 1]);
 }
 
 #[test]

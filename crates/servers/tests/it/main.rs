@@ -8,6 +8,7 @@
     reason = "these are tests, though without #[test]"
 )]
 
+mod cold;
 mod fill;
 mod live;
 mod victim;
@@ -80,6 +81,12 @@ fn trials() -> Vec<Trial> {
         }
         if kind != Kind::Echo {
             add("takes_its_account_and_its_rows", fill::fill);
+        }
+        if kind == Kind::Mysql {
+            add(
+                "logs_in_with_a_cold_cache_and_a_warm_one",
+                cold::cold_and_warm,
+            );
         }
     }
     trials

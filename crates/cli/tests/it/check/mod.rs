@@ -88,7 +88,13 @@ impl Drop for Searchable {
 
 #[test]
 fn a_healthy_server_passes_every_point_that_can_be_known() {
-    for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
+    for kind in [
+        Kind::Mariadb,
+        Kind::Mysql,
+        Kind::Postgres,
+        Kind::Redis,
+        Kind::Valkey,
+    ] {
         let Some(server) = Server::start(kind) else {
             continue;
         };
