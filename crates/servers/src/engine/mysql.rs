@@ -1,7 +1,7 @@
 //! MariaDB and MySQL: a fresh data folder, one account with a random password, settings that keep
 //! disk and background work out of the measured path.
 //!
-//! Tested live with MariaDB 10.11; MySQL's side follows its manual (8.0 to 9).
+//! Tested live with MariaDB 10.11 and MySQL 9.7.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;

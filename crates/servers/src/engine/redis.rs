@@ -1,6 +1,6 @@
 //! Redis and Valkey: one configuration file, a random password, no saving.
 //!
-//! Tested live with Redis 7.0; Valkey takes the same configuration.
+//! Tested live with Redis 7.0 and Valkey 9.1, which takes the same configuration.
 
 use std::fmt::Write as _;
 
