@@ -16,6 +16,7 @@ umask 022
 cd "$(dirname "$0")/.."
 
 folder=${LOOPTAX_SERVERS:-$PWD/target/servers}
+folder=${folder%/}
 mirror=${LOOPTAX_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 keyring=${LOOPTAX_SETUP_ROOT:-}/usr/share/keyrings/debian-archive-keyring.gpg
 packages=(mysql-server-core mysql-client-core valkey-server valkey-tools)
@@ -129,7 +130,7 @@ unpack() {
     dpkg-deb -x "$package" "$part" || stop "$package cannot be unpacked"
   done
   mkdir -p "$part/bin"
-  rm -rf "$part"/etc "$part"/var "$part"/usr/share/{doc,man,locale,bash-completion,lintian}
+  rm -rf "${part:?}"/{etc,var} "$part"/usr/share/{doc,man,locale,bash-completion,lintian}
 }
 
 # No chroot is needed then, and /proc/PID/exe is the server itself.
@@ -153,13 +154,15 @@ use_own_libraries() {
 }
 
 case $folder in
-  /*[[:space:]\"]* | /) stop "a folder for servers may have no blanks or quotes in its path: $folder" ;;
+  '' | /*[[:space:]\"]*) stop "a folder for servers may have no blanks or quotes in its path: $folder" ;;
   /*) ;;
   *) stop "LOOPTAX_SERVERS has to be an absolute path: $folder" ;;
 esac
-mkdir -p "${folder%/*}"
+parent=${folder%/*}
+parent=${parent:-/}
+mkdir -p "$parent"
 # Whoever comes second waits, and then finds it done.
-exec 9<"${folder%/*}"
+exec 9<"$parent"
 flock 9
 if is_complete; then
   say "MySQL and Valkey are in $folder"
