@@ -142,8 +142,8 @@ pub(crate) struct CompareArgs {
     pub(crate) connections: Vec<u32>,
     /// What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows
     /// all). Default: point-select, get or ping; on a running server without --write what can be asked
-    /// without writing.
-    #[arg(long, value_name = "NAME")]
+    /// without writing. Several are measured one after the other.
+    #[arg(long, value_name = "NAME,…")]
     pub(crate) workload: Option<String>,
     /// List the workloads and do nothing.
     #[arg(long)]

@@ -34,7 +34,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         terminal::data(&list())?;
         return Ok(Exit::Done);
     }
-    let settings = Compare::new(args)?;
+    let all = Compare::for_each_workload(args)?;
+    let settings = &all[0];
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
             "--live needs a terminal on stderr that can be drawn on",
@@ -47,26 +48,31 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         .writes("--html", args.html.as_deref())?;
     formats::announce(&args.formats, outputs)?;
     // Before there are threads, and before anybody is asked anything.
-    let machine = Machine::make(&settings);
-    let plan = plan::of(&settings, &machine)?;
+    let machine = Machine::make(settings);
+    let parts = parts(&all, &machine)?;
     if args.dry_run {
-        terminal::data(&plan.text)?;
+        terminal::data(&text(&parts))?;
         return Ok(Exit::Done);
     }
-    terminal.words(&format!("{}\n", plan.text));
-    agree(&settings)?;
+    terminal.words(&format!("{}\n", text(&parts)));
+    agree(settings)?;
     let alone = Claim::take(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
-    let mut sink = sink(args, &settings)?;
+    let mut sink = sink(args, settings)?;
     sink.record.problems.extend(alone.problem());
-    sink.record.problems.extend(plan.missing());
+    for missing in parts.iter().flat_map(|part| part.plan.missing()) {
+        if !sink.record.problems.contains(&missing) {
+            sink.record.problems.push(missing);
+        }
+    }
     let stage = if args.live {
-        Stage::live(terminal, plan.steps.clone(), &stop)?
+        let steps = parts.iter().flat_map(|part| part.plan.steps.clone());
+        Stage::live(terminal, steps.collect(), &stop)?
     } else {
         Stage::line(terminal)
     };
-    let measured = measure_all(&settings, &plan, machine, &mut sink, stage, &stop);
+    let measured = measure_all(&parts, machine, &mut sink, stage, &stop);
     // What was measured is shown even when it cannot be saved.
     let saved = sink.finish();
     let path = sink.path().filter(|_| saved.is_ok());
@@ -87,6 +93,34 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     })
 }
 
+/// One workload with its plan.
+struct Part<'a> {
+    settings: &'a Compare,
+    plan: plan::Overview,
+}
+
+fn parts<'a>(all: &'a [Compare], machine: &Machine) -> Result<Vec<Part<'a>>, Failure> {
+    let part = |settings| -> Result<Part<'a>, Failure> {
+        Ok(Part {
+            settings,
+            plan: plan::of(settings, machine)?,
+        })
+    };
+    all.iter().map(part).collect()
+}
+
+/// The plans, under their workloads where there are several.
+fn text(parts: &[Part<'_>]) -> String {
+    if let [only] = parts {
+        return only.plan.text.clone();
+    }
+    let text = |part: &Part<'_>| {
+        let workload = part.settings.requests.workload.as_deref();
+        format!("{}: {}", workload.unwrap_or_default(), part.plan.text)
+    };
+    parts.iter().map(text).collect()
+}
+
 /// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
 /// is shown or saved.
 pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure> {
@@ -103,12 +137,13 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
     let args = Cli::try_parse_from(LINE)?.compare;
     let settings = Compare::new(&args)?;
     let machine = Machine::plain();
-    let plan = plan::of(&settings, &machine)?;
+    let settings = [settings];
+    let parts = parts(&settings, &machine)?;
     let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
-    let mut sink = Sink::new(empty_record(&settings), None);
+    let mut sink = Sink::new(empty_record(&settings[0]), None);
     let stage = Stage::line(terminal);
-    measure_all(&settings, &plan, machine, &mut sink, stage, &stop)?;
+    measure_all(&parts, machine, &mut sink, stage, &stop)?;
     Ok(sink.record)
 }
 
@@ -131,17 +166,30 @@ fn agree(settings: &Compare) -> Result<(), Failure> {
 }
 
 fn measure_all(
-    settings: &Compare,
-    plan: &plan::Overview,
+    parts: &[Part<'_>],
     machine: Machine,
     sink: &mut Sink,
     mut stage: Stage,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
+    let settings = parts[0].settings;
     if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
         return exec::measure(None, settings, exec, sink, &mut stage, stop);
     }
     let host = Host::new(machine)?;
+    for part in parts {
+        measure_part(part, &host, sink, &mut stage, stop)?;
+    }
+    Ok(())
+}
+
+fn measure_part(
+    Part { settings, plan }: &Part<'_>,
+    host: &Host,
+    sink: &mut Sink,
+    stage: &mut Stage,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
     for (target_idx, spec) in settings.targets.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -149,17 +197,11 @@ fn measure_all(
         stage.say(&spec.before_measuring());
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
-        let mut target = Target::open(spec, arms, settings, &host)?;
+        let cases = planned.map_or(&[][..], |it| &it.cases);
+        let mut target = Target::open(spec, arms, settings, host)?;
         let measured = match &settings.exec {
-            Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, &mut stage, stop),
-            None => measure::target(
-                &mut target,
-                settings,
-                &plan.targets[target_idx].cases,
-                sink,
-                &mut stage,
-                stop,
-            ),
+            Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, stage, stop),
+            None => measure::target(&mut target, settings, cases, sink, stage, stop),
         };
         // What we wrote is dropped and what we started is stopped, whatever happened.
         let closed = target.close();

@@ -77,6 +77,20 @@ pub(crate) struct Compare {
 }
 
 impl Compare {
+    /// One for each workload that was asked for.
+    pub(crate) fn for_each_workload(args: &CompareArgs) -> Result<Vec<Self>, Failure> {
+        let seed = format!("{:x}", seed(args.seed.as_deref())?);
+        let workloads = requests::workloads(args.workload.as_deref()).into_iter();
+        let settings = workloads.map(|workload| {
+            Self::new(&CompareArgs {
+                workload,
+                seed: Some(seed.clone()),
+                ..args.clone()
+            })
+        });
+        settings.collect()
+    }
+
     /// Checks the arguments and fills in what was left open.
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Failure> {
         let exec = Exec::new(&args.exec)?;

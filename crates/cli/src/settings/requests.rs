@@ -16,6 +16,19 @@ const CONNECT: &str = "connect";
 /// The workload of whole tables.
 const DUMP: &str = "dump";
 
+/// What starts the name of a user's own workload.
+const SCRIPT: &str = "script:";
+
+/// The workloads that were typed, each by itself; a script's path may hold commas.
+pub(super) fn workloads(typed: Option<&str>) -> Vec<Option<String>> {
+    match typed {
+        Some(words) if !words.starts_with(SCRIPT) => {
+            words.split(',').map(|word| Some(word.to_owned())).collect()
+        }
+        one => vec![one.map(str::to_owned)],
+    }
+}
+
 /// What is asked of the server, and how.
 #[derive(Debug, Clone)]
 pub(crate) struct Requests {
