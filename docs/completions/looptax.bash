@@ -109,6 +109,9 @@ _looptax() {
             looptax__subcmd__help__subcmd__internal,echo-server)
                 cmd="looptax__subcmd__help__subcmd__internal__subcmd__echo__subcmd__server"
                 ;;
+            looptax__subcmd__help__subcmd__internal,port-proxy)
+                cmd="looptax__subcmd__help__subcmd__internal__subcmd__port__subcmd__proxy"
+                ;;
             looptax__subcmd__help__subcmd__internal,reach)
                 cmd="looptax__subcmd__help__subcmd__internal__subcmd__reach"
                 ;;
@@ -151,6 +154,9 @@ _looptax() {
             looptax__subcmd__internal,help)
                 cmd="looptax__subcmd__internal__subcmd__help"
                 ;;
+            looptax__subcmd__internal,port-proxy)
+                cmd="looptax__subcmd__internal__subcmd__port__subcmd__proxy"
+                ;;
             looptax__subcmd__internal,reach)
                 cmd="looptax__subcmd__internal__subcmd__reach"
                 ;;
@@ -168,6 +174,9 @@ _looptax() {
                 ;;
             looptax__subcmd__internal__subcmd__help,help)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__help"
+                ;;
+            looptax__subcmd__internal__subcmd__help,port-proxy)
+                cmd="looptax__subcmd__internal__subcmd__help__subcmd__port__subcmd__proxy"
                 ;;
             looptax__subcmd__internal__subcmd__help,reach)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__reach"
@@ -923,7 +932,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal)
-            opts="reaper echo-server cli-docs schema reach"
+            opts="reaper echo-server port-proxy cli-docs schema reach"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -951,6 +960,20 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal__subcmd__echo__subcmd__server)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__internal__subcmd__port__subcmd__proxy)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1207,7 +1230,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal)
-            opts="-q -h --color --quiet --help reaper echo-server cli-docs schema reach help"
+            opts="-q -h --color --quiet --help reaper echo-server port-proxy cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1243,13 +1266,17 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__echo__subcmd__server)
-            opts="-q -h --socket --tcp --one-thread --color --quiet --help"
+            opts="-q -h --socket --abstract --tcp --one-thread --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --abstract)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1269,7 +1296,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__help)
-            opts="reaper echo-server cli-docs schema reach help"
+            opts="reaper echo-server port-proxy cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1324,6 +1351,20 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__internal__subcmd__help__subcmd__port__subcmd__proxy)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__internal__subcmd__help__subcmd__reach)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1359,6 +1400,32 @@ _looptax() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__internal__subcmd__port__subcmd__proxy)
+            opts="-q -h --on --to --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

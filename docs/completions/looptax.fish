@@ -24,10 +24,10 @@ function __fish_looptax_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Transports to hold against each other: unix, tcp, and redirect, which is opened as TCP and moved to the socket, as `looptax run` does' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l distribution -d 'How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S)' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l max-samples -d 'Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s D -l define -d 'Set a variable of script:FILE' -r
@@ -96,10 +96,10 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "gate" -d 'For continuo
 complete -c looptax -n "__fish_looptax_needs_command" -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Transports to hold against each other: unix, tcp, and redirect, which is opened as TCP and moved to the socket, as `looptax run` does' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l distribution -d 'How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l max-samples -d 'Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s D -l define -d 'Set a variable of script:FILE' -r
@@ -273,30 +273,39 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand report" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -s q -l quiet -d 'No progress, no plan: only the result'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "echo-server" -d 'The built-in echo server'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "schema" -d 'Prints the record\'s JSON schema'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server cli-docs schema reach help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -f -a "echo-server" -d 'The built-in echo server'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -f -a "port-proxy" -d 'Copies between two addresses, as Docker\'s port proxy does'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -f -a "schema" -d 'Prints the record\'s JSON schema'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reaper" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reaper" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reaper" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l socket -d 'Socket to listen on' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l tcp -d 'Address to listen on' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l abstract -d 'Abstract socket to listen on' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l tcp -d 'Addresses to listen on' -r
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l one-thread -d 'Serve all connections with one thread'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from port-proxy" -l on -d 'Address to listen on' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from port-proxy" -l to -d 'Address to connect to' -r
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from port-proxy" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from port-proxy" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from port-proxy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from cli-docs" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -319,6 +328,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_see
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from reach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "echo-server" -d 'The built-in echo server'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "port-proxy" -d 'Copies between two addresses, as Docker\'s port proxy does'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Prints the record\'s JSON schema'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
@@ -341,6 +351,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_su
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. Their records stay where they are'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "echo-server" -d 'The built-in echo server'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "port-proxy" -d 'Copies between two addresses, as Docker\'s port proxy does'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cli-docs" -d 'Writes the option reference, man page and completions'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "schema" -d 'Prints the record\'s JSON schema'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reach" -d 'Goes the way to a socket as somebody else'

@@ -125,8 +125,10 @@ pub(crate) struct CompareArgs {
     /// Default: a private server of every kind that is installed but memcached, and echo.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Transports to hold against each other: unix, tcp, and redirect, which is opened as TCP and moved to
-    /// the socket, as `looptax run` does.
+    /// Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket's abstract name; tls and
+    /// tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP
+    /// spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be
+    /// had is named, and the others are measured.
     #[arg(
         long,
         value_delimiter = ',',

@@ -1,7 +1,7 @@
 //! The right to make namespaces: had, or given to ourselves in a user namespace.
 
-use std::fs;
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 
 use rustix::process::{getgid, getuid};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
@@ -21,7 +21,13 @@ pub(super) fn become_root_of_ours() -> io::Result<()> {
     let (uid, gid) = (getuid().as_raw(), getgid().as_raw());
     // SAFETY: no table of open files is unshared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) }?;
-    fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
+    tell_kernel("/proc/self/uid_map", &format!("{uid} {uid} 1"))?;
+    tell_kernel("/proc/self/setgroups", "deny")?;
+    tell_kernel("/proc/self/gid_map", &format!("{gid} {gid} 1"))
+}
+
+/// All of it in one call, as the kernel wants it there.
+fn tell_kernel(file: &str, words: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(file)?;
+    file.write_all(words.as_bytes())
 }
