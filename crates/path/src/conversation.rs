@@ -188,6 +188,18 @@ impl Conversation {
         }
     }
 
+    /// Whether the server offers TLS to whoever connects to this address; `None` where it does not tell.
+    pub fn offers_tls(&mut self) -> Option<bool> {
+        match &mut self.talk {
+            Talk::Mysql(it) => Some(it.offers_tls()),
+            Talk::Postgres(it) => {
+                let rows = it.query("SHOW ssl").ok()?;
+                Some(rows.first()?.first()?.as_deref() == Some(b"on"))
+            }
+            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => None,
+        }
+    }
+
     /// The protocol spoken here.
     pub fn protocol(&self) -> Protocol {
         match &self.talk {

@@ -78,6 +78,9 @@ pub struct Target {
     pub processes_per_arm: Option<u32>,
     /// When it started, RFC 3339, where known.
     pub started_at: Option<String>,
+    /// Whether it offers TLS on the port of `tcp`, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offers_tls: Option<bool>,
 }
 
 /// What the server was asked to do.

@@ -265,6 +265,7 @@ fn target() -> Target {
         pid: None,
         processes_per_arm: None,
         started_at: None,
+        offers_tls: None,
     }
 }
 

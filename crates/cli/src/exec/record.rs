@@ -102,6 +102,7 @@ fn what(target: Option<&Target>, settings: &Compare) -> (record::Target, record:
         pid: None,
         processes_per_arm: None,
         started_at: None,
+        offers_tls: None,
     };
     let rows = target
         .filter(|target| target.is_private())

@@ -44,6 +44,7 @@ pub(crate) fn what(target: &Target, settings: &Compare) -> (record::Target, reco
         pid: target.pid(),
         processes_per_arm: target.processes_per_arm().map(|n| n as u32),
         started_at: None,
+        offers_tls: target.offers_tls,
     };
     let workload = record::Workload {
         name: target.workload.to_string(),

@@ -82,6 +82,8 @@ pub(crate) struct Target {
     /// The server's processes, where known; several where each arm has its own.
     pub(crate) pids: Vec<u32>,
     pub(crate) settings: Vec<(String, String)>,
+    /// Whether it offers TLS on the port of `tcp`, where it tells.
+    pub(crate) offers_tls: Option<bool>,
     /// Others use it: watch them, and stop when they suffer.
     pub(crate) is_cared_for: bool,
     /// One, or those of the processes that serve the arm.
@@ -154,7 +156,7 @@ impl Target {
         let authority = server.authority.as_deref();
         ways.tls = authority.map(TlsClient::trusting).transpose()?;
         let all = || server.instances.iter();
-        let target = Self {
+        let mut target = Self {
             kind: kind.name().to_owned(),
             version: server.version.clone(),
             name: if kind == Kind::Echo {
@@ -177,6 +179,7 @@ impl Target {
             },
             pids: server.instances.iter().map(|it| it.pid).collect(),
             settings: server.settings.clone(),
+            offers_tls: None,
             is_cared_for: false,
             sockets: all().filter_map(|it| it.socket.clone()).collect(),
             addresses: all().filter_map(|it| it.tcp).collect(),
@@ -190,12 +193,13 @@ impl Target {
         Ok(target)
     }
 
-    fn fill(&self, settings: &Compare) -> Result<(), Failure> {
+    fn fill(&mut self, settings: &Compare) -> Result<(), Failure> {
         let limits = Limits {
             io: fill_limit(settings.rows),
             ..Limits::default()
         };
         for mut conversation in self.converse_with_each(limits)? {
+            self.offers_tls = conversation.offers_tls();
             workloads::fill(
                 &self.workload,
                 &mut conversation,

@@ -46,6 +46,7 @@ pub(super) fn open(spec: &Running, arms: &[Arm], settings: &Compare) -> Result<T
         threads: threads_of(spec.protocol),
         pids: Vec::new(),
         settings: Vec::new(),
+        offers_tls: conversation.offers_tls(),
         is_cared_for: !settings.is_own_server,
         sockets: vec![socket],
         addresses: vec![spec.tcp],

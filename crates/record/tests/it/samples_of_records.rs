@@ -86,6 +86,7 @@ fn host() -> Host {
 
 fn target() -> Target {
     Target {
+        offers_tls: None,
         kind: "mariadb".to_owned(),
         version: "10.11.19-MariaDB".to_owned(),
         private: true,

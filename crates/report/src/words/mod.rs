@@ -8,6 +8,7 @@ pub(crate) mod command;
 mod counts;
 mod group;
 mod look;
+mod own_client;
 mod placement;
 pub(crate) mod row;
 mod run;
@@ -150,6 +151,12 @@ fn body(group: &Group, text: Text) -> Body {
 
 fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
     let mut notes: Vec<String> = group.client_differs(text).into_iter().collect();
+    notes.extend(
+        group
+            .comparisons
+            .first()
+            .and_then(|it| own_client::note(it)),
+    );
     for comparison in &group.comparisons {
         if shows_counts || comparison.client == Client::Block {
             notes.extend(counts::of(comparison, text));

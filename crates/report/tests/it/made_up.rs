@@ -93,6 +93,7 @@ pub(crate) fn target(kind: &str, version: &str) -> Target {
         pid: None,
         processes_per_arm: None,
         started_at: None,
+        offers_tls: None,
     }
 }
 

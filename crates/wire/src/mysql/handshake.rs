@@ -45,6 +45,7 @@ pub(super) struct Session {
     pub(super) is_mariadb: bool,
     pub(super) auth_plugin: &'static str,
     pub(super) connection_id: u64,
+    pub(super) offers_tls: bool,
     pub(super) dialect: Dialect,
 }
 
@@ -91,6 +92,7 @@ pub(super) fn run<S: Stream>(
             .to_owned(),
         auth_plugin,
         connection_id: u64::from(greeting.connection_id()),
+        offers_tls: offers_tls(&greeting),
         dialect: agreed.dialect(),
     })
 }
@@ -127,6 +129,11 @@ fn parse<'a>(action: &'static str, payload: &'a [u8]) -> Result<HandshakePacket<
         return Err(wrong());
     }
     ParseBuf(payload).parse(()).map_err(|_| wrong())
+}
+
+fn offers_tls(greeting: &HandshakePacket<'_>) -> bool {
+    let offered = greeting.capabilities();
+    offered.contains(CapabilityFlags::CLIENT_SSL)
 }
 
 /// What both ends can do, of what we want.
@@ -175,10 +182,7 @@ impl Agreed {
     }
 
     fn add_tls(&mut self, greeting: &HandshakePacket<'_>) -> Result<(), WireError> {
-        if !greeting
-            .capabilities()
-            .contains(CapabilityFlags::CLIENT_SSL)
-        {
+        if !offers_tls(greeting) {
             return Err(WireError::NoTls);
         }
         self.capabilities |= CapabilityFlags::CLIENT_SSL;

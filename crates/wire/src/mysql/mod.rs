@@ -100,6 +100,11 @@ impl<S: Stream> Connection<S> {
         self.session.is_mariadb
     }
 
+    /// Whether the server would speak TLS, by its greeting.
+    pub fn offers_tls(&self) -> bool {
+        self.session.offers_tls
+    }
+
     /// The authentication plugin that was finally used.
     pub fn auth_plugin(&self) -> &str {
         self.session.auth_plugin
