@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -70,6 +70,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_needs_command" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_needs_command" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
 complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
@@ -142,6 +143,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'

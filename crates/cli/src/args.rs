@@ -139,6 +139,10 @@ pub(crate) struct CompareArgs {
     /// The arm the others are held against. Default: the first of --arms.
     #[arg(long, value_name = "ARM")]
     pub(crate) baseline: Option<String>,
+    /// Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of
+    /// the socket and nothing else.
+    #[arg(long)]
+    pub(crate) from_namespace: bool,
     /// Connections per arm, one comparison each. Default: 1,16; 1 on a running server.
     #[arg(short, long, value_delimiter = ',', value_name = "N,…")]
     pub(crate) connections: Vec<u32>,

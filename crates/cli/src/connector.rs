@@ -67,8 +67,9 @@ impl<'a> TargetConnector<'a> {
     ) -> Result<Vec<Conversation>, Box<dyn Error + Send + Sync>> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
-        let endpoint = &endpoints[picked(coins, side, endpoints.len())];
-        let links = self.target.ways.open(arm, endpoint, self.limits, n)?;
+        let endpoint = endpoints[picked(coins, side, endpoints.len())].clone();
+        let endpoint = self.target.ways.seen_from_there(arm, endpoint);
+        let links = self.target.ways.open(arm, &endpoint, self.limits, n)?;
         let talk = |link| self.target.talk_over(arm, link, self.limits);
         Ok(links
             .into_iter()

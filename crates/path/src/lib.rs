@@ -25,7 +25,10 @@ pub use census::{Census, ClientSeen, SeenAs};
 pub use conversation::{Conversation, Protocol};
 pub use error::PathError;
 pub use link::{Calls, Family, Limits, Link, LinkFacts, Unlimited};
-pub use network::{Host, Network, NetworkError, has_nft, may_make_namespaces, namespace_name};
+pub use network::{
+    Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces,
+    move_to_sidecar, namespace_name,
+};
 pub use ports::LocalPorts;
 pub use proof::{Proof, prove};
 pub use session::Session;

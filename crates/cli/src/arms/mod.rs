@@ -13,7 +13,8 @@ use std::net::{Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
 use looptax_path::{
-    Arm, Host, Network, OwnCgroup, Protocol, Sockmap, SockmapError, has_nft, may_make_namespaces,
+    Arm, Host, Network, OwnCgroup, Protocol, Sockmap, SockmapError, get_right, has_nft,
+    may_make_namespaces,
 };
 use looptax_redirect::Beside;
 use looptax_servers::Kind;
@@ -29,6 +30,8 @@ pub(crate) struct Machine {
     supervisor: Result<Option<Arc<Beside>>, String>,
     /// The process is in it, and what it starts.
     cgroup: Result<Option<OwnCgroup>, String>,
+    /// Whether a thread may have namespaces of its own, where one is to.
+    sidecar: Result<(), String>,
     ipv6: Result<(), String>,
     has_nft: bool,
 }
@@ -51,10 +54,15 @@ impl Machine {
         let mut hosts: Vec<Host> = settings.arms.iter().filter_map(|arm| arm.host()).collect();
         hosts.sort_by_key(|host| host.address());
         hosts.dedup();
+        let had_right = may_make_namespaces();
+        let sidecar = if settings.is_from_namespace {
+            get_right().map_err(|error| no_network(&error.into(), had_right))
+        } else {
+            Ok(())
+        };
         let network = if hosts.is_empty() || !settings.targets.iter().all(is_private) {
             Ok(None)
         } else {
-            let had_right = may_make_namespaces();
             let entered =
                 Network::enter(&hosts).map_err(|error| no_network(&error.into(), had_right));
             entered.map(|network| Some(Arc::new(network)))
@@ -72,6 +80,7 @@ impl Machine {
             } else {
                 Ok(None)
             },
+            sidecar,
             ipv6: if asks_for(Arm::Tcp6) { ipv6() } else { Ok(()) },
             has_nft: asks_for(Arm::Nat) && has_nft(),
         }
@@ -83,6 +92,7 @@ impl Machine {
             network: Ok(None),
             supervisor: Ok(None),
             cgroup: Ok(None),
+            sidecar: Ok(()),
             ipv6: Ok(()),
             has_nft: false,
         }
@@ -105,6 +115,7 @@ impl Machine {
         let why = |it: Result<(), &String>| it.err().cloned();
         match arm {
             Arm::Redirect => why(self.supervisor.as_ref().map(drop)),
+            Arm::Unix | Arm::TlsUnix => why(self.sidecar.as_ref().copied()),
             Arm::Sockmap => why(self.cgroup.as_ref().map(drop)),
             Arm::Tcp6 => why(self.ipv6.as_ref().copied()),
             Arm::Nat if !self.has_nft => {

@@ -3,12 +3,13 @@
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use looptax_bench::{Helper, Origin};
 use looptax_path::{
-    Arm, Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, relayed_by,
+    Arm, Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, in_sidecar,
+    move_to_sidecar, relayed_by,
 };
 use looptax_servers::PrivateServer;
 use looptax_servers::publish::{self, Published};
@@ -25,8 +26,15 @@ pub(crate) struct Ways {
     redirect: Option<Arc<RedirectArm>>,
     spliced: Option<Spliced>,
     hosts: Vec<(Host, Arc<Apart>)>,
+    sidecar: Option<Sidecar>,
     proxies: Vec<Proxy>,
     pub(crate) tls: Option<TlsClient>,
+}
+
+/// A thread that shares a folder with the server and nothing else.
+struct Sidecar {
+    folder: PathBuf,
+    apart: Arc<Apart>,
 }
 
 /// A running port proxy.
@@ -112,6 +120,29 @@ impl Ways {
         Ok(ways)
     }
 
+    /// Opens Unix sockets in this folder from namespaces that share it and nothing else.
+    pub(crate) fn add_sidecar(&mut self, folder: &Path) -> Result<(), Failure> {
+        let folder = folder.to_owned();
+        let shared = folder.clone();
+        let enter = move || -> Result<(), HostError> { Ok(move_to_sidecar(&shared)?) };
+        let apart = Arc::new(Apart::start("sidecar", enter)?);
+        self.sidecar = Some(Sidecar { folder, apart });
+        Ok(())
+    }
+
+    /// What an arm's endpoint is called where it is opened from.
+    pub(crate) fn seen_from_there(&self, arm: Arm, endpoint: Endpoint) -> Endpoint {
+        match self.sidecar(arm) {
+            Some(sidecar) => in_sidecar(&endpoint, &sidecar.folder),
+            None => endpoint,
+        }
+    }
+
+    fn sidecar(&self, arm: Arm) -> Option<&Sidecar> {
+        let is_there = matches!(arm, Arm::Unix | Arm::TlsUnix);
+        self.sidecar.as_ref().filter(|_| is_there)
+    }
+
     /// Has the kernel splice what connects to these addresses.
     pub(crate) fn splice(
         &mut self,
@@ -139,7 +170,11 @@ impl Ways {
         self.redirect.as_ref().filter(|_| arm == Arm::Redirect)
     }
 
-    fn host(&self, arm: Arm) -> Option<&Arc<Apart>> {
+    /// The thread that opens an arm's connections, where it is not this process at large.
+    fn apart(&self, arm: Arm) -> Option<&Arc<Apart>> {
+        if let Some(sidecar) = self.sidecar(arm) {
+            return Some(&sidecar.apart);
+        }
         let wanted = arm.host()?;
         let found = self.hosts.iter().find(|(host, _)| *host == wanted);
         found.map(|(_, apart)| apart)
@@ -156,8 +191,8 @@ impl Ways {
         if let Some(redirect) = self.redirect(arm) {
             return redirect.open(endpoint, limits, n);
         }
-        if let Some(host) = self.host(arm) {
-            return Ok(host.open(endpoint, limits, n, || ())??);
+        if let Some(apart) = self.apart(arm) {
+            return Ok(apart.open(endpoint, limits, n, || ())??);
         }
         let open = |_| Link::open(endpoint, limits);
         Ok((0..n).map(open).collect::<Result<_, _>>()?)
@@ -188,7 +223,7 @@ impl Ways {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Arc::clone(redirect) as Arc<dyn Origin>);
         }
-        Some(Arc::clone(self.host(arm)?) as Arc<dyn Origin>)
+        Some(Arc::clone(self.apart(arm)?) as Arc<dyn Origin>)
     }
 
     /// The process that does part of an arm's work.
@@ -220,18 +255,20 @@ impl Ways {
         Some(all)
     }
 
+    /// What an arm goes through, beside its endpoint.
+    pub(crate) fn through(&self, arm: Arm) -> Option<&'static str> {
+        match arm {
+            Arm::Proxy => Some(publish::program_name()),
+            Arm::Nat => Some("address translation by nftables"),
+            _ => self
+                .sidecar(arm)
+                .map(|_| "a folder shared with another network and mount namespace"),
+        }
+    }
+
     /// How an arm is sealed, if it is.
     pub(crate) fn tls(&self, arm: Arm) -> Option<&TlsClient> {
         self.tls.as_ref().filter(|_| arm.is_tls())
-    }
-}
-
-/// What an arm goes through, beside its endpoint.
-pub(crate) fn through(arm: Arm) -> Option<&'static str> {
-    match arm {
-        Arm::Proxy => Some(publish::program_name()),
-        Arm::Nat => Some("address translation by nftables"),
-        _ => None,
     }
 }
 

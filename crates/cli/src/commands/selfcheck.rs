@@ -155,6 +155,7 @@ fn settings(kind: Kind, seed: u64) -> Compare {
         seed,
         may_write: false,
         is_own_server: false,
+        is_from_namespace: false,
         is_agreed: true,
         exec: None,
     }

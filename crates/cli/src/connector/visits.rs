@@ -57,7 +57,10 @@ impl TargetConnector<'_> {
         let visit = Visit {
             arm,
             protocol: self.target.protocol,
-            endpoint: self.target.endpoint(arm)?,
+            endpoint: self
+                .target
+                .ways
+                .seen_from_there(arm, self.target.endpoint(arm)?),
             login: self.target.login.clone(),
             limits: self.limits,
             tls: self.target.ways.tls(arm).cloned(),

@@ -99,6 +99,12 @@ fn check(settings: &Compare, exec: &Exec) -> Result<(), Failure> {
             "--arms unix,tcp; --exec-unix and --exec-tcp take two commands of any kind",
         ));
     }
+    if settings.is_from_namespace {
+        return Err(Failure::usage(
+            "--from-namespace opens looptax's own connections; a whole command opens its own",
+            "leave it out, or start the command in the namespace: --exec-unix 'nsenter …'",
+        ));
+    }
     if settings.arms.len() != 2 {
         return Err(Failure::usage(
             "whole commands are held against each other two at a time",

@@ -6,14 +6,13 @@
 use std::error::Error;
 
 use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
-use looptax_path::{Arm, Echo, EchoRequest, Endpoint, Family, TlsFacts, Workload};
+use looptax_path::{Arm, Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
 use looptax_record as record;
 use looptax_stats::{Estimate, Looks, StopCause, selfcheck};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64, SamplesAt};
 
 use super::plan::{Case, CaseLoad, DELTA, looks};
-use crate::arms::ways::through;
 use crate::connector::ArmProof;
 use crate::convert::bill;
 use crate::convert::doubts;
@@ -199,19 +198,24 @@ pub(crate) fn planned_looks(looks: &Looks) -> Vec<record::PlannedLook> {
 }
 
 /// An arm with its proof.
-pub(super) fn arm(arm: Arm, endpoints: &[Endpoint], proof: Option<&ArmProof>) -> ProvedArm {
-    let endpoints: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
-    let mut endpoint = endpoints.join(" or ");
-    if let Some(through) = through(arm) {
+pub(super) fn arm(
+    arm: Arm,
+    target: &Target,
+    proof: Option<&ArmProof>,
+) -> Result<ProvedArm, PathError> {
+    let endpoints = target.endpoints(arm)?.into_iter();
+    let endpoints = endpoints.map(|it| target.ways.seen_from_there(arm, it).to_string());
+    let mut endpoint = endpoints.collect::<Vec<String>>().join(" or ");
+    if let Some(through) = target.ways.through(arm) {
         endpoint.push_str(" through ");
         endpoint.push_str(through);
     }
-    ProvedArm {
+    Ok(ProvedArm {
         name: arm.name().to_owned(),
         endpoint,
         verified: proof.is_some(),
         proof: proof.map(proof_of).unwrap_or_default(),
-    }
+    })
 }
 
 fn proof_of(proof: &ArmProof) -> record::Proof {

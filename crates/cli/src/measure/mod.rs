@@ -307,7 +307,7 @@ fn arms(
             .proofs
             .get(contrast_idx)
             .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
-        let mut proved = judging::arm(*arm, &target.endpoints(*arm)?, proof);
+        let mut proved = judging::arm(*arm, target, proof)?;
         proved.proof.redirected_messages = target.ways.n_redirected(*arm);
         arms.push(proved);
     }

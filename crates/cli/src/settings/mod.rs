@@ -71,6 +71,8 @@ pub(crate) struct Compare {
     pub(crate) seed: u64,
     pub(crate) may_write: bool,
     pub(crate) is_own_server: bool,
+    /// Unix sockets are reached from a namespace that shares their folder alone.
+    pub(crate) is_from_namespace: bool,
     pub(crate) is_agreed: bool,
     /// Whole commands instead of requests.
     pub(crate) exec: Option<Exec>,
@@ -130,6 +132,7 @@ impl Compare {
             seed: seed(args.seed.as_deref())?,
             may_write: args.write,
             is_own_server: args.own_server,
+            is_from_namespace: args.from_namespace,
             is_agreed: args.yes,
             exec,
         })

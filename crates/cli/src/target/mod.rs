@@ -8,7 +8,7 @@ mod scratch;
 pub(crate) mod workloads;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -122,6 +122,14 @@ impl Target {
             let pairs = from?.into_iter().zip(to?);
             let redirect = RedirectArm::start(supervisor, pairs.map(Into::into))?;
             target.ways.add_redirect(redirect);
+        }
+        if settings.is_from_namespace
+            && let Some(folder) = target
+                .sockets
+                .first()
+                .and_then(|it| it.parent().map(Path::to_owned))
+        {
+            target.ways.add_sidecar(&folder)?;
         }
         if arms.contains(&Arm::Sockmap) {
             let addresses = target.addresses.iter();

@@ -124,6 +124,13 @@ fn mariadb_has_tls_on_its_socket() {
 }
 
 #[test]
+fn mysql_has_all_that_mariadb_has() {
+    let wanted = [&ALL_BUT_SEALED[..], &["proxy", "tls", "tls-unix"]].concat();
+    check(Kind::Mysql, &wanted, &["abstract"], &[]);
+    check(Kind::Valkey, &["unix", "tls", "bridge", "proxy"], &[], &[]);
+}
+
+#[test]
 fn memcached_and_echo_have_no_tls() {
     check(
         Kind::Memcached,
@@ -187,6 +194,109 @@ fn many_rows_and_streams_go_over_every_arm() {
     );
     let pipelined = ["--pipeline", "16", "--workload", "get"];
     check(Kind::Redis, &["unix", "tls", "proxy"], &[], &pipelined);
+}
+
+/// A client in a container that shares the socket's folder sees it at another place, and no port at all.
+#[test]
+fn a_socket_in_a_shared_folder_is_reached_from_another_namespace() {
+    if !is_root() {
+        return;
+    }
+    for (kind, workload) in [
+        (Kind::Redis, "get"),
+        (Kind::Mariadb, "connect"),
+        (Kind::Memcached, "get"),
+    ] {
+        if !is_installed(kind) {
+            continue;
+        }
+        let scratch = Scratch::new();
+        let run = compare(&scratch)
+            .args([format!("private:{kind}").as_str(), "--placement", "same"])
+            .args(["--from-namespace", "--workload", workload])
+            .args(SHORT)
+            .run();
+        run.expect_code(0);
+        let record = saved(&scratch);
+        let [unix, tcp] = &arms(&record)[..] else {
+            panic!("two arms");
+        };
+        assert!(text(&unix["endpoint"]).starts_with("/mnt/s"), "{unix}");
+        assert!(text(&unix["endpoint"]).contains("another network and mount namespace"));
+        assert_eq!(unix["proof"]["family"], "AF_UNIX");
+        assert_eq!(
+            (&unix["verified"], &tcp["verified"]),
+            (&true.into(), &true.into())
+        );
+        scratch.check_nothing_left();
+    }
+    let line = "redis-benchmark -n 1000 {transport}";
+    let exec = ["private:redis", "--from-namespace", "--exec", line];
+    check_refused(&exec, &["opens its own"]);
+}
+
+#[test]
+fn workloads_are_measured_one_after_the_other() {
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["echo", "--placement", "same", "--workload", "ping,connect"])
+        .args(SHORT)
+        .run();
+    run.expect_code(0);
+    let record = saved(&scratch);
+    let comparisons = record["comparisons"].as_array().unwrap();
+    let names: Vec<&str> = comparisons
+        .iter()
+        .map(|it| text(&it["workload"]["name"]))
+        .collect();
+    assert_eq!(names, ["ping", "connect"]);
+    scratch.check_nothing_left();
+    check_refused(&["echo", "--workload", "ping,pong"], &["`pong`"]);
+}
+
+/// Each arm adds to the one below it, and the parts add up to the whole.
+#[test]
+fn several_arms_have_a_bill() {
+    if !is_installed(Kind::Redis) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args([
+            "private:redis",
+            "--placement",
+            "same",
+            "--arms",
+            "tls,tcp,unix",
+        ])
+        .args(SHORT)
+        .run();
+    run.expect_code(0);
+    let record = saved(&scratch);
+    let comparison = &record["comparisons"][0];
+    if comparison["tax"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|tax| tax["verdict"] == "invalid")
+    {
+        return;
+    }
+    let bill = &comparison["bill"];
+    assert_eq!(bill["root"], "unix");
+    let steps = bill["steps"].as_array().unwrap();
+    let pairs: Vec<[&str; 2]> = steps
+        .iter()
+        .map(|it| [text(&it["arm"]), text(&it["over"])])
+        .collect();
+    assert_eq!(pairs, [["tcp", "unix"], ["tls", "tcp"]]);
+    let value = |it: &Value| it["value"].as_f64().unwrap();
+    let sum = value(&steps[0]["time_us"])
+        + value(&steps[1]["time_us"])
+        + steps[1]["left_over_us"].as_f64().unwrap();
+    assert!((sum - value(&steps[1]["in_all_us"])).abs() < 1e-9);
+    assert!(run.stdout.contains("+ loopback TCP"), "{}", run.stdout);
+    assert!(run.stdout.contains("+ TLS on tcp"), "{}", run.stdout);
 }
 
 /// What is there of interfaces, rules and programs; all of it by the machine's own tools.

@@ -15,6 +15,7 @@
 
 mod nat;
 mod netlink;
+mod sidecar;
 mod user;
 
 use std::fs::{self, File};
@@ -26,6 +27,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 
 pub use nat::has_nft;
 use netlink::Netlink;
+pub use sidecar::{in_sidecar, move_to_sidecar};
 pub use user::may_make_namespaces;
 
 /// A host's side of the made-up machine.
@@ -96,9 +98,7 @@ impl Network {
     /// # Errors
     /// [`NetworkError`] with the step that failed; the process may then be in a namespace without a network.
     pub fn enter(hosts: &[Host]) -> Result<Self, NetworkError> {
-        if !may_make_namespaces() {
-            user::become_root_of_ours().map_err(failed("make a user namespace"))?;
-        }
+        get_right()?;
         let mut made = Vec::new();
         for host in hosts {
             made.push((*host, new_namespace()?));
@@ -157,6 +157,17 @@ impl Network {
         move_into(&self.container)?;
         Ok(done)
     }
+}
+
+/// Gets the right to make namespaces, as [`Network::enter`] does.
+///
+/// # Errors
+/// [`NetworkError`]; see there.
+pub fn get_right() -> Result<(), NetworkError> {
+    if may_make_namespaces() {
+        return Ok(());
+    }
+    user::become_root_of_ours().map_err(failed("make a user namespace"))
 }
 
 /// Names the calling thread's network namespace as `/proc` does: `net:[4026531840]`.
