@@ -10,9 +10,9 @@ use crate::{ServerError, certificate};
 /// Read by initdb; removed once the server is ready.
 pub(super) const PASSWORD_FILE: &str = "password";
 
-/// Who may log in how.
+/// Who may log in how, where the server can be reached from further than initdb's own file allows.
 const LOGINS_FILE: &str = "pg_hba.conf";
-/// The same on every transport: none gets a cheaper login.
+/// The same on every transport, as in initdb's file.
 const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
 
 /// A row of `sbtest1` with its two index entries takes about 270 bytes.
@@ -24,12 +24,15 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
         PASSWORD_FILE,
         &format!("{}\n", site.login.password.reveal()),
     )?;
-    site.scratch.write(LOGINS_FILE, LOGINS)?;
+    if is_reached_from_afar(site) {
+        site.scratch.write(LOGINS_FILE, LOGINS)?;
+    }
     let data = site.path_text("data");
     let initdb_args = [
         format!("--pgdata={data}"),
         format!("--username={}", site.login.user),
         format!("--pwfile={}", site.path_text(PASSWORD_FILE)),
+        // The same method for `local` and `host`: neither transport gets a cheaper login.
         "--auth=scram-sha-256".to_owned(),
         "--encoding=UTF8".to_owned(),
         "--no-locale".to_owned(),
@@ -81,6 +84,12 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
     })
 }
 
+/// Whether it listens on more than loopback, for which initdb's file has lines.
+fn is_reached_from_afar(site: &Site<'_>) -> bool {
+    let mut addresses = site.listening.addresses.iter();
+    addresses.any(|address| !address.is_loopback())
+}
+
 fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     let mut folders = site.path_text("");
     if let Some(name) = site.abstract_name() {
@@ -89,7 +98,6 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     }
     let mut settings = owned(&[
         ("listen_addresses", &site.addresses(",")),
-        ("hba_file", &site.path_text(LOGINS_FILE)),
         ("unix_socket_directories", &folders),
         ("unix_socket_permissions", "0700"),
         // Three more are kept for superusers, and ours is one.
@@ -118,6 +126,9 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("log_destination", "stderr"),
         ("log_checkpoints", "off"),
     ]);
+    if is_reached_from_afar(site) {
+        settings.extend(owned(&[("hba_file", &site.path_text(LOGINS_FILE))]));
+    }
     settings.extend(if site.listening.has_tls {
         owned(&[
             ("ssl", "on"),
