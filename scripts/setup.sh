@@ -78,6 +78,7 @@ packages_of() {
     sysbench) echo sysbench ;;
     cc) echo gcc libc6-dev ;;
     ip) echo iproute2 ;;
+    nft) echo nftables ;;
     perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf) echo "$1" ;;
     debian-archive-keyring) echo "$1" ;;
     node) echo nodejs ;;
@@ -88,7 +89,7 @@ find_missing() {
   local program
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
-    test) programs+=(haproxy pgbouncer ip perl) ;;
+    test) programs+=(haproxy pgbouncer ip nft perl) ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
   esac

@@ -17,7 +17,7 @@ const TOOLS: [&str; 25] = [
     "mkdir", "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat",
     "tail", "tr",
 ];
-const WANTED: [&str; 13] = [
+const WANTED: [&str; 14] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",
@@ -30,6 +30,7 @@ const WANTED: [&str; 13] = [
     "sysbench",
     "cc",
     "ip",
+    "nft",
     "perl",
 ];
 
