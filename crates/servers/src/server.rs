@@ -101,7 +101,9 @@ pub struct PrivateServer {
     pub authority: Option<Vec<u8>>,
     /// What it was told that differs from its defaults, for the record.
     pub settings: Vec<(String, String)>,
+    /// Port proxies first, so that they end first.
     running: Vec<(Child, Process)>,
+    n_proxies: usize,
     is_stopped: bool,
     // The last field: the folder goes after the process.
     scratch: Scratch,
@@ -158,6 +160,7 @@ impl PrivateServer {
             authority,
             settings,
             running,
+            n_proxies: 0,
             is_stopped: false,
             scratch,
         })
@@ -172,8 +175,8 @@ impl PrivateServer {
     /// [`ServerError::Spawn`], or [`ServerError::Proxy`] when it does not come to listen.
     pub fn publish(&mut self, port: Published, self_exe: &Path) -> Result<u32, ServerError> {
         let (child, process) = publish::start(port, self_exe, &self.scratch)?.keep();
-        // Before the server, so that it does not complain of a server that has gone.
         self.running.insert(0, (child, process));
+        self.n_proxies += 1;
         Ok(process.pid)
     }
 
@@ -190,13 +193,16 @@ impl PrivateServer {
 
     /// How the server ended, with the end of its log; `None` while it runs.
     pub fn has_exited(&mut self) -> Option<String> {
-        let status = self
-            .running
-            .iter_mut()
-            .find_map(|(child, _)| child.try_wait().ok().flatten())?;
+        let mut running = self.running.iter_mut().enumerate();
+        let (idx, status) =
+            running.find_map(|(idx, (child, _))| Some((idx, child.try_wait().ok().flatten()?)))?;
+        let who = if idx < self.n_proxies {
+            "the server's port proxy".to_owned()
+        } else {
+            format!("the server {}", self.kind)
+        };
         Some(format!(
-            "{} ended ({status}); the end of its log:\n{}",
-            self.kind,
+            "{who} ended ({status}); the end of its log:\n{}",
             self.log_tail()
         ))
     }

@@ -139,7 +139,7 @@ pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
     });
     match ended {
         Some(how) => Failure {
-            error: failure.error.context(format!("the server {how}")),
+            error: failure.error.context(how),
             hint: Some(
                 "its last words are above; nothing is concluded from this comparison".to_owned(),
             ),

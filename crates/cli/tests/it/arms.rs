@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use looptax_servers::{Kind, Listening};
+use looptax_testkit::runner::send;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -340,6 +341,41 @@ fn nothing_is_left_and_nothing_of_others_is_touched() {
     run.wait();
     scratch.check_nothing_left_after(Duration::from_secs(10));
     assert_eq!(outside(), before);
+}
+
+#[test]
+fn a_port_proxy_that_dies_is_named() {
+    if !is_installed(Kind::Redis) || !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let mut run = compare(&scratch)
+        .args([
+            "private:redis",
+            "--arms",
+            "tcp,proxy",
+            "--placement",
+            "same",
+            "-c",
+            "1",
+        ])
+        .args(["--fixed", "10000", "--slice-ms", "10", "--warm-up", "0s"])
+        .on_terminal()
+        .spawn();
+    run.wait_for_stderr(" of at most 10000");
+    let is_proxy = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("port-proxy")
+            || line.starts_with("docker-proxy")
+            || line.contains("/docker-proxy")
+    };
+    let proxies: Vec<u32> = scratch.processes().into_iter().filter(is_proxy).collect();
+    assert_eq!(proxies.len(), 1, "{proxies:?}");
+    send(proxies[0], Signal::KILL);
+    run.wait()
+        .expect_error(3, &["the server's port proxy ended (signal: 9"]);
+    scratch.check_nothing_left();
 }
 
 /// An ordinary user has what user namespaces allow; the rest says what it would take.

@@ -96,9 +96,21 @@ impl Network {
     /// call it while the process has no other thread.
     ///
     /// # Errors
-    /// [`NetworkError`] with the step that failed; the process may then be in a namespace without a network.
+    /// [`NetworkError`] with the step that failed; the process is then where it was, or, where it cannot go back
+    /// without root, in a namespace of its own that has loopback.
     pub fn enter(hosts: &[Host]) -> Result<Self, NetworkError> {
+        let before = own_namespace().map_err(failed("find our network namespace"))?;
         get_right()?;
+        Self::make(hosts).inspect_err(|_| {
+            if move_into(&before).is_err() {
+                // What fails here is seen by the first connection.
+                let up = Netlink::open().and_then(|mut netlink| netlink.set_up("lo"));
+                up.ok();
+            }
+        })
+    }
+
+    fn make(hosts: &[Host]) -> Result<Self, NetworkError> {
         let mut made = Vec::new();
         for host in hosts {
             made.push((*host, new_namespace()?));
@@ -181,9 +193,12 @@ fn new_namespace() -> Result<OwnedFd, NetworkError> {
     // SAFETY: no table of open files is unshared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
         .map_err(io::Error::from)
-        .and_then(|()| File::open("/proc/thread-self/ns/net"))
-        .map(OwnedFd::from)
+        .and_then(|()| own_namespace())
         .map_err(failed("make a network namespace"))
+}
+
+fn own_namespace() -> io::Result<OwnedFd> {
+    File::open("/proc/thread-self/ns/net").map(OwnedFd::from)
 }
 
 fn move_into(namespace: &OwnedFd) -> io::Result<()> {

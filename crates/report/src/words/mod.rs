@@ -16,6 +16,7 @@ pub(crate) mod sentence;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
+mod ways;
 
 use looptax_record::{Client, Comparison, Record};
 
@@ -151,12 +152,10 @@ fn body(group: &Group, text: Text) -> Body {
 
 fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
     let mut notes: Vec<String> = group.client_differs(text).into_iter().collect();
-    notes.extend(
-        group
-            .comparisons
-            .first()
-            .and_then(|it| own_client::note(it)),
-    );
+    if let Some(first) = group.comparisons.first() {
+        notes.extend(ways::notes(first, text));
+        notes.extend(own_client::note(first));
+    }
     for comparison in &group.comparisons {
         if shows_counts || comparison.client == Client::Block {
             notes.extend(counts::of(comparison, text));
