@@ -184,7 +184,7 @@ fn not_for(arm: Arm, settings: &Compare) -> Option<String> {
     } else if requests.are_dumps() || requests.are_streams() {
         "nothing holds a sender back there, so it could fill the machine's memory: for requests with answers alone"
     } else if requests.are_connects() {
-        "the end of a connection may get lost there, once in some ten thousand: for connections that stay open"
+        "the end of a connection was seen to get lost there: for connections that stay open"
     } else {
         return None;
     };
