@@ -6,8 +6,8 @@ use std::fmt::Write;
 use looptax_record::Record;
 
 use crate::format::Text;
-use crate::words::bill::BillTable;
 use crate::words::command::CommandTable;
+use crate::words::small_table::SmallTable;
 use crate::words::table::{Table, Tail};
 use crate::words::{self, Body, GroupStory};
 
@@ -68,7 +68,7 @@ fn write_group(group: &GroupStory, text: &mut String) {
         }
     }
     for table in &group.bills {
-        write_bill(table, text);
+        write_small_table(table, text);
     }
     for words in &group.sentences {
         line(text, &escaped(words));
@@ -79,7 +79,7 @@ fn write_group(group: &GroupStory, text: &mut String) {
     text.push('\n');
 }
 
-fn write_bill(table: &BillTable, text: &mut String) {
+fn write_small_table(table: &SmallTable, text: &mut String) {
     line(text, &escaped(&table.title));
     write_rows(
         &table.header.map(str::to_owned),

@@ -7,9 +7,9 @@ use looptax_record::{Comparison, Record};
 use super::charts::Charts;
 use super::data::tone_word;
 use super::markup::{Markup, TEXT};
-use crate::words::bill::BillTable;
 use crate::words::command::{CommandRow, CommandTable};
 use crate::words::row::{judged, pair};
+use crate::words::small_table::SmallTable;
 use crate::words::table::{Row, Table, Tail};
 use crate::words::{Body, GroupStory, RunWords, ServerStory, sentence};
 
@@ -68,7 +68,7 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
             }
         }
         for table in &group.bills {
-            bill_table(table, out);
+            small_table(table, out);
         }
         if !group.notes.is_empty() {
             out.open("div", &[("class", "notes")]);
@@ -151,7 +151,7 @@ fn requests_table(client: &str, table: &Table, out: &mut Markup) {
     });
 }
 
-fn bill_table(table: &BillTable, out: &mut Markup) {
+fn small_table(table: &SmallTable, out: &mut Markup) {
     out.element("h4", &[("class", "client")], &table.title);
     out.table(&table.title, |out| {
         out.head(&table.header).open("tbody", &[]);

@@ -4,13 +4,13 @@
 //! what holds for the whole run. Called by the command line, which prints it.
 
 mod bars;
-mod bill;
 mod columns;
 mod command;
 mod diff;
 mod found;
 mod history;
 mod lines;
+mod small_table;
 mod table;
 
 use looptax_record::{Comparison, Estimate, Record, Tax};
@@ -117,7 +117,7 @@ fn write_group(group: &GroupStory, lines: &mut Lines) {
     }
     lines.blank();
     for table in &group.bills {
-        bill::write(table, lines);
+        small_table::write(table, lines);
         lines.blank();
     }
     if let Some(sweep) = &group.sweep {

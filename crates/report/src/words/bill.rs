@@ -2,25 +2,14 @@
 
 use looptax_record::{Bill, BillStep, Comparison, Figure};
 
+use super::small_table::SmallTable;
 use crate::format::Text;
 
 /// A step adds up when no more than this share of the whole is left over.
 const MOST_LEFT_OVER: f64 = 0.1;
 
-/// The finished cells of a bill.
-#[derive(Debug)]
-pub(crate) struct BillTable {
-    /// `16 connections, same: the bill, per request`.
-    pub(crate) title: String,
-    /// `part`, `time`, `CPU`, `in all`.
-    pub(crate) header: [&'static str; 4],
-    pub(crate) rows: Vec<[String; 4]>,
-    /// Whether it adds up.
-    pub(crate) closing: Option<String>,
-}
-
 /// The bill of a comparison that has one.
-pub(crate) fn of(comparison: &Comparison, text: Text) -> Option<BillTable> {
+pub(crate) fn of(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let bill = comparison.bill.as_ref()?;
     let s = if comparison.connections == 1 { "" } else { "s" };
     let own = |figure: &Figure| {
@@ -34,7 +23,7 @@ pub(crate) fn of(comparison: &Comparison, text: Text) -> Option<BillTable> {
         String::new(),
     ];
     let steps = bill.steps.iter().map(|step| row(step, bill, text));
-    Some(BillTable {
+    Some(SmallTable {
         title: format!(
             "the bill at {} connection{s}, {}, per request",
             comparison.connections,

@@ -3,7 +3,7 @@
 //! The one place for words and shown digits, so that every view says the same; a view only lays them
 //! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
 
-pub(crate) mod bill;
+mod bill;
 pub(crate) mod command;
 mod counts;
 mod group;
@@ -13,6 +13,7 @@ mod placement;
 pub(crate) mod row;
 mod run;
 pub(crate) mod sentence;
+pub(crate) mod small_table;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
@@ -22,11 +23,11 @@ use looptax_record::{Client, Comparison, Record};
 
 use crate::format::Text;
 use crate::heading;
-use bill::BillTable;
 use command::CommandTable;
 use group::Group;
 pub(crate) use run::RunWords;
 pub(crate) use sentence::why_withheld;
+use small_table::SmallTable;
 use sweep::Sweep;
 use table::Table;
 pub(crate) use tone::Tone;
@@ -54,7 +55,7 @@ pub(crate) struct GroupStory {
     pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
     /// What each part of a way adds, by comparison that has several arms.
-    pub(crate) bills: Vec<BillTable>,
+    pub(crate) bills: Vec<SmallTable>,
     /// What a picture over connections is drawn from.
     pub(crate) sweep: Option<Sweep>,
     /// One per verdict, in the order of the comparisons.

@@ -1,13 +1,13 @@
-//! The bill as columns; where they do not fit, a line for each figure.
+//! A small table as columns; where they do not fit, a line for each figure.
 
 use super::lines::{Lines, padded, width};
-use crate::words::bill::BillTable;
+use crate::words::small_table::SmallTable;
 
 const INDENT: usize = 4;
 const GAP: usize = 3;
 
-/// Writes one bill.
-pub(super) fn write(table: &BillTable, lines: &mut Lines) {
+/// Writes one.
+pub(super) fn write(table: &SmallTable, lines: &mut Lines) {
     lines.item(2, &table.title);
     let header = table.header.map(str::to_owned);
     let rows = || std::iter::once(&header).chain(&table.rows);

@@ -1,0 +1,12 @@
+//! A table of few columns with a title: the bill, the remedies.
+
+/// Finished cells.
+#[derive(Debug)]
+pub(crate) struct SmallTable {
+    pub(crate) title: String,
+    /// The first column's is empty: it names the rows.
+    pub(crate) header: [&'static str; 4],
+    pub(crate) rows: Vec<[String; 4]>,
+    /// What follows from all of it.
+    pub(crate) closing: Option<String>,
+}
