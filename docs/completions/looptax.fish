@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -24,7 +24,7 @@ function __fish_looptax_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
@@ -70,6 +70,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_needs_command" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked'
 complete -c looptax -n "__fish_looptax_needs_command" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_needs_command" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
@@ -97,7 +98,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "gate" -d 'For continuo
 complete -c looptax -n "__fish_looptax_needs_command" -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
@@ -143,6 +144,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'

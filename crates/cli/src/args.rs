@@ -128,17 +128,17 @@ pub(crate) struct CompareArgs {
     /// Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket's abstract name; tls and
     /// tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP
     /// spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be
-    /// had is named, and the others are measured.
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "unix,tcp",
-        value_name = "ARM,…"
-    )]
+    /// had is named, and the others are measured. Default: unix,tcp.
+    #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,
     /// The arm the others are held against. Default: the first of --arms.
     #[arg(long, value_name = "ARM")]
     pub(crate) baseline: Option<String>,
+    /// What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS,
+    /// the host's network, several requests at once, connections that stay open, placement: each is measured for this
+    /// workload, and all are ranked.
+    #[arg(long, conflicts_with_all = ["rate", "rate_sweep", "think", "reconnect_every", "sweep", "exec", "exec_unix"])]
+    pub(crate) remedies: bool,
     /// Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of
     /// the socket and nothing else.
     #[arg(long)]

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, Hex64, Host, Look, SCHEMA_VERSION};
+use crate::{Comparison, Hex64, Host, Look, Remedies, SCHEMA_VERSION};
 
 /// All that one command measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +34,9 @@ pub struct Record {
     /// What was looked at and not judged.
     #[serde(default)]
     pub looks: Vec<Look>,
+    /// What would help, where that was asked, by number of connections.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<Remedies>,
     /// The companion file with the single latencies; `null` when none was written.
     pub samples: Option<SamplesFile>,
     /// What went wrong without ending the run: a server that did not start, a file not readable.

@@ -25,6 +25,13 @@ pub fn markdown(record: &Record) -> String {
             write_group(group, &mut text);
         }
     }
+    for remedies in &story.remedies {
+        write_small_table(&remedies.table, &mut text);
+        for words in &remedies.sentences {
+            let _ = writeln!(text, "- {}", escaped(words));
+        }
+        text.push('\n');
+    }
     let run = &story.run;
     for words in run.verdicts.iter().chain(&run.problems) {
         let _ = writeln!(text, "- {}", escaped(words));

@@ -43,6 +43,7 @@ pub(super) fn sweep(n_epochs: usize) -> Record {
         comparisons,
         looks: Vec::new(),
         samples: None,
+        remedies: Vec::new(),
         problems: Vec::new(),
         interrupted: false,
     }

@@ -7,6 +7,7 @@ use looptax_report::terminal as report;
 use looptax_store::{Existing, SamplesReader, save};
 
 use crate::args::AnalyzeArgs;
+use crate::convert::remedies;
 use crate::failure::{Exit, Failure};
 use crate::formats;
 use crate::measure::judging;
@@ -35,6 +36,9 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
         judging::judge_again(comparison, &mut read);
     }
     judging::compare_slice_lengths(&mut record.comparisons);
+    if let Some(first) = record.remedies.first() {
+        record.remedies = remedies::of(&record.comparisons, &first.today);
+    }
     if let Some(error) = problem {
         return Err(error.into());
     }

@@ -1,5 +1,7 @@
 //! `compare`: plan, targets one after the other, record, table.
 
+mod parts;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,11 +13,12 @@ use looptax_store::{Existing, Saver};
 use crate::alone::Claim;
 use crate::args::{Cli, CompareArgs};
 use crate::arms::Machine;
+use crate::convert::remedies;
 use crate::exec;
 use crate::failure::{Exit, Failure};
 use crate::formats;
 use crate::host;
-use crate::measure::{self, Sink, plan};
+use crate::measure::{self, Sink};
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::past::remember;
@@ -27,6 +30,7 @@ use crate::target::workloads::list;
 use crate::target::{Host, Target};
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal};
+use parts::Part;
 
 /// Runs `compare`.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -34,8 +38,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         terminal::data(&list())?;
         return Ok(Exit::Done);
     }
-    let all = Compare::for_each_workload(args)?;
-    let settings = &all[0];
+    let asked = parts::asked(args)?;
+    let settings = &asked.all[0].1;
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
             "--live needs a terminal on stderr that can be drawn on",
@@ -49,30 +53,29 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     formats::announce(&args.formats, outputs)?;
     // Before there are threads, and before anybody is asked anything.
     let machine = Machine::make(settings);
-    let parts = parts(&all, &machine)?;
+    let parts = parts::planned(&asked, &machine)?;
     if args.dry_run {
-        terminal::data(&text(&parts))?;
+        terminal::data(&parts.text())?;
         return Ok(Exit::Done);
     }
-    terminal.words(&format!("{}\n", text(&parts)));
+    terminal.words(&format!("{}\n", parts.text()));
     agree(settings)?;
     let alone = Claim::take(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
     let mut sink = sink(args, settings)?;
     sink.record.problems.extend(alone.problem());
-    for missing in parts.iter().flat_map(|part| part.plan.missing()) {
-        if !sink.record.problems.contains(&missing) {
-            sink.record.problems.push(missing);
-        }
-    }
+    sink.record.problems.extend(parts.left_out);
     let stage = if args.live {
-        let steps = parts.iter().flat_map(|part| part.plan.steps.clone());
+        let steps = parts.all.iter().flat_map(|part| part.plan.steps.clone());
         Stage::live(terminal, steps.collect(), &stop)?
     } else {
         Stage::line(terminal)
     };
-    let measured = measure_all(&parts, machine, &mut sink, stage, &stop);
+    let measured = measure_all(&parts.all, machine, &mut sink, stage, &stop);
+    if let Some(today) = &asked.today {
+        sink.record.remedies = remedies::of(&sink.record.comparisons, today);
+    }
     // What was measured is shown even when it cannot be saved.
     let saved = sink.finish();
     let path = sink.path().filter(|_| saved.is_ok());
@@ -93,34 +96,6 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     })
 }
 
-/// One workload with its plan.
-struct Part<'a> {
-    settings: &'a Compare,
-    plan: plan::Overview,
-}
-
-fn parts<'a>(all: &'a [Compare], machine: &Machine) -> Result<Vec<Part<'a>>, Failure> {
-    let part = |settings| -> Result<Part<'a>, Failure> {
-        Ok(Part {
-            settings,
-            plan: plan::of(settings, machine)?,
-        })
-    };
-    all.iter().map(part).collect()
-}
-
-/// The plans, under their workloads where there are several.
-fn text(parts: &[Part<'_>]) -> String {
-    if let [only] = parts {
-        return only.plan.text.clone();
-    }
-    let text = |part: &Part<'_>| {
-        let workload = part.settings.requests.workload.as_deref();
-        format!("{}: {}", workload.unwrap_or_default(), part.plan.text)
-    };
-    parts.iter().map(text).collect()
-}
-
 /// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
 /// is shown or saved.
 pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure> {
@@ -135,15 +110,14 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
         "10s",
     ];
     let args = Cli::try_parse_from(LINE)?.compare;
-    let settings = Compare::new(&args)?;
+    let asked = parts::asked(&args)?;
     let machine = Machine::plain();
-    let settings = [settings];
-    let parts = parts(&settings, &machine)?;
+    let parts = parts::planned(&asked, &machine)?;
     let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
-    let mut sink = Sink::new(empty_record(&settings[0]), None);
+    let mut sink = Sink::new(empty_record(&asked.all[0].1), None);
     let stage = Stage::line(terminal);
-    measure_all(&parts, machine, &mut sink, stage, &stop)?;
+    measure_all(&parts.all, machine, &mut sink, stage, &stop)?;
     Ok(sink.record)
 }
 
@@ -184,7 +158,7 @@ fn measure_all(
 }
 
 fn measure_part(
-    Part { settings, plan }: &Part<'_>,
+    Part { settings, plan, .. }: &Part<'_>,
     host: &Host,
     sink: &mut Sink,
     stage: &mut Stage,
@@ -250,6 +224,7 @@ fn empty_record(settings: &Compare) -> Record {
         comparisons: Vec::new(),
         looks: Vec::new(),
         samples: None,
+        remedies: Vec::new(),
         problems: Vec::new(),
         interrupted: false,
     }

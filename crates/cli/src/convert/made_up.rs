@@ -56,6 +56,62 @@ pub(crate) fn arm(name: &str) -> super::judged::ProvedArm {
     }
 }
 
+/// One without arms and epochs: one connection, both ends on one core, as fast as answers come.
+pub(crate) fn comparison() -> record::Comparison {
+    record::Comparison {
+        target: record::Target {
+            kind: "redis".to_owned(),
+            version: String::new(),
+            private: true,
+            name: "private:redis".to_owned(),
+            settings: std::collections::BTreeMap::new(),
+            pid: None,
+            processes_per_arm: None,
+            started_at: None,
+            offers_tls: None,
+        },
+        workload: record::Workload {
+            name: "get".to_owned(),
+            protocol: None,
+            statements: 1,
+            pipeline: 1,
+            distribution: None,
+            rows: None,
+            request_bytes: None,
+            response_bytes: None,
+            stream: None,
+        },
+        connections: 1,
+        placement: record::PlacementUsed {
+            asked: record::Placement::Same,
+            real: String::new(),
+        },
+        client: record::Client::Poll,
+        client_like: None,
+        load: record::Load::default(),
+        commands: None,
+        schedule: record::Schedule {
+            slice_ms: 50.0,
+            guard_ms: 10.0,
+            octets_per_epoch: 1,
+            looks: Vec::new(),
+            fixed: false,
+            precise: false,
+            delta_pct: 1.0,
+            warmup_epochs: 2,
+            seed: record::Hex64(1),
+        },
+        arms: Vec::new(),
+        tax: Vec::new(),
+        bill: None,
+        warnings: Vec::new(),
+        stalls: Vec::new(),
+        server_count: None,
+        time_wait: None,
+        raw: record::Raw::default(),
+    }
+}
+
 fn slice(side: Side, idx: u64, n: u64) -> SliceData {
     SliceData {
         side,

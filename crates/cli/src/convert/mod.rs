@@ -8,6 +8,7 @@ pub(crate) mod figures;
 pub(crate) mod judged;
 pub(crate) mod numbers;
 pub(crate) mod raw;
+pub(crate) mod remedies;
 
 mod client_limits;
 pub(crate) mod doubts;

@@ -20,8 +20,8 @@ use crate::settings::waits::Waits;
 use crate::settings::{Compare, Effort, Requests};
 use crate::target::{Target, connections, private_workload};
 pub(crate) use load::CaseLoad;
+use text::{at_most, steps, text};
 pub(crate) use text::{case_name, minutes, target_line};
-use text::{steps, text};
 
 /// Half the width of "no difference worth naming": 1 % of throughput.
 pub(crate) const DELTA: f64 = 0.01;
@@ -71,6 +71,8 @@ pub(crate) struct Overview {
     pub(crate) targets: Vec<TargetPlan>,
     /// Its comparisons in order.
     pub(crate) steps: Vec<Step>,
+    /// Measuring and warming up; starting and filling servers apart.
+    pub(crate) at_most: Duration,
 }
 
 /// What is done with one target.
@@ -103,6 +105,7 @@ pub(crate) fn of(settings: &Compare, machine: &Machine) -> Result<Overview, Fail
             text,
             targets: Vec::new(),
             steps: exec_plan::steps(settings, exec),
+            at_most: Duration::ZERO,
         });
     }
     let n_cores = allowed_cores()?.len();
@@ -123,6 +126,7 @@ pub(crate) fn of(settings: &Compare, machine: &Machine) -> Result<Overview, Fail
     Ok(Overview {
         text: text(settings, &targets),
         steps: steps(settings, &targets),
+        at_most: at_most(settings, &targets),
         targets,
     })
 }

@@ -4,6 +4,7 @@ mod echo;
 mod effort;
 pub(crate) mod exec;
 pub(crate) mod load;
+pub(crate) mod remedies;
 mod requests;
 pub(crate) mod target;
 mod time;
@@ -231,7 +232,8 @@ pub(crate) fn seed(typed: Option<&str>) -> Result<u64, Failure> {
 
 fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {
     let known = "looptax compare --help lists the arms";
-    let mut arms: Vec<Arm> = words(&args.arms, "--arms")?.unwrap_or_default();
+    let mut arms: Vec<Arm> =
+        words(&args.arms, "--arms")?.unwrap_or_else(|| vec![Arm::Unix, Arm::Tcp]);
     if let Some(word) = &args.baseline {
         let baseline: Arm = word.parse().map_err(|error| Failure::usage(error, known))?;
         let Some(idx) = arms.iter().position(|arm| *arm == baseline) else {

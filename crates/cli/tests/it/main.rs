@@ -27,6 +27,7 @@ mod load;
 mod mysql;
 mod record;
 mod redirect_arm;
+mod remedies;
 mod report;
 mod run;
 mod run_container;

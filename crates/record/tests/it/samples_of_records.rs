@@ -31,6 +31,7 @@ pub(crate) fn minimal() -> Record {
         comparisons: Vec::new(),
         looks: Vec::new(),
         samples: None,
+        remedies: Vec::new(),
         problems: Vec::new(),
         interrupted: true,
     }

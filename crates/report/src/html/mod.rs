@@ -161,6 +161,7 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
     for server in &story.servers {
         verdicts::server(record, server, &mut charts, out);
     }
+    verdicts::remedies(&story.remedies, out);
     method::write(record, out);
     host::write(shown, out);
     let packed = data::packed(record);

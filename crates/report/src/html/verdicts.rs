@@ -8,6 +8,7 @@ use super::charts::Charts;
 use super::data::tone_word;
 use super::markup::{Markup, TEXT};
 use crate::words::command::{CommandRow, CommandTable};
+use crate::words::remedies::RemediesStory;
 use crate::words::row::{judged, pair};
 use crate::words::small_table::SmallTable;
 use crate::words::table::{Row, Table, Tail};
@@ -81,6 +82,17 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
         }
     }
     out.close("section");
+}
+
+/// What would help, where that was asked.
+pub(super) fn remedies(all: &[RemediesStory], out: &mut Markup) {
+    for remedies in all {
+        out.open("section", &[("class", "server")]);
+        small_table(&remedies.table, out);
+        out.open("div", &[("class", "notes")]);
+        list(&remedies.sentences, out);
+        out.close("div").close("section");
+    }
 }
 
 /// The verdicts of a group as cards; where there are many, as a list of sentences.

@@ -84,6 +84,14 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
             lines.blank();
         }
     }
+    for remedies in &story.remedies {
+        small_table::write(&remedies.table, &mut lines);
+        lines.blank();
+        for line in &remedies.sentences {
+            lines.item(2, line);
+        }
+        lines.blank();
+    }
     write_run(&story.run, &mut lines);
     if let Some(path) = record_path {
         lines.verbatim(&format!("record: {}", text.clean(path)));

@@ -10,6 +10,7 @@ mod group;
 mod look;
 mod own_client;
 mod placement;
+pub(crate) mod remedies;
 pub(crate) mod row;
 mod run;
 pub(crate) mod sentence;
@@ -25,6 +26,7 @@ use crate::format::Text;
 use crate::heading;
 use command::CommandTable;
 use group::Group;
+use remedies::RemediesStory;
 pub(crate) use run::RunWords;
 pub(crate) use sentence::why_withheld;
 use small_table::SmallTable;
@@ -36,6 +38,8 @@ pub(crate) use tone::Tone;
 #[derive(Debug)]
 pub(crate) struct Story {
     pub(crate) servers: Vec<ServerStory>,
+    /// What would help, where that was asked.
+    pub(crate) remedies: Vec<RemediesStory>,
     pub(crate) run: RunWords,
 }
 
@@ -98,6 +102,7 @@ pub(crate) fn of(record: &Record, text: Text) -> Story {
     }
     Story {
         servers,
+        remedies: remedies::of(record, text),
         run: run::of(record, text),
     }
 }

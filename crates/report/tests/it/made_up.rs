@@ -25,6 +25,7 @@ pub(crate) fn record(comparisons: Vec<Comparison>, looks: Vec<Look>) -> Record {
         comparisons,
         looks,
         samples: None,
+        remedies: Vec::new(),
         problems: Vec::new(),
         interrupted: false,
     }

@@ -27,6 +27,7 @@ fn record(id: &str) -> Record {
         comparisons: Vec::new(),
         looks: Vec::new(),
         samples: None,
+        remedies: Vec::new(),
         problems: Vec::new(),
         interrupted: false,
     }

@@ -16,7 +16,6 @@ use crate::settings::waits::Waits;
 /// The whole plan in words.
 pub(super) fn text(settings: &Compare, targets: &[TargetPlan]) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
-    let mut most = Duration::ZERO;
     for (spec, target) in settings.targets.iter().zip(targets) {
         let _ = writeln!(text, "  {}", target_line(settings, spec));
         for Missing { arm, why } in &target.missing {
@@ -25,7 +24,6 @@ pub(super) fn text(settings: &Compare, targets: &[TargetPlan]) -> String {
         let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         for case in &target.cases {
             let time = most_time(settings, case, is_cared_for);
-            most += time.measuring + time.warm_up;
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
         }
     }
@@ -34,7 +32,7 @@ pub(super) fn text(settings: &Compare, targets: &[TargetPlan]) -> String {
     } else {
         format!(
             "at most {} of measuring, longer where slices have to grow to hold {REQUESTS_PER_SLICE} requests;",
-            minutes(most)
+            minutes(at_most(settings, targets))
         )
     };
     let _ = writeln!(
@@ -43,6 +41,17 @@ pub(super) fn text(settings: &Compare, targets: &[TargetPlan]) -> String {
         settings.seed,
     );
     text
+}
+
+/// The longest that all of it can take while slices do not grow.
+pub(super) fn at_most(settings: &Compare, targets: &[TargetPlan]) -> Duration {
+    let of_target = |(spec, target): (&TargetSpec, &TargetPlan)| -> Duration {
+        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        let times = target.cases.iter();
+        let times = times.map(|case| most_time(settings, case, is_cared_for));
+        times.map(|time| time.measuring + time.warm_up).sum()
+    };
+    settings.targets.iter().zip(targets).map(of_target).sum()
 }
 
 /// The comparisons in their order, for the live view.

@@ -1,0 +1,115 @@
+//! What one command line of `compare` comes to: one comparison after the other, each with its plan.
+//!
+//! Several workloads are several parts, and so is what `--remedies` changes one by one.
+
+use crate::args::CompareArgs;
+use crate::arms::Machine;
+use crate::failure::Failure;
+use crate::measure::plan;
+use crate::settings::{Compare, remedies};
+
+/// What was asked for, before anything is planned.
+pub(super) struct Asked {
+    /// At least one.
+    pub(super) all: Vec<(String, Compare)>,
+    /// The way that programs take today, where it is asked what would help.
+    pub(super) today: Option<String>,
+    /// What does not go with the rest, a sentence each.
+    left_out: Vec<String>,
+}
+
+/// One of them with its plan.
+pub(super) struct Part<'a> {
+    /// Empty where there is only one.
+    title: &'a str,
+    pub(super) settings: &'a Compare,
+    pub(super) plan: plan::Overview,
+}
+
+/// All of them.
+pub(super) struct Parts<'a> {
+    pub(super) all: Vec<Part<'a>>,
+    /// What was asked for and is not measured, a sentence each.
+    pub(super) left_out: Vec<String>,
+}
+
+/// What the arguments ask for.
+pub(super) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
+    if args.remedies {
+        return asked_remedies(args);
+    }
+    let all = Compare::for_each_workload(args)?;
+    let title = |settings: &Compare| settings.requests.workload.clone().unwrap_or_default();
+    Ok(Asked {
+        all: all.into_iter().map(|it| (title(&it), it)).collect(),
+        today: None,
+        left_out: Vec::new(),
+    })
+}
+
+fn asked_remedies(args: &CompareArgs) -> Result<Asked, Failure> {
+    let remedies::Asked { today, parts } = remedies::asked(args)?;
+    let mut asked = Asked {
+        all: Vec::new(),
+        today: Some(today.name().to_owned()),
+        left_out: Vec::new(),
+    };
+    for remedies::Part { title, settings } in parts {
+        match settings {
+            Ok(settings) => asked.all.push((title.to_owned(), settings)),
+            Err(failure) => asked.left_out.push(not_measured(title, &failure)),
+        }
+    }
+    Ok(asked)
+}
+
+/// Lays out each of them.
+///
+/// # Errors
+/// A failure of what was asked for in so many words; what `--remedies` adds is left out then.
+pub(super) fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
+    let mut parts = Parts {
+        all: Vec::new(),
+        left_out: asked.left_out.clone(),
+    };
+    for (title, settings) in &asked.all {
+        match plan::of(settings, machine) {
+            Ok(plan) => parts.all.push(Part {
+                title: if asked.all.len() > 1 { title } else { "" },
+                settings,
+                plan,
+            }),
+            Err(failure) if asked.today.is_some() && !parts.all.is_empty() => {
+                parts.left_out.push(not_measured(title, &failure));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    for missing in parts.all.iter().flat_map(|part| part.plan.missing()) {
+        if !parts.left_out.contains(&missing) {
+            parts.left_out.push(missing);
+        }
+    }
+    Ok(parts)
+}
+
+fn not_measured(title: &str, failure: &Failure) -> String {
+    format!("{title}: not measured: {:#}", failure.error)
+}
+
+impl Parts<'_> {
+    /// The plans, under their titles where there are several.
+    pub(super) fn text(&self) -> String {
+        let mut text: String = { self.all.iter() }
+            .map(|part| match part.title {
+                "" => part.plan.text.clone(),
+                title => format!("{title}: {}", part.plan.text),
+            })
+            .collect();
+        if self.all.len() > 1 {
+            let at_most = self.all.iter().map(|part| part.plan.at_most).sum();
+            text.push_str(&format!("in all at most {}\n", plan::minutes(at_most)));
+        }
+        text
+    }
+}

@@ -1,0 +1,102 @@
+//! `compare --remedies`: what would help, measured, ranked and told; what does not go with a server is left out.
+
+use looptax_servers::Kind;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{SHORT, check_refused, compare, exe, is_installed, saved};
+
+fn remedies(record: &Value) -> &Vec<Value> {
+    record["remedies"][0]["remedies"].as_array().unwrap()
+}
+
+fn kinds(record: &Value) -> Vec<&str> {
+    let mut kinds: Vec<&str> = remedies(record)
+        .iter()
+        .map(|it| it["kind"].as_str().unwrap())
+        .collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+/// Those of placement that this machine has cores for.
+fn placements() -> &'static [&'static str] {
+    match std::thread::available_parallelism().map_or(1, Into::into) {
+        1 => &["one-core"],
+        _ => &["one-core", "two-cores"],
+    }
+}
+
+#[test]
+fn each_remedy_is_measured_and_told_in_a_sentence() {
+    if !is_installed(Kind::Redis) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args(["private:redis", "--remedies", "--arms", "tcp,unix,tls"])
+        .args(SHORT)
+        .run();
+    run.expect_code(0);
+    let record = saved(&scratch);
+    let mut expected = vec!["unix", "tls-off", "pipelining", "persistent"];
+    expected.extend(placements());
+    expected.sort_unstable();
+    assert_eq!(kinds(&record), expected);
+    let problems = record["problems"].to_string();
+    let has_two = placements().len() == 2;
+    assert_eq!(
+        problems.contains("ends on two cores: not measured"),
+        !has_two
+    );
+    for remedy in remedies(&record) {
+        assert!(remedy["gain_pct"]["value"].is_number(), "{remedy}");
+        let is_way = ["unix", "tls-off"].contains(&remedy["kind"].as_str().unwrap());
+        assert_eq!(remedy["is_paired"], is_way, "{remedy}");
+    }
+    let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "what would help on private:redis over tcp: 1 connection, get, same",
+        "TLS off, where it is on: ",
+        "16 requests at once: ",
+        "where each request has a connection of its own today",
+    ] {
+        assert!(words.contains(expected), "{expected}: {}", run.stdout);
+    }
+    let again = Looptax::new(exe(), &scratch)
+        .args(["analyze", "r.json", "--json", "-"])
+        .run();
+    let again: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(again["remedies"], record["remedies"], "not bit for bit");
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn what_does_not_go_with_a_server_is_left_out() {
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args([
+            "echo",
+            "--remedies",
+            "--arms",
+            "tcp,unix,abstract",
+            "--pipeline",
+            "2",
+        ])
+        .args(SHORT)
+        .run();
+    run.expect_code(0);
+    let expected = [&["abstract"], placements(), &["unix"]].concat();
+    assert_eq!(kinds(&saved(&scratch)), expected);
+}
+
+#[test]
+fn it_is_asked_of_one_server_and_over_tcp() {
+    check_refused(
+        &["--remedies"],
+        &["--remedies is about one server", "hint:"],
+    );
+    let over_unix = ["echo", "--remedies", "--baseline", "unix"];
+    check_refused(&over_unix, &["`unix` is a remedy itself", "--baseline tcp"]);
+}
