@@ -122,13 +122,15 @@ pub(crate) struct CompareArgs {
     /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
     /// private:memcached, echo, or a running one by its URL (<mysql://user@127.0.0.1:3306/db>, postgres://…,
     /// redis://…).
-    /// Default: a private server of every kind that is installed but memcached, and echo.
+    /// Default: a private server for every protocol that is installed (MariaDB before MySQL, Redis before Valkey; no
+    /// memcached), and echo.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket's abstract name; tls and
     /// tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP
     /// spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be
-    /// had is named, and the others are measured. Default: unix,tcp.
+    /// had is named, and the others are measured. Default: unix,tcp, and tls on
+    /// a MySQL or PostgreSQL server that offers it.
     #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,
     /// The arm the others are held against. Default: the first of --arms.

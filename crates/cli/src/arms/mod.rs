@@ -133,12 +133,13 @@ impl Machine {
 /// A usage failure when the baseline is missing, or nothing is left to hold against it.
 pub(crate) fn choose(
     settings: &Compare,
+    asked: &[Arm],
     spec: &TargetSpec,
     machine: &Machine,
 ) -> Result<(Vec<Arm>, Vec<Missing>), Failure> {
     let mut missing: Vec<Missing> = Vec::new();
     let mut arms = Vec::new();
-    for arm in &settings.arms {
+    for arm in asked {
         let why = not_of(*arm, spec)
             .or_else(|| not_for(*arm, settings))
             .or_else(|| machine.obstacle(*arm));
@@ -150,7 +151,7 @@ pub(crate) fn choose(
             Some(_) => {}
         }
     }
-    if arms.len() >= 2 && arms[0] == settings.arms[0] {
+    if arms.len() >= 2 && arms[0] == asked[0] {
         return Ok((arms, missing));
     }
     let why: Vec<String> = missing

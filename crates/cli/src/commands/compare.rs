@@ -18,6 +18,7 @@ use crate::exec;
 use crate::failure::{Exit, Failure};
 use crate::formats;
 use crate::host;
+use crate::measure::plan::{Case, TargetPlan};
 use crate::measure::{self, Sink};
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
@@ -171,11 +172,14 @@ fn measure_part(
         stage.say(&spec.before_measuring());
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
-        let cases = planned.map_or(&[][..], |it| &it.cases);
         let mut target = Target::open(spec, arms, settings, host)?;
+        let cases = match planned {
+            Some(planned) => offered(planned, &target, sink),
+            None => Vec::new(),
+        };
         let measured = match &settings.exec {
             Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, stage, stop),
-            None => measure::target(&mut target, settings, cases, sink, stage, stop),
+            None => measure::target(&mut target, settings, &cases, sink, stage, stop),
         };
         // What we wrote is dropped and what we started is stopped, whatever happened.
         let closed = target.close();
@@ -183,6 +187,25 @@ fn measure_part(
         closed?;
     }
     Ok(())
+}
+
+/// The comparisons of a target, now that it can be asked what it offers.
+fn offered(planned: &TargetPlan, target: &Target, sink: &mut Sink) -> Vec<Case> {
+    let Some(arm) = planned.unsure else {
+        return planned.cases.clone();
+    };
+    if target.offers_tls != Some(true) {
+        return planned.without(arm);
+    }
+    match target.converse(arm) {
+        Ok(_) => planned.cases.clone(),
+        Err(error) => {
+            let name = &target.name;
+            let why = format!("{name}: {arm} is offered and not measured: {error}");
+            sink.record.problems.push(why);
+            planned.without(arm)
+        }
+    }
 }
 
 fn sink(args: &CompareArgs, settings: &Compare) -> Result<Sink, Failure> {

@@ -138,6 +138,7 @@ fn settings(kind: Kind, seed: u64) -> Compare {
     Compare {
         targets: vec![TargetSpec::Private(kind)],
         arms: ARMS.to_vec(),
+        adds_tls: false,
         connections: Some(vec![1]),
         requests: Requests::default(),
         sample_bytes: 0,

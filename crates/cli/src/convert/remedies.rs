@@ -305,7 +305,7 @@ mod tests {
             (RemedyKind::TlsOff, 25.0, Verdict::Difference),
             (RemedyKind::Sockmap, 0.0, Verdict::Negligible),
         ];
-        assert_eq!(found(&[ways.clone()]), expected);
+        assert_eq!(found(std::slice::from_ref(&ways)), expected);
         let remedies = &of(&[ways], "tcp")[0].remedies;
         assert_eq!(
             (remedies[0].from.as_str(), remedies[0].to.as_str()),

@@ -81,9 +81,22 @@ pub(crate) struct TargetPlan {
     name: String,
     /// The baseline first.
     pub(crate) arms: Vec<Arm>,
+    /// The one among them that was not asked for and is left out where the server does not have it.
+    pub(crate) unsure: Option<Arm>,
     /// Arms that were asked for and cannot be had.
     missing: Vec<Missing>,
     pub(crate) cases: Vec<Case>,
+}
+
+impl TargetPlan {
+    /// Its comparisons without an arm that turned out not to be there.
+    pub(crate) fn without(&self, arm: Arm) -> Vec<Case> {
+        let mut cases = self.cases.clone();
+        for case in &mut cases {
+            case.arms.retain(|it| *it != arm);
+        }
+        cases
+    }
 }
 
 impl Overview {
@@ -110,11 +123,13 @@ pub(crate) fn of(settings: &Compare, machine: &Machine) -> Result<Overview, Fail
     }
     let n_cores = allowed_cores()?.len();
     let planned = |spec: &TargetSpec| -> Result<TargetPlan, Failure> {
-        let (arms, missing) = choose(settings, spec, machine)?;
+        let (asked, unsure) = settings.arms_for(spec);
+        let (arms, missing) = choose(settings, &asked, spec, machine)?;
         Ok(TargetPlan {
             name: spec.name(),
             cases: cases(settings, spec, &arms, n_cores)?,
             arms,
+            unsure,
             missing,
         })
     };

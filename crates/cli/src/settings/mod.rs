@@ -54,6 +54,8 @@ pub(crate) struct Compare {
     pub(crate) targets: Vec<TargetSpec>,
     /// The baseline first.
     pub(crate) arms: Vec<Arm>,
+    /// Whether `tls` joins them on a server that offers it.
+    pub(crate) adds_tls: bool,
     pub(crate) connections: Option<Vec<u32>>,
     pub(crate) requests: Requests,
     pub(crate) load: Load,
@@ -118,6 +120,7 @@ impl Compare {
         Ok(Self {
             targets,
             arms: arms(args)?,
+            adds_tls: adds_tls(args),
             connections: sweep.clone().or(asked),
             requests,
             sample_bytes: (args.max_samples as usize) << 20,
@@ -158,6 +161,22 @@ impl Compare {
         Ok(clients)
     }
 
+    /// The arms that are asked of a server, and the one among them that it may turn out not to have.
+    ///
+    /// TLS is on unless somebody turned it off in MySQL, whatever a running server may say.
+    pub(crate) fn arms_for(&self, spec: &TargetSpec) -> (Vec<Arm>, Option<Arm>) {
+        let may_offer = match spec {
+            TargetSpec::Private(kind) => *kind == Kind::Mysql,
+            TargetSpec::Running(_) => matches!(spec.kind(), "mysql" | "postgres"),
+        };
+        let mut arms = self.arms.clone();
+        if !self.adds_tls || !may_offer {
+            return (arms, None);
+        }
+        arms.push(Arm::Tls);
+        (arms, Some(Arm::Tls))
+    }
+
     fn default_clients(&self, kind: &str, connections: u32) -> Vec<Waits> {
         let is_event = match self.load {
             Load::Open { .. } => true,
@@ -192,12 +211,18 @@ fn usual_model(kind: &str) -> ClientModel {
     }
 }
 
-/// A private server of every kind that is installed; echo always is. With `--client-like` those that
+/// A private server for every protocol that is installed; echo always is. With `--client-like` those that
 /// such clients talk to.
 fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
-    // memcached is measured when it is named: a bare run keeps to five minutes.
-    let is_wanted = |kind: &Kind| *kind != Kind::Memcached;
-    let is_installed = |kind: &Kind| is_wanted(kind) && find_binary(*kind).is_some();
+    let is_there = |kind: Kind| find_binary(kind).is_some();
+    // The others are measured when they are named: a bare run keeps to five minutes.
+    let is_wanted = |kind: &Kind| match kind {
+        Kind::Memcached => false,
+        Kind::Mysql => !is_there(Kind::Mariadb),
+        Kind::Valkey => !is_there(Kind::Redis),
+        Kind::Mariadb | Kind::Postgres | Kind::Redis | Kind::Echo => true,
+    };
+    let is_installed = |kind: &Kind| is_wanted(kind) && is_there(*kind);
     let kinds = Kind::ALL.into_iter().filter(is_installed);
     let mut specs = Vec::new();
     let mut objection = None;
@@ -228,6 +253,15 @@ pub(crate) fn seed(typed: Option<&str>) -> Result<u64, Failure> {
         rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
         Ok(u64::from_ne_bytes(bytes))
     }
+}
+
+/// Only in a plain run of a named server: whoever asks for a sweep or a schedule has enough to wait for.
+fn adds_tls(args: &CompareArgs) -> bool {
+    let exec = &args.exec;
+    let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();
+    let has_rate = !args.rate.is_empty() || args.rate_sweep;
+    let is_plain = !has_commands && !has_rate && args.sweep.is_none();
+    args.arms.is_empty() && !args.targets.is_empty() && is_plain
 }
 
 fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {

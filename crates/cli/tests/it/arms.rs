@@ -452,7 +452,20 @@ fn a_running_server_is_measured_over_its_own_tls() {
                 .to_string()
                 .contains("bridge is not measured")
         );
+        // Asked for nothing, it shows both: its own programs would take TLS.
+        server.compare(&scratch).run().expect_code(0);
+        check_names(&scratch, &["unix", "tcp", "tls"]);
     }
+}
+
+#[track_caller]
+fn check_names(scratch: &Scratch, expected: &[&str]) {
+    let record = saved(scratch);
+    let arms = arms(&record);
+    let names: Vec<&str> = arms.iter().map(|arm| text(&arm["name"])).collect();
+    assert_eq!(names, expected);
+    let problems = record["problems"].to_string();
+    assert!(!problems.contains("not measured"), "{problems}");
 }
 
 #[test]
@@ -463,4 +476,6 @@ fn a_running_server_without_tls_says_so() {
     let scratch = Scratch::new();
     let run = server.compare(&scratch).args(["--arms", "unix,tls"]).run();
     run.expect_error(2, &["offers no TLS", "leave tls out of --arms"]);
+    server.compare(&scratch).run().expect_code(0);
+    check_names(&scratch, &["unix", "tcp"]);
 }

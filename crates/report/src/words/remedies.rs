@@ -195,21 +195,18 @@ fn closing(remedies: &Remedies, text: Text) -> String {
         .remedies
         .iter()
         .find(|it| helps(it) && is_from_today(it));
-    match first {
-        Some(first) => format!(
-            "most would come from: {}{open}{apart}",
-            name(first, remedies, text)
-        ),
-        None => {
-            let none = if has_open {
-                "none of them is proved to help"
-            } else {
-                "none of them is worth it for"
-            };
-            format!(
-                "{none} programs on {}{open}{apart}",
-                text.clean(&remedies.today)
-            )
-        }
-    }
+    let words = if let Some(first) = first {
+        format!("most would come from: {}", name(first, remedies, text))
+    } else if has_open {
+        format!(
+            "none of them is proved to help programs on {}",
+            text.clean(&remedies.today)
+        )
+    } else {
+        format!(
+            "none of them is worth it for programs on {}",
+            text.clean(&remedies.today)
+        )
+    };
+    format!("{words}{open}{apart}")
 }

@@ -2,6 +2,8 @@
 //!
 //! Several workloads are several parts, and so is what `--remedies` changes one by one.
 
+use std::fmt::Write;
+
 use crate::args::CompareArgs;
 use crate::arms::Machine;
 use crate::failure::Failure;
@@ -108,7 +110,7 @@ impl Parts<'_> {
             .collect();
         if self.all.len() > 1 {
             let at_most = self.all.iter().map(|part| part.plan.at_most).sum();
-            text.push_str(&format!("in all at most {}\n", plan::minutes(at_most)));
+            let _ = writeln!(text, "in all at most {}", plan::minutes(at_most));
         }
         text
     }

@@ -21,6 +21,12 @@ pub(super) fn text(settings: &Compare, targets: &[TargetPlan]) -> String {
         for Missing { arm, why } in &target.missing {
             let _ = writeln!(text, "    without {arm}: {why}");
         }
+        if let Some(arm) = target.unsure {
+            let _ = writeln!(
+                text,
+                "    {arm} where the server offers it, as its own programs would take it"
+            );
+        }
         let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         for case in &target.cases {
             let time = most_time(settings, case, is_cared_for);
