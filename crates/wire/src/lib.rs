@@ -7,6 +7,7 @@
 //! [`WireError`], never a panic.
 
 pub mod echo;
+pub mod fastcgi;
 pub mod memcached;
 pub mod mysql;
 pub mod postgres;

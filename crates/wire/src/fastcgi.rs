@@ -1,0 +1,243 @@
+//! FastCGI: one request to a web server's programs, and its answer.
+//!
+//! As much of it as a page of PHP needs: the responder's role, no request body, one request per
+//! connection. The peer is untrusted: the answer has a largest size. Crates for it exist, but they want
+//! an async runtime. The servers' room asks `php-fpm` with it.
+//!
+//! Source: FastCGI Specification 1.0, sections 3 to 5 and 8.
+
+use std::time::Duration;
+
+use crate::error::printable;
+use crate::io::{read_exact, write_all};
+use crate::{Stream, WireError};
+
+const VERSION: u8 = 1;
+const REQUEST_ID: u8 = 1;
+const RESPONDER: u8 = 1;
+
+const BEGIN_REQUEST: u8 = 1;
+const END_REQUEST: u8 = 3;
+const PARAMS: u8 = 4;
+const STDIN: u8 = 5;
+const STDOUT: u8 = 6;
+const STDERR: u8 = 7;
+
+const HEADER_BYTES: usize = 8;
+/// A record's content has at most so many bytes: its length has 16 bits.
+const RECORD_BYTES: usize = 0xffff;
+
+/// Bytes of an answer, both streams together; a page has a hundredth of it.
+const ANSWER_LIMIT: u64 = 64 << 20;
+
+const ACTION: &str = "read a FastCGI answer";
+
+/// What the program answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Its headers and body, with an empty line between.
+    pub output: Vec<u8>,
+    /// What it complained of.
+    pub errors: Vec<u8>,
+    /// Its exit status.
+    pub status: u32,
+}
+
+/// Sends one request with these parameters and without a body, and waits for the whole answer.
+///
+/// `limit` is the stream's own time limit and serves only for the error's text.
+///
+/// # Errors
+/// [`WireError::Timeout`], [`WireError::Closed`] and [`WireError::Io`] for the stream;
+/// [`WireError::Malformed`] and [`WireError::TooLong`] for what the peer sends, also when it refuses the
+/// request; [`WireError::Request`] for parameters that do not fit.
+pub fn request(
+    stream: &mut impl Stream,
+    params: &[(&str, &str)],
+    limit: Duration,
+) -> Result<Answer, WireError> {
+    let bytes = encode(params)?;
+    write_all(stream, &bytes, "send a FastCGI request", limit)?;
+    let mut answer = Answer::default();
+    loop {
+        let (kind, content) = read_record(stream, limit)?;
+        match kind {
+            STDOUT => answer.output.extend(content),
+            STDERR => answer.errors.extend(content),
+            END_REQUEST => {
+                answer.status = status(&content)?;
+                return Ok(answer);
+            }
+            _ => return Err(malformed("output or an end", &[kind])),
+        }
+        let stated = (answer.output.len() + answer.errors.len()) as u64;
+        if stated > ANSWER_LIMIT {
+            return Err(WireError::TooLong {
+                action: ACTION,
+                stated,
+                limit: ANSWER_LIMIT,
+            });
+        }
+    }
+}
+
+fn encode(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
+    let mut pairs = Vec::new();
+    for (name, value) in params {
+        for text in [name, value] {
+            push_length(&mut pairs, text.len());
+        }
+        pairs.extend([*name, *value].concat().into_bytes());
+    }
+    if pairs.len() > RECORD_BYTES {
+        return Err(WireError::Request {
+            what: format!("a request's parameters have {} bytes", pairs.len()),
+        });
+    }
+    let mut bytes = record(BEGIN_REQUEST, &[0, RESPONDER, 0, 0, 0, 0, 0, 0]);
+    bytes.extend(record(PARAMS, &pairs));
+    // A stream ends with an empty record.
+    bytes.extend(record(PARAMS, &[]));
+    bytes.extend(record(STDIN, &[]));
+    Ok(bytes)
+}
+
+/// One byte below 128, else four with the highest bit set.
+fn push_length(bytes: &mut Vec<u8>, length: usize) {
+    match u8::try_from(length) {
+        Ok(short) if short < 0x80 => bytes.push(short),
+        _ => bytes.extend((length as u32 | 0x8000_0000).to_be_bytes()),
+    }
+}
+
+/// A record; `content` fits, as its maker has seen to.
+fn record(kind: u8, content: &[u8]) -> Vec<u8> {
+    let [high, low] = (content.len() as u16).to_be_bytes();
+    let mut bytes = vec![VERSION, kind, 0, REQUEST_ID, high, low, 0, 0];
+    bytes.extend(content);
+    bytes
+}
+
+/// The next record of our request: its type and content.
+fn read_record(stream: &mut impl Stream, limit: Duration) -> Result<(u8, Vec<u8>), WireError> {
+    let mut header = [0; HEADER_BYTES];
+    read_exact(stream, &mut header, ACTION, limit)?;
+    let [version, kind, id_high, id_low, high, low, n_padding, _] = header;
+    if (version, id_high, id_low) != (VERSION, 0, REQUEST_ID) {
+        return Err(malformed("a record of the request", &header));
+    }
+    let n_content = usize::from(u16::from_be_bytes([high, low]));
+    let mut content = vec![0; n_content + usize::from(n_padding)];
+    read_exact(stream, &mut content, ACTION, limit)?;
+    content.truncate(n_content);
+    Ok((kind, content))
+}
+
+/// The program's status, when the request was not refused.
+fn status(content: &[u8]) -> Result<u32, WireError> {
+    match content {
+        [a, b, c, d, 0, ..] => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
+        _ => Err(malformed("a request that was done", content)),
+    }
+}
+
+fn malformed(expected: &'static str, found: &[u8]) -> WireError {
+    WireError::Malformed {
+        protocol: "FastCGI",
+        action: ACTION,
+        expected,
+        found: printable(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read, Write};
+
+    use super::*;
+
+    /// A peer that sends what it was given, whatever it is asked.
+    struct Peer<'a> {
+        sends: &'a [u8],
+        got: Vec<u8>,
+    }
+
+    impl Read for Peer<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.sends.read(buffer)
+        }
+    }
+
+    impl Write for Peer<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.got.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn ask(sends: &[u8]) -> Result<Answer, WireError> {
+        let mut peer = Peer {
+            sends,
+            got: Vec::new(),
+        };
+        request(&mut peer, &[("A", "b")], Duration::from_secs(1))
+    }
+
+    #[test]
+    fn a_request_is_its_parameters_and_two_ends() {
+        let long = "x".repeat(300);
+        let bytes = encode(&[("A", "b"), ("L", &long)]).unwrap();
+        let mut expected = vec![1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        expected.extend([1, 4, 0, 1, 1, 54, 0, 0]);
+        expected.extend([1, 1, b'A', b'b']);
+        expected.extend([1, 0x80, 0, 1, 44, b'L']);
+        expected.extend(long.as_bytes());
+        expected.extend([1, 4, 0, 1, 0, 0, 0, 0, 1, 5, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(bytes, expected);
+        assert!(encode(&[("A", &"x".repeat(70_000))]).is_err());
+    }
+
+    #[test]
+    fn an_answer_is_put_together_from_its_records() {
+        let padded = [1, 6, 0, 1, 0, 2, 3, 0, b'o', b'k', 9, 9, 9];
+        let mut sends = padded.to_vec();
+        sends.extend(record(STDERR, b"oh"));
+        sends.extend(record(STDOUT, b"!"));
+        sends.extend(record(END_REQUEST, &[0, 0, 1, 2, 0, 0, 0, 0]));
+        let expected = Answer {
+            output: b"ok!".to_vec(),
+            errors: b"oh".to_vec(),
+            status: 258,
+        };
+        assert_eq!(ask(&sends).unwrap(), expected);
+    }
+
+    #[track_caller]
+    fn check_refused(sends: &[u8], words: &str) {
+        let error = ask(sends).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_answer_is_an_error() {
+        check_refused(b"", "closed the connection");
+        check_refused(&record(STDOUT, b"half")[..10], "closed the connection");
+        check_refused(b"HTTP/1.1 400 Bad", "a record of the request");
+        check_refused(&record(STDIN, b"x"), "output or an end");
+        check_refused(&record(END_REQUEST, &[0]), "a request that was done");
+        let overloaded = [0, 0, 0, 0, 2, 0, 0, 0];
+        check_refused(
+            &record(END_REQUEST, &overloaded),
+            "a request that was done",
+        );
+    }
+
+    #[test]
+    fn an_answer_without_end_is_cut() {
+        let sends = record(STDOUT, &[b'x'; RECORD_BYTES]).repeat(1100);
+        check_refused(&sends, "at most");
+    }
+}
