@@ -6,6 +6,7 @@ use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use crate::ServerError;
+use crate::account::Account;
 use crate::process::{self, Process, StopSignal};
 use crate::scratch::Scratch;
 use crate::spawn::{Program, spawn};
@@ -20,13 +21,31 @@ pub(crate) struct ChildGuard<'a> {
 }
 
 impl<'a> ChildGuard<'a> {
-    /// Starts the program.
+    /// Starts the program as the folder's account.
     pub(crate) fn spawn(
         program: &Program,
         stop: StopSignal,
         scratch: &'a Scratch,
     ) -> Result<Self, ServerError> {
-        let (child, process) = spawn(program, stop, scratch)?;
+        Self::spawn_as(program, scratch.account(), stop, scratch)
+    }
+
+    /// Starts the program as us: it gives up root's rights by itself, or has none.
+    pub(crate) fn spawn_as_us(
+        program: &Program,
+        stop: StopSignal,
+        scratch: &'a Scratch,
+    ) -> Result<Self, ServerError> {
+        Self::spawn_as(program, None, stop, scratch)
+    }
+
+    fn spawn_as(
+        program: &Program,
+        account: Option<Account>,
+        stop: StopSignal,
+        scratch: &'a Scratch,
+    ) -> Result<Self, ServerError> {
+        let (child, process) = spawn(program, account, stop, scratch)?;
         Ok(Self {
             parts: Some((child, process)),
             scratch,

@@ -19,6 +19,40 @@ pub enum ServerError {
         /// The log of the server and its companions.
         log_tail: String,
     },
+    /// WordPress, its theme or PHP is not installed.
+    #[error("{what} is not installed; looked for {looked_for}")]
+    SiteMissing {
+        /// `WordPress`, `PHP's FastCGI server`.
+        what: &'static str,
+        /// Paths or names, joined by `or`.
+        looked_for: String,
+    },
+    /// PHP's processes do not come to answer.
+    #[error("php-fpm {how}; the end of the log:\n{log_tail}")]
+    Pool {
+        /// What became of it.
+        how: String,
+        /// The log of the server and its companions.
+        log_tail: String,
+    },
+    /// PHP could not be asked for a page.
+    #[error("cannot ask PHP for `{script}`")]
+    PageRequest {
+        /// The script's file name.
+        script: &'static str,
+        /// Why.
+        source: WireError,
+    },
+    /// A page is not what it should be.
+    #[error("WordPress's answer to `{script}` {how}; the end of the log:\n{log_tail}")]
+    Page {
+        /// The script's file name.
+        script: &'static str,
+        /// What is wrong with it.
+        how: String,
+        /// The log of the server and its companions.
+        log_tail: String,
+    },
     /// No certificate could be made.
     #[error("cannot make a certificate for the server")]
     Certificate {
@@ -197,6 +231,9 @@ impl ServerError {
             }
             Self::Initialise { log_tail, .. } | Self::NotReady { log_tail, .. } | Self::Exited { log_tail, .. } => {
                 log_hint(log_tail)
+            }
+            Self::SiteMissing { .. } => {
+                Some("`make replay` in looptax's folder installs WordPress, its theme and PHP from Debian's packages".to_owned())
             }
             Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
             Self::ReaperLost { .. } => Some("start looptax again".to_owned()),

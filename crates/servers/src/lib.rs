@@ -11,6 +11,7 @@ pub mod echo;
 pub mod leftovers;
 pub mod publish;
 pub mod reaper;
+pub mod wordpress;
 
 mod account;
 mod binary;

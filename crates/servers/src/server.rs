@@ -101,9 +101,10 @@ pub struct PrivateServer {
     pub authority: Option<Vec<u8>>,
     /// What it was told that differs from its defaults, for the record.
     pub settings: Vec<(String, String)>,
-    /// Port proxies first, so that they end first.
+    /// Companions first, so that they end first.
     running: Vec<(Child, Process)>,
-    n_proxies: usize,
+    /// What each of them is to the server: `port proxy`.
+    companions: Vec<&'static str>,
     is_stopped: bool,
     // The last field: the folder goes after the process.
     scratch: Scratch,
@@ -160,7 +161,7 @@ impl PrivateServer {
             authority,
             settings,
             running,
-            n_proxies: 0,
+            companions: Vec::new(),
             is_stopped: false,
             scratch,
         })
@@ -174,10 +175,21 @@ impl PrivateServer {
     /// # Errors
     /// [`ServerError::Spawn`], or [`ServerError::Proxy`] when it does not come to listen.
     pub fn publish(&mut self, port: Published, self_exe: &Path) -> Result<u32, ServerError> {
-        let (child, process) = publish::start(port, self_exe, &self.scratch)?.keep();
-        self.running.insert(0, (child, process));
-        self.n_proxies += 1;
-        Ok(process.pid)
+        let proxy = publish::start(port, self_exe, &self.scratch)?.keep();
+        Ok(self.accompany("port proxy", proxy))
+    }
+
+    /// Takes over the duty to end a process that works for the server; gives its process id.
+    pub(crate) fn accompany(&mut self, role: &'static str, child: (Child, Process)) -> u32 {
+        let pid = child.1.pid;
+        self.running.insert(0, child);
+        self.companions.insert(0, role);
+        pid
+    }
+
+    /// The server's folder, for its companions' files.
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
     }
 
     /// Asks the server to end, kills it if it does not, removes its folder.
@@ -196,10 +208,9 @@ impl PrivateServer {
         let mut running = self.running.iter_mut().enumerate();
         let (idx, status) =
             running.find_map(|(idx, (child, _))| Some((idx, child.try_wait().ok().flatten()?)))?;
-        let who = if idx < self.n_proxies {
-            "the server's port proxy".to_owned()
-        } else {
-            format!("the server {}", self.kind)
+        let who = match self.companions.get(idx) {
+            Some(role) => format!("the server's {role}"),
+            None => format!("the server {}", self.kind),
         };
         Some(format!(
             "{who} ended ({status}); the end of its log:\n{}",

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use crate::ServerError;
+use crate::account::Account;
 use crate::process::{Process, StopSignal};
 use crate::scratch::Scratch;
 
@@ -22,12 +23,13 @@ pub(crate) struct Program {
     pub(crate) input: String,
 }
 
-/// Starts it in the server's part of the scratch folder.
+/// Starts it in the server's part of the scratch folder, as `account` where there is one, else as us.
 ///
 /// The environment is our own choice (`PGDATA` or `MYSQL_HOME` of the caller must not reach it) and
 /// both output streams go to the log.
 pub(crate) fn spawn(
     program: &Program,
+    account: Option<Account>,
     stop: StopSignal,
     scratch: &Scratch,
 ) -> Result<(Child, Process), ServerError> {
@@ -56,7 +58,7 @@ pub(crate) fn spawn(
         })
         .stdout(log.try_clone().map_err(failed)?)
         .stderr(log);
-    if let Some(account) = scratch.account() {
+    if let Some(account) = account {
         // As root the standard library also empties the list of supplementary groups.
         command.uid(account.uid).gid(account.gid);
     }

@@ -229,10 +229,7 @@ mod tests {
         check_refused(&record(STDIN, b"x"), "output or an end");
         check_refused(&record(END_REQUEST, &[0]), "a request that was done");
         let overloaded = [0, 0, 0, 0, 2, 0, 0, 0];
-        check_refused(
-            &record(END_REQUEST, &overloaded),
-            "a request that was done",
-        );
+        check_refused(&record(END_REQUEST, &overloaded), "a request that was done");
     }
 
     #[test]

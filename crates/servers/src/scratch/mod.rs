@@ -12,7 +12,9 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::fs::{
+    DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink,
+};
 use std::path::{Path, PathBuf};
 
 mod abandoned;
@@ -122,6 +124,12 @@ impl Scratch {
             .map_err(failed("write", &path))?;
         self.hand_over(&path)?;
         Ok(path)
+    }
+
+    /// Makes a link in the server's part to something that is only read.
+    pub(crate) fn link(&self, name: &str, target: &Path) -> Result<(), ServerError> {
+        let path = self.path(name);
+        symlink(target, &path).map_err(failed("link", &path))
     }
 
     /// Removes a file of the server's part that has served its purpose.

@@ -45,7 +45,7 @@ pub(crate) fn start(kind: Kind, root: &Path, reaper: &Reaper) -> PrivateServer {
 }
 
 #[track_caller]
-fn check_empty(root: &Path) {
+pub(crate) fn check_empty(root: &Path) {
     let left: Vec<_> = fs::read_dir(root)
         .unwrap()
         .flatten()
@@ -55,7 +55,7 @@ fn check_empty(root: &Path) {
 }
 
 #[track_caller]
-fn check_nobody_works_in(root: &Path) {
+pub(crate) fn check_nobody_works_in(root: &Path) {
     let busy: Vec<_> = procfs::process::all_processes()
         .unwrap()
         .flatten()
@@ -167,8 +167,13 @@ pub(crate) fn end_while_running(kind: Kind) {
 }
 
 pub(crate) fn killed(kind: Kind) {
+    killed_by_name(kind.name());
+}
+
+/// The same for what a victim holds under this name.
+pub(crate) fn killed_by_name(name: &str) {
     let root = root();
-    let mut victim = Victim::start(kind, root.path());
+    let mut victim = Victim::start(name, root.path());
     victim.kill();
     victim.reaper.wait();
     victim.server.wait();
@@ -178,8 +183,13 @@ pub(crate) fn killed(kind: Kind) {
 }
 
 pub(crate) fn killed_with_its_reaper(kind: Kind) {
+    killed_with_its_reaper_by_name(kind.name());
+}
+
+/// The same for what a victim holds under this name.
+pub(crate) fn killed_with_its_reaper_by_name(name: &str) {
     let root = root();
-    let mut victim = Victim::start(kind, root.path());
+    let mut victim = Victim::start(name, root.path());
     victim.reaper.kill();
     victim.reaper.wait();
     victim.kill();
@@ -281,9 +291,9 @@ struct Victim {
 
 impl Victim {
     #[track_caller]
-    fn start(kind: Kind, root: &Path) -> Self {
+    fn start(name: &str, root: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["internal", "victim", kind.name(), root.to_str().unwrap()])
+            .args(["internal", "victim", name, root.to_str().unwrap()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -12,6 +12,7 @@ mod cold;
 mod fill;
 mod live;
 mod victim;
+mod wordpress;
 
 use std::process::ExitCode;
 
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         ["internal", "echo-server", "--socket", socket, "--tcp", tcp] => {
             victim::serve_echo(socket, tcp, false)
         }
-        ["internal", "victim", kind, root] => victim::run(kind, root),
+        ["internal", "victim", name, root] => victim::run(name, root),
         _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
     }
 }
@@ -56,6 +57,7 @@ fn trials() -> Vec<Trial> {
             test(live::long_root),
         ),
     ];
+    trials.extend(wordpress::trials());
     for kind in Kind::ALL {
         let is_absent = find_binary(kind).is_none();
         let named: [NamedTest; 5] = [
@@ -93,7 +95,7 @@ fn trials() -> Vec<Trial> {
 }
 
 /// A test function as libtest-mimic wants it; it turns panics into failures.
-fn test(
+pub(crate) fn test(
     run: impl FnOnce() + Send + 'static,
 ) -> impl FnOnce() -> Result<(), Failed> + Send + 'static {
     move || {

@@ -5,7 +5,11 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use looptax_servers::wordpress::WordPress;
 use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
+
+/// What a victim that holds a site is called.
+pub(crate) const WORDPRESS: &str = "wordpress";
 
 /// The echo server's main, as cli has it.
 pub(crate) fn serve_echo(socket: &str, tcp: &str, is_one_thread: bool) -> ExitCode {
@@ -35,16 +39,23 @@ pub(crate) fn config(kind: Kind, root: &Path) -> Config {
     }
 }
 
-/// Starts a reaper and a server, says their pids, and waits to be killed (or for its stdin to end).
-pub(crate) fn run(kind: &str, root: &str) -> ExitCode {
-    let config = config(
-        kind.parse().expect("the test names a kind"),
-        Path::new(root),
-    );
-    let reaper = Reaper::start(&config.self_exe).expect("the reaper starts");
-    let server = PrivateServer::start(&config, &reaper).expect("the server starts");
+/// Starts a reaper and a server, or a site, says their pids, and waits to be killed (or for its stdin to
+/// end).
+pub(crate) fn run(name: &str, root: &str) -> ExitCode {
+    let self_exe = std::env::current_exe().expect("the test program knows its own path");
+    let reaper = Reaper::start(&self_exe).expect("the reaper starts");
+    if name == WORDPRESS {
+        let site = WordPress::start(self_exe, root.into(), &reaper).expect("the site starts");
+        return wait(&reaper, site.server().pid);
+    }
+    let kind = name.parse().expect("the test names a kind");
+    let server = PrivateServer::start(&config(kind, Path::new(root)), &reaper);
+    wait(&reaper, server.expect("the server starts").pid)
+}
+
+fn wait(reaper: &Reaper, server_pid: u32) -> ExitCode {
     let mut stdout = io::stdout();
-    writeln!(stdout, "{} {}", reaper.pid().unwrap_or(0), server.pid).expect("the test reads this");
+    writeln!(stdout, "{} {}", reaper.pid().unwrap_or(0), server_pid).expect("the test reads this");
     stdout.flush().expect("the test reads this");
     io::stdin().read_to_end(&mut Vec::new()).ok();
     ExitCode::SUCCESS

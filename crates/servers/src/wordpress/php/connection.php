@@ -1,0 +1,6 @@
+<?php
+// A connection without a page: what the server counts before a page's first query.
+
+define( 'SHORTINIT', true );
+require __DIR__ . '/config.php';
+require __DIR__ . '/answer.php';
