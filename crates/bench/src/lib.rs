@@ -1,10 +1,11 @@
 //! The experiment: which connections run when, the loop that drives them, and the raw numbers.
 //!
-//! [`run_commands`] is the same for whole commands. [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
+//! [`run_commands`] is the same for whole commands, [`run_blocks`] for single actions of any kind. [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
 //! command line) and gives raw counts per slice. It alone reads the measuring clock. Verdicts are
 //! the statistics room's; the only question asked of them here is when to stop.
 
 mod arrivals;
+mod blocks;
 mod clock;
 mod connect;
 mod cores;
@@ -25,6 +26,7 @@ mod sys;
 mod turns;
 mod whole;
 
+pub use blocks::{BlockPlan, Blocks, Timed, run_blocks};
 pub use connect::{
     Connector, Errand, ErrandCalls, Errands, Helper, Origin, Origins, Records, Wired, Worker,
 };
