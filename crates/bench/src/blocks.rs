@@ -14,8 +14,8 @@ use crate::clock::now_ns;
 use crate::keys::generator;
 use crate::schedule::{EpochDraw, shuffled};
 
-/// A purpose of randomness (see `schedule`).
-const BLOCK: u64 = 4;
+/// A purpose of randomness (see `schedule`; `cores` has 4).
+const BLOCK: u64 = 6;
 /// The warm-up's epoch has a number of its own, so that measured ones repeat by seed.
 const WARM_UP: u64 = 1 << 32;
 /// So that no epoch keeps step with housekeeping timers.
@@ -37,7 +37,7 @@ pub struct BlockPlan {
     /// When it may end.
     pub looks: Looks,
     /// What all looks together should take: epochs get as many blocks as fit, and no look is waited for that
-    /// comes later.
+    /// would come later by more than half of it.
     pub time: Duration,
 }
 
@@ -80,7 +80,6 @@ pub fn run_blocks<T, E>(
     let block_ns = warm_up(plan, &mut act, stop)?;
     let n_blocks = blocks_per_epoch(plan, block_ns);
     let start_ns = now_ns();
-    let limit_ns = plan.time.as_nanos() as u64;
     while done.look.is_none() {
         let epoch = done.epochs.len() as u64;
         thread::sleep(EpochDraw::new(plan.seed, 0, epoch, LONGEST_JITTER).jitter);
@@ -94,10 +93,19 @@ pub fn run_blocks<T, E>(
         done.epochs.push(blocks);
         let due = plan.looks.due(done.epochs.len());
         done.look = due.filter(|look| {
-            look.is_last || now_ns() - start_ns >= limit_ns || is_enough(&done.epochs, *look)
+            is_late(plan, *look, now_ns() - start_ns) || is_enough(&done.epochs, *look)
         });
     }
     Ok(done)
+}
+
+/// Whether no look follows, or one that would come too late, when this one came after `past_ns`.
+fn is_late(plan: &BlockPlan, look: Look, past_ns: u64) -> bool {
+    let Some(next) = plan.looks.after(look.n_epochs) else {
+        return true;
+    };
+    let past_s = past_ns as f64 / 1e9;
+    past_s * next.n_epochs as f64 / look.n_epochs as f64 > 1.5 * plan.time.as_secs_f64()
 }
 
 /// How long a block takes when nothing is new any more, in nanoseconds.
@@ -202,7 +210,7 @@ mod tests {
             asked.push((epochs.len(), look.idx));
             look.idx == 1
         };
-        let done = run_blocks(&long, |arm| Ok::<_, ()>(arm), is_enough, &stop).unwrap();
+        let done = run_blocks(&long, Ok::<_, ()>, is_enough, &stop).unwrap();
         assert_eq!(done.epochs.len(), 20);
         assert_eq!(done.epochs[0].len(), MOST_BLOCKS as usize);
         assert_eq!(asked, [(10, 0), (20, 1)]);
@@ -219,6 +227,18 @@ mod tests {
         };
         let done = run_blocks(&plan(0), act, |_, _| true, &stop).unwrap();
         assert_eq!((done.epochs.len(), done.look), (0, None));
+    }
+
+    #[test]
+    fn a_look_that_would_come_too_late_is_not_waited_for() {
+        let plan = BlockPlan {
+            time: Duration::from_secs(20),
+            ..plan(0)
+        };
+        let at = |n_epochs| plan.looks.due(n_epochs).unwrap();
+        assert!(!is_late(&plan, at(20), 15_000_000_000));
+        assert!(is_late(&plan, at(20), 15_100_000_000));
+        assert!(is_late(&plan, at(40), 0), "the last one");
     }
 
     #[test]

@@ -388,6 +388,18 @@ pub(crate) enum InternalCommand {
     Schema,
     /// Goes the way to a socket as somebody else.
     Reach(ReachArgs),
+    /// Measures pages of a real WordPress, and prints the figures as JSON.
+    Wordpress {
+        /// A third of the time.
+        #[arg(long)]
+        quick: bool,
+        /// Decides the order of the pages.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// One look after so many epochs.
+        #[arg(long)]
+        epochs: Option<usize>,
+    },
 }
 
 /// `100000`, `500k` or `10M`.

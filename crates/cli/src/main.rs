@@ -29,6 +29,7 @@ mod socket_of;
 mod sys;
 mod target;
 mod terminal;
+mod wordpress;
 
 use args::{Cli, Command};
 use clap::Parser;

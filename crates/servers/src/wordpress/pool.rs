@@ -59,15 +59,7 @@ pub(super) fn start(
 /// `looptax run` up to the program's arguments. `--strict`: php-fpm over TCP would be no third way.
 fn moving(from: SocketAddr, to: &Path, program: &Path) -> Vec<String> {
     let map = format!("{from}={}", to.display());
-    let words = [
-        "run",
-        "--strict",
-        "--stats",
-        "--map",
-        &map,
-        "--",
-        &shown(program),
-    ];
+    let words = ["run", "--strict", "--map", &map, "--", &shown(program)];
     words.map(str::to_owned).to_vec()
 }
 

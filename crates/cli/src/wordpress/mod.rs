@@ -1,0 +1,189 @@
+//! Pages of a real WordPress, loaded over TCP, over the socket, and under `looptax run`.
+//!
+//! `looptax_servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in blocks
+//! and lets none count that is not what it should be; `figures` makes estimates of them. Plain data comes out;
+//! nothing is printed or saved here. The part of `replay` that is about WordPress calls it.
+
+mod figures;
+mod loads;
+pub(crate) mod told;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use looptax_servers::wordpress::{Installed, Site, Transport, WordPress};
+use looptax_stats::{Look, Looks};
+
+pub(crate) use figures::{Contrast, Fifteen, SideFigures};
+use figures::{contrast, fifteen, side};
+use loads::{Epochs, Loaded};
+
+use crate::failure::Failure;
+use crate::target::Host;
+
+/// How much is measured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// A third of the time.
+    pub(crate) is_quick: bool,
+    /// Decides the order of the pages.
+    pub(crate) seed: u64,
+    /// For tests: one look after so many epochs.
+    pub(crate) epochs: Option<usize>,
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    /// WordPress's version: `6.1.9`.
+    pub(crate) wordpress: String,
+    /// PHP's version: `8.2.36`.
+    pub(crate) php: String,
+    /// MariaDB's version, in its own words.
+    pub(crate) mariadb: String,
+    /// Where everything was found.
+    pub(crate) installed: Installed,
+    /// Why there is no page under `looptax run`; `None` where there is.
+    pub(crate) without_redirect: Option<String>,
+    /// The published comparison's kind of site first. One may be missing after Ctrl-C.
+    pub(crate) sites: Vec<SiteMeasured>,
+}
+
+/// What was measured of one site.
+#[derive(Debug)]
+pub(crate) struct SiteMeasured {
+    /// What it holds.
+    pub(crate) site: Site,
+    /// Pages that counted, and what the server counted on their connections.
+    pub(crate) counted: Counted,
+    /// Each transport by itself.
+    pub(crate) sides: Vec<SideFigures>,
+    /// What one transport costs over another.
+    pub(crate) contrasts: Vec<Contrast>,
+    /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
+    pub(crate) fifteen: Option<Fifteen>,
+    /// The look that ended it; `None` when it was interrupted.
+    pub(crate) look: Option<Look>,
+    /// Blocks of an epoch: pages of each transport.
+    pub(crate) loads_per_epoch: usize,
+    /// Every page that counted.
+    pub(crate) raw: Epochs,
+}
+
+/// What proves the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// Pages that counted, of all transports together.
+    pub(crate) pages: u64,
+    /// Queries of a page, the least and the most: what expires is made anew once a minute.
+    pub(crate) queries: [u32; 2],
+    /// Queries of all pages by `$wpdb`.
+    pub(crate) all_queries: u64,
+    /// The same by the server, without those that connecting and the proofs took.
+    pub(crate) server_count: u64,
+    /// Pages under `looptax run` whose connection the server saw on its socket, while PHP had asked for TCP.
+    pub(crate) moved: u64,
+}
+
+/// Starts the site, measures both of its contents, and ends it.
+///
+/// # Errors
+/// What is missing, with `make replay` as the next step; what MariaDB, php-fpm or WordPress complains of; a page
+/// that is not what it should be, which makes the measurement invalid.
+pub(crate) fn measure(
+    options: &Options,
+    host: &Host,
+    stop: &AtomicBool,
+) -> Result<Measured, Failure> {
+    let mut wordpress = WordPress::start(
+        host.self_exe.clone(),
+        host.scratch_root.clone(),
+        &host.reaper,
+    )?;
+    let without_redirect = wordpress
+        .add_redirect()
+        .err()
+        .map(|error| error.to_string());
+    let mut measured = Measured {
+        wordpress: wordpress.version.clone(),
+        php: wordpress.php_version.clone(),
+        mariadb: wordpress.server().version.clone(),
+        installed: wordpress.installed.clone(),
+        without_redirect,
+        sites: Vec::new(),
+    };
+    let transports = match measured.without_redirect {
+        None => &Transport::ALL[..],
+        Some(_) => &[Transport::Unix, Transport::Tcp],
+    };
+    for (site, share) in [(Site::Full, 2), (Site::Bare, 1)] {
+        let length = length(options, share);
+        let loaded = loads::run(&wordpress, (site, transports), &length, stop);
+        let loaded = loaded.map_err(|failure| with_log(failure, &mut wordpress))?;
+        measured.sites.extend(judged(site, transports, loaded));
+    }
+    wordpress.stop()?;
+    Ok(measured)
+}
+
+/// How long a site is measured.
+#[derive(Debug, Clone)]
+struct Length {
+    seed: u64,
+    looks: Looks,
+    time: Duration,
+}
+
+/// Thirds of a time: the published site gets two of them.
+fn length(options: &Options, thirds: u32) -> Length {
+    let (looks, whole_s) = if options.is_quick {
+        (Looks::quick(), 20)
+    } else {
+        (Looks::full(), 60)
+    };
+    let time = Duration::from_secs(whole_s) * thirds / 3;
+    let (looks, time) = match options.epochs {
+        Some(n) => (Looks::fixed(n), Duration::ZERO),
+        None => (looks, time),
+    };
+    Length {
+        seed: options.seed.wrapping_add(u64::from(thirds)),
+        looks,
+        time,
+    }
+}
+
+fn judged(site: Site, transports: &[Transport], loaded: Loaded) -> Option<SiteMeasured> {
+    let alpha = loaded.look.map_or(SINGLE_LOOK, |look| look.alpha);
+    let epochs = &loaded.epochs;
+    let arms = 0..transports.len();
+    let sides = arms.map(|arm| side(epochs, arm, transports[arm], alpha));
+    // TCP over the socket first: that is what was published.
+    let pairs = [(1, 0), (2, 0), (2, 1)];
+    let known = pairs.into_iter().filter(|(arm, _)| *arm < transports.len());
+    let contrasts = known.map(|pair| contrast(epochs, pair, transports, alpha));
+    Some(SiteMeasured {
+        site,
+        counted: loads::counted(epochs, transports, &loaded.connecting)?,
+        sides: sides.collect::<Option<_>>()?,
+        contrasts: contrasts.collect::<Option<_>>()?,
+        fifteen: fifteen(epochs),
+        look: loaded.look,
+        loads_per_epoch: epochs.first().map_or(0, Vec::len),
+        raw: loaded.epochs,
+    })
+}
+
+/// The level where no look was reached: nothing was decided by looking at what it is the level of.
+const SINGLE_LOOK: f64 = 0.05;
+
+/// What has ended says more about a failure than the failure itself.
+fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
+    match wordpress.has_exited() {
+        Some(how) => Failure {
+            error: failure.error.context(how),
+            ..failure
+        },
+        None => failure,
+    }
+}
