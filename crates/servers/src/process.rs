@@ -16,6 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::deadline::Deadline;
 use crate::kind::Kind;
+use crate::wordpress::is_php_fpm;
 
 /// How long a killed process may take to vanish.
 ///
@@ -210,7 +211,8 @@ fn runs_server(entry: &ProcEntry) -> bool {
         .and_then(|name| name.to_str())
         .unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    Kind::ALL.iter().any(|kind| kind.programs().contains(&name))
+    // php-fpm leads a session of its own where it is not first in its group.
+    Kind::ALL.iter().any(|kind| kind.programs().contains(&name)) || is_php_fpm(name)
 }
 
 /// All processes that can be seen.

@@ -35,4 +35,5 @@ mod run_told;
 mod running;
 mod script;
 mod versions;
+mod wordpress;
 mod workloads;

@@ -67,14 +67,19 @@ fn php_fpm() -> Option<PathBuf> {
         .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
         .map(|entry| entry.path())
         .filter(|path| is_executable(path))
-        .filter_map(|path| Some((version_in_name(&path)?, path)))
+        .filter_map(|path| Some((version_in(path.file_name()?.to_str()?)?, path)))
         .max_by_key(|(version, _)| *version)
         .map(|(_, path)| path)
 }
 
+/// Whether a program of this name is PHP's FastCGI server.
+pub(crate) fn is_php_fpm(name: &str) -> bool {
+    version_in(name).is_some()
+}
+
 /// The version in `php-fpm8.2`; the highest of all for the bare name, which somebody chose.
-fn version_in_name(path: &Path) -> Option<(u32, u32)> {
-    match path.file_name()?.to_str()?.strip_prefix("php-fpm")? {
+fn version_in(name: &str) -> Option<(u32, u32)> {
+    match name.strip_prefix("php-fpm")? {
         "" => Some((u32::MAX, 0)),
         version => {
             let (major, minor) = version.split_once('.')?;
@@ -101,10 +106,8 @@ mod tests {
 
     #[track_caller]
     fn check(name: &str, expected: Option<(u32, u32)>) {
-        assert_eq!(
-            version_in_name(&Path::new("/usr/sbin").join(name)),
-            expected
-        );
+        assert_eq!(version_in(name), expected);
+        assert_eq!(is_php_fpm(name), expected.is_some());
     }
 
     #[test]

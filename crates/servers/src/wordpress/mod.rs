@@ -12,6 +12,7 @@ mod pool;
 
 use std::path::PathBuf;
 
+pub(crate) use find::is_php_fpm;
 pub use find::{Installed, find};
 pub use page::Page;
 

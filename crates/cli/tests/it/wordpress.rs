@@ -1,0 +1,91 @@
+//! Pages of a real WordPress: each proved on three transports, and nothing left, also after kill -9.
+
+use looptax_servers::Kind;
+use looptax_servers::wordpress::find;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::fixture::{exe, is_installed};
+
+/// Whether there is a WordPress; if not, says so aloud.
+fn is_there() -> bool {
+    let missing = find().err();
+    if let Some(error) = &missing {
+        skip(&error.to_string());
+    }
+    missing.is_none() && is_installed(Kind::Mariadb)
+}
+
+fn pages(scratch: &Scratch) -> Looptax<'_> {
+    Looptax::new(exe(), scratch).args(["internal", "wordpress", "--seed", "3", "--epochs"])
+}
+
+#[test]
+fn pages_of_both_sites_are_proved_on_three_transports() {
+    if !is_there() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = pages(&scratch).args(["6"]).run();
+    run.expect_code(0);
+    let found: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(found["without_redirect"], Value::Null, "{found:#}");
+    let sites = found["sites"].as_array().unwrap();
+    assert_eq!(sites.len(), 2);
+    for (site, n_queries) in sites.iter().zip([54, 18]) {
+        check_site(site, n_queries);
+    }
+    scratch.check_nothing_left();
+}
+
+#[track_caller]
+fn check_site(site: &Value, n_queries: u64) {
+    // Four blocks in each epoch, three pages in each block.
+    assert_eq!((&site["pages"], &site["moved"]), (&72.into(), &24.into()));
+    assert_eq!(site["queries"][0], n_queries, "{site:#}");
+    assert_eq!(site["all_queries"], site["server_count"]);
+    assert!(site["all_queries"].as_u64().unwrap() >= 72 * n_queries);
+    assert!(site["fifteen"]["queries"][0].as_u64().unwrap() >= 15 * n_queries);
+    let figures = [
+        ("sides", "query_us"),
+        ("sides", "page_us"),
+        ("sides", "client_us"),
+    ];
+    let ratios = ["query", "query_sd", "page", "client"].map(|name| ("contrasts", name));
+    for (list, name) in figures.into_iter().chain(ratios) {
+        let all = site[list].as_array().unwrap();
+        assert_eq!(all.len(), 3);
+        for it in all {
+            let [value, lo, hi] = [0, 1, 2].map(|idx| it[name][idx].as_f64().unwrap());
+            assert!(0.0 < lo && lo <= value && value <= hi, "{name}: {it:#}");
+        }
+    }
+}
+
+#[test]
+fn a_killed_measurement_leaves_neither_php_nor_folders() {
+    if !is_there() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let mut run = pages(&scratch).args(["100000"]).spawn();
+    // The second php-fpm is that of `looptax run`: both have a master and one that answers.
+    let php = scratch_program();
+    run.wait_for("both php-fpm", || {
+        (scratch.processes_of(&php).len() >= 4).then_some(())
+    });
+    run.signal(Signal::KILL);
+    run.wait();
+    scratch.check_nothing_left_after(std::time::Duration::from_secs(30));
+}
+
+/// The name of php-fpm's program here: `php-fpm8.2`.
+fn scratch_program() -> String {
+    let found = find().expect("the caller has looked for it").php_fpm;
+    let found = std::fs::canonicalize(found).expect("it is there");
+    let name = found.file_name().expect("a program has a name");
+    name.to_string_lossy().into_owned()
+}
