@@ -12,7 +12,7 @@ LOOPTAX = "$${CARGO_TARGET_DIR:-target}/release/looptax"
 ROOT = $(DESTDIR)$(PREFIX)
 SERVERS = "$${LOOPTAX_SERVERS:-$$PWD/target/servers}"
 
-.PHONY: help compare test test-all build install
+.PHONY: help compare replay test test-all build install
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target words; do \
@@ -23,6 +23,10 @@ compare: ## set up, build, and measure the databases that are installed here
 	cargo build --release --locked --package looptax
 	@$(LOOPTAX) compare $(ARGS)
 
+replay: ## set up with WordPress and PHP, and build: published comparisons can then be measured again
+	@scripts/setup.sh replay
+	cargo build --release --locked --package looptax
+
 test: ## set up, then everything that CI checks
 	@scripts/setup.sh test
 	cargo --locked xtask check
@@ -31,6 +35,7 @@ test: ## set up, then everything that CI checks
 test-all: ## the tests, with MySQL and Valkey too, then the long ones: drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test
 	@scripts/setup.sh peers
+	@scripts/setup.sh replay
 	@clients/setup.sh
 	@scripts/mysql-root.sh || echo "going on without MySQL and Valkey: their tests are skipped" >&2
 	PATH=$(SERVERS)/bin:"$$PATH" cargo --locked xtask check

@@ -84,8 +84,8 @@ release_services() {
 # A service that was not started now would still start at the next boot.
 keep_off_at_boot() {
   local service
-  for service in redis-server memcached; do
-    case " $* " in *" $service "*) ;; *) continue ;; esac
+  for service in "$@"; do
+    case $service in redis-server | memcached | apache2 | php[0-9]*-fpm) ;; *) continue ;; esac
     if command -v systemctl >/dev/null; then
       systemctl --quiet disable "$service.service" >/dev/null 2>&1 || true
     elif command -v update-rc.d >/dev/null; then

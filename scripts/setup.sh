@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Makes the machine ready for `make compare`, `make test`, `cargo xtask peers` and scripts/mysql-root.sh:
-# checks Rust, finds which programs are missing, and has exactly those installed by
+# Makes the machine ready for `make compare`, `make replay`, `make test`, `cargo xtask peers` and
+# scripts/mysql-root.sh: checks Rust, finds which programs are missing, and has exactly those installed by
 # scripts/apt-install.sh.
 #
-# usage: scripts/setup.sh compare|test|peers|servers
+# usage: scripts/setup.sh compare|replay|test|peers|servers
 #   compare  goes on with the database servers that are here when the rest cannot be installed
+#   replay   the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
+#            which is neither started nor enabled
 #   test     needs all of them
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
 #            that the report page is tried in
@@ -60,6 +62,16 @@ has() {
       return 1
       ;;
     debian-archive-keyring) [ -e "$root/usr/share/keyrings/debian-archive-keyring.gpg" ] ;;
+    wordpress) [ -e "$root/usr/share/wordpress/wp-settings.php" ] ;;
+    wordpress-theme-*)
+      [ -e "$root/usr/share/wordpress/wp-content/themes/${1#wordpress-theme-}/style.css" ]
+      ;;
+    php-fpm)
+      for found in "$root"/usr/sbin/php-fpm*; do
+        if [ -x "$found" ]; then return 0; fi
+      done
+      command -v php-fpm >/dev/null
+      ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
@@ -80,7 +92,7 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf) echo "$1" ;;
-    debian-archive-keyring) echo "$1" ;;
+    debian-archive-keyring | php-fpm | wordpress*) echo "$1" ;;
     node) echo nodejs ;;
   esac
 }
@@ -89,6 +101,7 @@ find_missing() {
   local program
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
+    replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
     test) programs+=(haproxy pgbouncer ip nft perl) ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
@@ -139,14 +152,14 @@ install_missing() {
 }
 
 case $purpose in
-  compare) check_rust ;;
+  compare | replay) check_rust ;;
   test)
     check_rust
     check_rust_components
     ;;
   peers) check_rust ;;
   servers) ;;
-  *) stop "usage: scripts/setup.sh compare|test|peers|servers" ;;
+  *) stop "usage: scripts/setup.sh compare|replay|test|peers|servers" ;;
 esac
 
 find_missing

@@ -54,6 +54,12 @@ echo "policy exit $status" >>"$log"
 cat "$LOOPTAX_SETUP_ROOT"/etc/postgresql-common/createcluster.d/* >>"$log" 2>/dev/null
 [ ! -e "$LOOPTAX_SETUP_ROOT/fail" ] || exit 100
 program=$last; [ "$last" != postgresql ] || program=postgres
+case $last in
+  wordpress) file=usr/share/wordpress/wp-settings.php ;;
+  wordpress-theme-*) file=usr/share/wordpress/wp-content/themes/${last#wordpress-theme-}/style.css ;;
+  *) file= ;;
+esac
+[ -z "$file" ] || { mkdir -p "$LOOPTAX_SETUP_ROOT/${file%/*}"; : >"$LOOPTAX_SETUP_ROOT/$file"; exit 0; }
 printf '#!/bin/sh\n' >"$LOOPTAX_SETUP_ROOT/bin/$program"
 chmod 755 "$LOOPTAX_SETUP_ROOT/bin/$program"
 "#;

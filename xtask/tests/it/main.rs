@@ -88,6 +88,53 @@ fn long_measurements_need_more_than_the_tests_do() {
     assert!(machine.has_program("iperf3"));
 }
 
+/// What apt prints for WordPress: a web server and php-fpm come along, and would start.
+const WORDPRESS_PLAN: &str = "Inst apache2 (2.4 Debian [amd64])\nInst php8.2-fpm (8.2 Debian [amd64])\n\
+                              Inst PACKAGE (6.1 Debian [all])\n";
+
+#[test]
+fn published_comparisons_need_wordpress_and_php_without_their_services() {
+    let machine = Machine::complete();
+    machine.add_file("usr/sbin/php-fpm8.2", "#!/bin/sh\n");
+    let theme = "usr/share/wordpress/wp-content/themes/twentytwentyone/style.css";
+    machine.add_file(theme, "");
+    machine.plan("wordpress", WORDPRESS_PLAN);
+    check(
+        &machine.setup("replay"),
+        0,
+        &[
+            "missing programs: wordpress\n",
+            "purge apache2 php8.2-fpm wordpress",
+        ],
+    );
+    let asked = machine.asked();
+    for expected in [
+        "policy exit 101",
+        "disable apache2.service",
+        "disable php8.2-fpm.service",
+    ] {
+        assert!(asked.contains(expected), "{expected}: {asked}");
+    }
+    assert!(!asked.contains("disable wordpress"), "{asked}");
+    machine.assert_nothing_left();
+    // All of it is there now.
+    check(&machine.setup("replay"), 0, &[]);
+    assert_eq!(machine.asked(), asked);
+}
+
+#[test]
+fn published_comparisons_go_on_without_what_cannot_be_installed() {
+    let machine = Machine::complete();
+    for package in ["php-fpm", "wordpress", "wordpress-theme-twentytwentyone"] {
+        machine.plan(package, "Remv something [1]\n");
+    }
+    let words = "going on without: php-fpm wordpress wordpress-theme-twentytwentyone";
+    check(&machine.setup("replay"), 0, &["refused: wordpress", words]);
+    for purpose in ["compare", "test"] {
+        assert_eq!(machine.setup(purpose).stderr, "", "{purpose}");
+    }
+}
+
 #[test]
 fn keeps_a_new_memcached_from_starting_at_boot() {
     let machine = Machine::complete();
