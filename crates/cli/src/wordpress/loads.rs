@@ -71,9 +71,10 @@ pub(super) fn run(
 
 /// What is wrong with a page.
 fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<String> {
-    let is_unix = transport == Transport::Unix;
-    let came_over_socket = transport != Transport::Tcp;
-    if page.came_over_socket() != came_over_socket || page.went_to_socket() != is_unix {
+    let is_on_socket = transport != Transport::Tcp;
+    let is_right = (page.came_over_socket(), page.went_to_socket())
+        == (is_on_socket, transport.names_socket());
+    if !is_right {
         return Some(format!("did not go over {transport:?}"));
     }
     if page.questions.checked_sub(connecting) != Some(page.queries) || page.queries != page.timed {
@@ -146,6 +147,8 @@ mod tests {
         check(&unix, Transport::Unix, None);
         check(&tcp, Transport::Tcp, None);
         check(&moved, Transport::Redirect, None);
+        check(&unix, Transport::UnixBeside, None);
+        check(&moved, Transport::UnixBeside, Some("did not go over"));
         check(&tcp, Transport::Redirect, Some("did not go over"));
         check(&moved, Transport::Tcp, Some("did not go over"));
         check(&unix, Transport::Tcp, Some("did not go over"));

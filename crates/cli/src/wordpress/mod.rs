@@ -158,9 +158,10 @@ fn judged(site: Site, transports: &[Transport], loaded: Loaded) -> Option<SiteMe
     let epochs = &loaded.epochs;
     let arms = 0..transports.len();
     let sides = arms.map(|arm| side(epochs, arm, transports[arm], alpha));
-    // TCP over the socket first: that is what was published.
-    let pairs = [(1, 0), (2, 0), (2, 1)];
-    let known = pairs.into_iter().filter(|(arm, _)| *arm < transports.len());
+    let known = PAIRS.map(|pair| pair.map(|it| transports.iter().position(|other| *other == it)));
+    let known = known
+        .into_iter()
+        .filter_map(|[of, over]| Some((of?, over?)));
     let contrasts = known.map(|pair| contrast(epochs, pair, transports, alpha));
     Some(SiteMeasured {
         site,
@@ -173,6 +174,16 @@ fn judged(site: Site, transports: &[Transport], loaded: Loaded) -> Option<SiteMe
         raw: loaded.epochs,
     })
 }
+
+/// What is held against what: first what was published; then what `looptax run` gives, what moving costs in
+/// the same process, and what the process costs.
+const PAIRS: [[Transport; 2]; 5] = [
+    [Transport::Tcp, Transport::Unix],
+    [Transport::Redirect, Transport::Tcp],
+    [Transport::Redirect, Transport::Unix],
+    [Transport::Redirect, Transport::UnixBeside],
+    [Transport::UnixBeside, Transport::Unix],
+];
 
 /// The level where no look was reached: nothing was decided by looking at what it is the level of.
 const SINGLE_LOOK: f64 = 0.05;

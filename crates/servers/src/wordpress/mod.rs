@@ -67,11 +67,23 @@ pub enum Transport {
     Tcp,
     /// The same, in a php-fpm that `looptax run` started.
     Redirect,
+    /// The socket by its own name in that php-fpm: what the process differs in without what is moved.
+    UnixBeside,
 }
 
 impl Transport {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Unix, Self::Tcp, Self::Redirect];
+    pub const ALL: [Self; 4] = [Self::Unix, Self::Tcp, Self::Redirect, Self::UnixBeside];
+
+    /// Whether `DB_HOST` names the socket.
+    pub const fn names_socket(self) -> bool {
+        matches!(self, Self::Unix | Self::UnixBeside)
+    }
+
+    /// Whether `looptax run` started its php-fpm.
+    pub const fn is_under_run(self) -> bool {
+        matches!(self, Self::Redirect | Self::UnixBeside)
+    }
 }
 
 /// A running site; stops and leaves nothing when dropped.
@@ -129,7 +141,8 @@ impl WordPress {
         Ok(site)
     }
 
-    /// Starts a second php-fpm by `looptax run`, with which [`Transport::Redirect`] can be had.
+    /// Starts a second php-fpm by `looptax run`, with which [`Transport::Redirect`] and
+    /// [`Transport::UnixBeside`] can be had.
     ///
     /// # Errors
     /// [`ServerError::Pool`], with what `looptax run` says, where it cannot work; the site goes on.
@@ -198,9 +211,10 @@ impl WordPress {
 
     /// The value of `DB_HOST`.
     fn db_host(&self, transport: Transport) -> String {
-        match transport {
-            Transport::Unix => format!("localhost:{}", self.server.socket.display()),
-            Transport::Tcp | Transport::Redirect => self.server.tcp.to_string(),
+        if transport.names_socket() {
+            format!("localhost:{}", self.server.socket.display())
+        } else {
+            self.server.tcp.to_string()
         }
     }
 }

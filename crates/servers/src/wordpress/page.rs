@@ -140,9 +140,10 @@ impl WordPress {
         transport: Transport,
     ) -> Result<fastcgi::Answer, WireError> {
         let [plain, moved] = &self.sockets;
-        let socket = match transport {
-            Transport::Unix | Transport::Tcp => plain,
-            Transport::Redirect => moved,
+        let socket = if transport.is_under_run() {
+            moved
+        } else {
+            plain
         };
         let socket = socket.as_ref().ok_or_else(|| WireError::Request {
             what: "no php-fpm runs for this transport".to_owned(),
