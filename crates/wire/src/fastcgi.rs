@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn an_answer_without_end_is_cut() {
-        let sends = record(STDOUT, &[b'x'; RECORD_BYTES]).repeat(1100);
+        let sends = record(STDOUT, &vec![b'x'; RECORD_BYTES]).repeat(1100);
         check_refused(&sends, "at most");
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod told;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use looptax_servers::ServerError;
 use looptax_servers::wordpress::{Installed, Site, Transport, WordPress};
 use looptax_stats::{Look, Looks};
 
@@ -43,7 +44,7 @@ pub(crate) struct Measured {
     pub(crate) mariadb: String,
     /// Where everything was found.
     pub(crate) installed: Installed,
-    /// Why there is no page under `looptax run`; `None` where there is.
+    /// Why there is no page under `looptax run`, in one line; `None` where there is.
     pub(crate) without_redirect: Option<String>,
     /// The published comparison's kind of site first. One may be missing after Ctrl-C.
     pub(crate) sites: Vec<SiteMeasured>,
@@ -100,10 +101,8 @@ pub(crate) fn measure(
         host.scratch_root.clone(),
         &host.reaper,
     )?;
-    let without_redirect = wordpress
-        .add_redirect()
-        .err()
-        .map(|error| error.to_string());
+    let redirect = wordpress.add_redirect();
+    let without_redirect = redirect.err().map(|error| why(&error));
     let mut measured = Measured {
         wordpress: wordpress.version.clone(),
         php: wordpress.php_version.clone(),
@@ -188,6 +187,22 @@ const PAIRS: [[Transport; 2]; 5] = [
 /// The level where no look was reached: nothing was decided by looking at what it is the level of.
 const SINGLE_LOOK: f64 = 0.05;
 
+/// Why `looptax run` could not start php-fpm: its own words, which are in the log, or else php-fpm's end.
+fn why(error: &ServerError) -> String {
+    let ServerError::Pool { how, log_tail } = error else {
+        return error.to_string();
+    };
+    let marks = ["error: ", "caused by: "];
+    let said = { log_tail.lines() }
+        .filter_map(|line| marks.iter().find_map(|mark| line.strip_prefix(mark)));
+    let said: Vec<&str> = said.collect();
+    if said.is_empty() {
+        format!("php-fpm {how}")
+    } else {
+        said.join(": ")
+    }
+}
+
 /// What has ended says more about a failure than the failure itself.
 fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
     match wordpress.has_exited() {
@@ -196,5 +211,27 @@ fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
             ..failure
         },
         None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looptax_run_says_is_the_reason() {
+        let ended = |log_tail: &str| ServerError::Pool {
+            how: "ended (exit status: 125)".to_owned(),
+            log_tail: log_tail.to_owned(),
+        };
+        let log = "[Note] ready\nerror: connections cannot be moved here\ncaused by: no seccomp\nhint: go on";
+        assert_eq!(
+            why(&ended(log)),
+            "connections cannot be moved here: no seccomp"
+        );
+        assert_eq!(
+            why(&ended("[Note] ready")),
+            "php-fpm ended (exit status: 125)"
+        );
     }
 }

@@ -36,7 +36,14 @@ pub(super) fn start(
     let scratch = server.scratch();
     let socket = scratch.socket_path(&format!("{name}.sock"))?;
     let config = scratch.write(&format!("{name}.conf"), &configuration(scratch, &socket))?;
-    let words = ["--nodaemonize", "--fpm-config"].map(str::to_owned);
+    // A pool's own setting would come too late for the cache of compiled scripts.
+    let words = [
+        "--nodaemonize",
+        "--define",
+        "opcache.enable=1",
+        "--fpm-config",
+    ];
+    let words = words.map(str::to_owned);
     let mut args: Vec<String> = words.into_iter().chain([shown(&config)]).collect();
     let mut path = installed.php_fpm.clone();
     if let Some(looptax) = redirector {
@@ -108,7 +115,6 @@ fn configuration(scratch: &Scratch, socket: &Path) -> String {
          php_admin_flag[log_errors] = on\n\
          php_admin_flag[display_errors] = off\n\
          php_admin_flag[allow_url_fopen] = off\n\
-         php_admin_flag[opcache.enable] = on\n\
          php_admin_flag[mysqli.allow_persistent] = off\n\
          php_admin_value[auto_prepend_file] = none\n\
          php_admin_value[auto_append_file] = none\n\
