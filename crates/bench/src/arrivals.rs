@@ -74,6 +74,7 @@ mod tests {
     fn schedule(arrivals: Arrivals, rate_per_s: f64, side: Side, thread: usize) -> Schedule {
         let slice = SliceOf {
             epoch: 1,
+            contrast: 0,
             side,
             rank: 2,
         };

@@ -91,6 +91,7 @@ impl EpochRunner<'_> {
             sides: contrast.sides,
             seed: plan.seed,
             epoch: order.epoch,
+            contrast: order.contrast_idx as u64,
             pacing: plan.pacing,
             keys: plan.keys,
             n_connections: plan.connections,

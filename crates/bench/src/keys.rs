@@ -21,6 +21,8 @@ pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceOf {
     pub(crate) epoch: u64,
+    /// Which pair of arms, where several share a run.
+    pub(crate) contrast: u64,
     pub(crate) side: Side,
     /// How many slices of this side the epoch had before.
     pub(crate) rank: u64,
@@ -77,8 +79,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Keys are equal for both sides at equal rank. Content is not: writing what is there already is
-    /// less work for a server, so the second side to run would have had it easier.
+    /// Keys are equal for both sides at equal rank, and for all pairs of arms. Content is not: writing what
+    /// is there already is less work for a server, so the second to run would have had it easier.
     pub(crate) fn new(
         seed: u64,
         slice: SliceOf,
@@ -86,10 +88,16 @@ impl Keys {
         range: KeyRange,
         distribution: Distribution,
     ) -> Self {
-        let SliceOf { epoch, side, rank } = slice;
+        let SliceOf {
+            epoch,
+            contrast,
+            side,
+            rank,
+        } = slice;
+        let writer = 2 * contrast + side.idx() as u64;
         Self {
             order: generator(seed, &[1, epoch, rank, connection]),
-            content: generator(seed, &[2, epoch, rank, connection, side.idx() as u64]),
+            content: generator(seed, &[2, epoch, rank, connection, writer]),
             range,
             zipf: match distribution {
                 Distribution::Uniform => None,
@@ -131,41 +139,41 @@ mod tests {
     use super::*;
 
     fn first(epoch: u64, rank: u64, connection: u64) -> Vec<u64> {
-        drawn(Side::Baseline, epoch, rank, connection, Draws::key)
+        let slice = SliceOf {
+            epoch,
+            contrast: 0,
+            side: Side::Baseline,
+            rank,
+        };
+        drawn(slice, connection, Draws::key)
     }
 
-    fn drawn(
-        side: Side,
-        epoch: u64,
-        rank: u64,
-        connection: u64,
-        draw: fn(&mut Keys) -> u64,
-    ) -> Vec<u64> {
+    fn drawn(slice: SliceOf, connection: u64, draw: fn(&mut Keys) -> u64) -> Vec<u64> {
         let range = KeyRange {
             first: 1,
             n: 100_000,
         };
-        let mut keys = Keys::new(
-            7,
-            SliceOf { epoch, side, rank },
-            connection,
-            range,
-            Distribution::Uniform,
-        );
+        let mut keys = Keys::new(7, slice, connection, range, Distribution::Uniform);
         (0..8).map(|_| draw(&mut keys)).collect()
     }
 
     #[test]
-    fn both_sides_ask_for_the_same_keys_and_write_different_content() {
-        let [one, two] = [Side::Baseline, Side::Other];
-        assert_eq!(
-            drawn(one, 3, 2, 1, Draws::key),
-            drawn(two, 3, 2, 1, Draws::key)
-        );
-        assert_ne!(
-            drawn(one, 3, 2, 1, Draws::bits),
-            drawn(two, 3, 2, 1, Draws::bits)
-        );
+    fn all_sides_ask_for_the_same_keys_and_write_different_content() {
+        let of = |contrast, side| SliceOf {
+            epoch: 3,
+            contrast,
+            side,
+            rank: 2,
+        };
+        let sides = [0, 1].map(|contrast| Side::BOTH.map(|side| of(contrast, side)));
+        let sides = sides.concat();
+        for (idx, one) in sides.iter().enumerate() {
+            for other in &sides[idx + 1..] {
+                let [one, other] = [*one, *other];
+                assert_eq!(drawn(one, 1, Draws::key), drawn(other, 1, Draws::key));
+                assert_ne!(drawn(one, 1, Draws::bits), drawn(other, 1, Draws::bits));
+            }
+        }
     }
 
     #[test]
@@ -200,6 +208,7 @@ mod tests {
     fn zipf_draws_the_first_key_of_a_range_most_often() {
         let slice = SliceOf {
             epoch: 0,
+            contrast: 0,
             side: Side::Other,
             rank: 0,
         };
@@ -219,6 +228,7 @@ mod tests {
     fn keys_cover_their_range_and_nothing_else() {
         let slice = SliceOf {
             epoch: 0,
+            contrast: 0,
             side: Side::Other,
             rank: 0,
         };

@@ -47,6 +47,8 @@ pub(crate) struct Load {
     pub(crate) seed: u64,
     /// See `seed`.
     pub(crate) epoch: u64,
+    /// Which pair of arms this is.
+    pub(crate) contrast: u64,
     /// When requests are sent.
     pub(crate) pacing: Pacing,
     /// Which keys are drawn.
@@ -64,6 +66,7 @@ impl Load {
     pub(crate) fn keys(&self, connection: usize, side: Side, rank: u64) -> Keys {
         let slice = SliceOf {
             epoch: self.epoch,
+            contrast: self.contrast,
             side,
             rank,
         };
@@ -284,6 +287,7 @@ impl ClientThread {
     ) -> Result<(), LoadError> {
         let slice = SliceOf {
             epoch: load.epoch,
+            contrast: load.contrast,
             side: spec.side,
             rank: spec.rank,
         };

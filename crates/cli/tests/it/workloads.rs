@@ -297,3 +297,17 @@ fn a_running_redis_gets_no_keys_that_stay() {
     run.expect_code(0);
     assert_eq!(server.redis(&["DBSIZE"]), "0");
 }
+
+#[test]
+fn r7_several_pairs_of_arms_write_different_content() {
+    // Two pairs wrote the same into the same row one after the other, and MariaDB, which counts rows that
+    // changed, said that none had.
+    for seed in ["1", "2", "3"] {
+        let options = ["--workload", "read-write", "--arms", "unix,tcp,tcp6"];
+        let Some(comparison) = run(Kind::Mariadb, &[&options[..], &["--seed", seed]].concat())
+        else {
+            return;
+        };
+        assert_eq!(comparison["tax"].as_array().unwrap().len(), 2);
+    }
+}
