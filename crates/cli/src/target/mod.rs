@@ -34,6 +34,9 @@ use workloads::Place;
 pub(crate) const SPLICED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// Connections kept free for our own questions, beside the measured ones.
 const SPARE_CONNECTIONS: u32 = 16;
+/// Connections of the epoch before that a busy server may not have seen the end of yet, at most: they are many
+/// only where the server also has room for many.
+const MOST_CLOSING: u32 = 512;
 /// Connections that whole commands may open on a private server, by half.
 const MOST_OF_COMMANDS: u32 = 256;
 
@@ -148,7 +151,7 @@ impl Target {
             kind,
             self_exe: host.self_exe.clone(),
             scratch_root: host.scratch_root.clone(),
-            max_connections: 2 * most + SPARE_CONNECTIONS,
+            max_connections: 2 * most + (2 * most).min(MOST_CLOSING) + SPARE_CONNECTIONS,
             rows: settings.rows,
             listening: listening(arms),
         };
