@@ -46,6 +46,9 @@ _looptax() {
             looptax,internal)
                 cmd="looptax__subcmd__internal"
                 ;;
+            looptax,replay)
+                cmd="looptax__subcmd__replay"
+                ;;
             looptax,report)
                 cmd="looptax__subcmd__report"
                 ;;
@@ -85,6 +88,9 @@ _looptax() {
             looptax__subcmd__help,internal)
                 cmd="looptax__subcmd__help__subcmd__internal"
                 ;;
+            looptax__subcmd__help,replay)
+                cmd="looptax__subcmd__help__subcmd__replay"
+                ;;
             looptax__subcmd__help,report)
                 cmd="looptax__subcmd__help__subcmd__report"
                 ;;
@@ -120,9 +126,6 @@ _looptax() {
                 ;;
             looptax__subcmd__help__subcmd__internal,schema)
                 cmd="looptax__subcmd__help__subcmd__internal__subcmd__schema"
-                ;;
-            looptax__subcmd__help__subcmd__internal,wordpress)
-                cmd="looptax__subcmd__help__subcmd__internal__subcmd__wordpress"
                 ;;
             looptax__subcmd__history,help)
                 cmd="looptax__subcmd__history__subcmd__help"
@@ -169,9 +172,6 @@ _looptax() {
             looptax__subcmd__internal,schema)
                 cmd="looptax__subcmd__internal__subcmd__schema"
                 ;;
-            looptax__subcmd__internal,wordpress)
-                cmd="looptax__subcmd__internal__subcmd__wordpress"
-                ;;
             looptax__subcmd__internal__subcmd__help,cli-docs)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__cli__subcmd__docs"
                 ;;
@@ -193,9 +193,6 @@ _looptax() {
             looptax__subcmd__internal__subcmd__help,schema)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__schema"
                 ;;
-            looptax__subcmd__internal__subcmd__help,wordpress)
-                cmd="looptax__subcmd__internal__subcmd__help__subcmd__wordpress"
-                ;;
             *)
                 ;;
         esac
@@ -203,7 +200,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn run analyze history diff gate report internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn run analyze history diff gate replay report internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -759,7 +756,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help)
-            opts="compare selfcheck find check dsn run analyze history diff gate report internal help"
+            opts="compare selfcheck find check dsn run analyze history diff gate replay report internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -941,7 +938,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal)
-            opts="reaper echo-server port-proxy cli-docs schema reach wordpress"
+            opts="reaper echo-server port-proxy cli-docs schema reach"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1038,9 +1035,9 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        looptax__subcmd__help__subcmd__internal__subcmd__wordpress)
+        looptax__subcmd__help__subcmd__replay)
             opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1253,7 +1250,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal)
-            opts="-q -h --color --quiet --help reaper echo-server port-proxy cli-docs schema reach wordpress help"
+            opts="-q -h --color --quiet --help reaper echo-server port-proxy cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1319,7 +1316,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__help)
-            opts="reaper echo-server port-proxy cli-docs schema reach wordpress help"
+            opts="reaper echo-server port-proxy cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1430,20 +1427,6 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        looptax__subcmd__internal__subcmd__help__subcmd__wordpress)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         looptax__subcmd__internal__subcmd__port__subcmd__proxy)
             opts="-q -h --on --to --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1527,7 +1510,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__schema)
-            opts="-q -h --color --quiet --help"
+            opts="-q -h --color --quiet --help record replay"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1544,18 +1527,46 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        looptax__subcmd__internal__subcmd__wordpress)
-            opts="-q -h --quick --seed --epochs --color --quiet --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+        looptax__subcmd__replay)
+            opts="-o -q -h --quick --scale --strict --dry-run --output --json --md --html --no-history --epochs --slice-ms --users --color --quiet --help percona dimitri moonen kawin all"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --seed)
+                --scale)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --md)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --epochs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slice-ms)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --users)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

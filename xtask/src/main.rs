@@ -54,9 +54,9 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Write docs/record.schema.json from the code
+    /// Write the JSON schemas in docs/ from the code
     Schema {
-        /// Only compare, and fail when it is stale
+        /// Only compare, and fail when one is stale
         #[arg(long)]
         check: bool,
     },

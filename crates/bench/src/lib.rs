@@ -15,6 +15,7 @@ mod keys;
 mod load;
 mod look;
 mod machine;
+mod patterns;
 mod plan;
 mod process_tree;
 mod progress;
@@ -35,6 +36,7 @@ pub use epoch::{EpochData, SliceData};
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
 pub use look::{LookData, look};
 pub use machine::{CpuTicks, MachineDelta};
+pub use patterns::{MESSAGE_BYTES, Pattern, PatternRun, run_pattern};
 pub use plan::{
     Arrivals, ClientModel, Contrast, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement,
     Plan, ServerThreads, SidePlan, Stopping, WarmUp,

@@ -9,6 +9,7 @@ pub(crate) mod echo;
 mod exec;
 mod find;
 mod history;
+mod replay;
 mod report;
 mod run;
 
@@ -21,6 +22,7 @@ pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
+pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::{RUN_EXIT_CODES, RunArgs};
 
@@ -83,6 +85,9 @@ pub(crate) enum Command {
     /// not say.
     #[command(after_help = EXIT_CODES)]
     Gate(GateArgs),
+    /// Published comparisons again on this machine, published beside measured.
+    #[command(after_help = EXIT_CODES)]
+    Replay(ReplayArgs),
     /// Records as one page to look at and share: tables, charts, raw data; nothing outside itself.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
@@ -384,8 +389,12 @@ pub(crate) enum InternalCommand {
         /// Folder to write into.
         folder: PathBuf,
     },
-    /// Prints the record's JSON schema.
-    Schema,
+    /// Prints the JSON schema of a saved form.
+    Schema {
+        /// Which.
+        #[arg(value_enum, default_value_t = SavedForm::Record)]
+        form: SavedForm,
+    },
     /// Goes the way to a socket as somebody else.
     Reach(ReachArgs),
     /// Measures pages of a real WordPress, and prints the figures as JSON.
@@ -400,6 +409,15 @@ pub(crate) enum InternalCommand {
         #[arg(long)]
         epochs: Option<usize>,
     },
+}
+
+/// What is saved as JSON and has a published schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SavedForm {
+    /// The record of a run.
+    Record,
+    /// The result of `replay`.
+    Replay,
 }
 
 /// `100000`, `500k` or `10M`.

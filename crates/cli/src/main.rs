@@ -22,6 +22,7 @@ mod moving;
 mod outputs;
 mod page;
 mod past;
+mod replay;
 mod script;
 mod settings;
 mod signals;
@@ -60,6 +61,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::History(args)) => commands::history::run(&args, terminal),
         Some(Command::Diff(args)) => commands::diff::run(&args, terminal),
         Some(Command::Gate(args)) => commands::gate::run(&args, terminal),
+        Some(Command::Replay(args)) => commands::replay::run(&args, terminal),
         Some(Command::Report(args)) => commands::report::run(&args, terminal),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }

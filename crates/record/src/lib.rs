@@ -20,6 +20,7 @@ mod look;
 mod raw;
 mod reason;
 mod remedies;
+mod replay;
 mod run;
 mod schedule;
 mod tax;
@@ -43,6 +44,11 @@ pub use look::{Look, LookArm, RateRange};
 pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice};
 pub use reason::Reason;
 pub use remedies::{Remedies, Remedy, RemedyKind};
+pub use replay::{
+    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPart, ReplayPoint,
+    ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict,
+    SideUnit, replay_schema,
+};
 pub use run::{Record, SamplesFile};
 pub use schedule::{PlannedLook, Schedule};
 pub use tax::{CpuTax, Tax};

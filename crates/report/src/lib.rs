@@ -21,5 +21,5 @@ mod words;
 
 pub use benchmark::benchmark_json;
 pub use csv::csv;
-pub use markdown::markdown;
+pub use markdown::{markdown, replay_markdown};
 pub use openmetrics::openmetrics;

@@ -1,6 +1,7 @@
 //! `compare`: plan, targets one after the other, record, table.
 
 mod parts;
+mod step;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +33,7 @@ use crate::target::{Host, Target};
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal};
 use parts::Part;
+pub(crate) use step::{Measured, Named, measured};
 
 /// Runs `compare`.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -111,15 +113,15 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
         "10s",
     ];
     let args = Cli::try_parse_from(LINE)?.compare;
-    let asked = parts::asked(&args)?;
-    let machine = Machine::plain();
-    let parts = parts::planned(&asked, &machine)?;
     let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
-    let mut sink = Sink::new(empty_record(&asked.all[0].1), None);
-    let stage = Stage::line(terminal);
-    measure_all(&parts.all, machine, &mut sink, stage, &stop)?;
-    Ok(sink.record)
+    let named = Named {
+        suffix: "",
+        command: LINE.map(str::to_owned).to_vec(),
+        path: None,
+    };
+    let Measured { record, failure } = measured(&args, named, terminal, &stop)?;
+    failure.map_or(Ok(record), Err)
 }
 
 /// Running servers are measured only after somebody agreed.

@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use looptax_servers::{echo, publish, reaper};
 
-use crate::args::{Cli, EXIT_CODES, InternalCommand};
+use crate::args::{Cli, EXIT_CODES, InternalCommand, SavedForm};
 use crate::arms::Machine;
 use crate::check::reach;
 use crate::failure::{Exit, Failure};
@@ -44,8 +44,12 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
             match publish::serve(&publish::listen(*on)?, *to)? {}
         }
         InternalCommand::CliDocs { folder } => write_docs(folder).map(|()| Exit::Done),
-        InternalCommand::Schema => {
-            let schema = serde_json::to_string_pretty(&looptax_record::schema())?;
+        InternalCommand::Schema { form } => {
+            let schema = match form {
+                SavedForm::Record => looptax_record::schema(),
+                SavedForm::Replay => looptax_record::replay_schema(),
+            };
+            let schema = serde_json::to_string_pretty(&schema)?;
             terminal::data(&format!("{schema}\n"))?;
             Ok(Exit::Done)
         }

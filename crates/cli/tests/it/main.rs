@@ -28,6 +28,7 @@ mod mysql;
 mod record;
 mod redirect_arm;
 mod remedies;
+mod replay;
 mod report;
 mod run;
 mod run_container;

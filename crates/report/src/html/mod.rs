@@ -13,12 +13,14 @@ mod form;
 mod host;
 mod markup;
 mod method;
+mod replay;
 mod series;
 mod shown;
 mod tail;
 mod unit;
 mod verdicts;
 
+pub use replay::replay_page;
 pub use shown::{Detail, Distribution, EpochShown, PercentileShown, Shown};
 
 use looptax_record::Record;

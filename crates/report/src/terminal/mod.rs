@@ -10,6 +10,7 @@ mod diff;
 mod found;
 mod history;
 mod lines;
+mod replay;
 mod small_table;
 mod table;
 
@@ -22,6 +23,7 @@ pub use found::{First, found};
 pub use history::history;
 use lines::Lines;
 pub use lines::fitted;
+pub use replay::replay;
 
 /// The least width that is laid out for; narrower terminals wrap by themselves.
 const LEAST_WIDTH: usize = 60;

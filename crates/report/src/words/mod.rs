@@ -11,6 +11,7 @@ mod look;
 mod own_client;
 mod placement;
 pub(crate) mod remedies;
+pub(crate) mod replay;
 pub(crate) mod row;
 mod run;
 pub(crate) mod sentence;

@@ -9,5 +9,6 @@ mod formats;
 mod found;
 mod html;
 mod made_up;
+mod replay;
 mod rules;
 mod whole;

@@ -1,0 +1,98 @@
+//! Options of `replay`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Options of `replay`.
+#[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
+pub(crate) struct ReplayArgs {
+    /// Which published comparison.
+    #[arg(value_name = "NAME", required = true, value_enum)]
+    pub(crate) names: Vec<ReplayName>,
+    /// Fewer epochs and fewer points; dimitri stops at 256 connections.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Amounts of data as a share of the published ones, which are 1: 0.05. Default: what fits two minutes for
+    /// each part.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) scale: Option<f64>,
+    /// A part that could not be measured as a whole makes the exit code 2.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print the plan and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Folder for the records behind the result, and for the result as `replay.json`. Default:
+    /// looptax-replay-DATE-TIME in this folder.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write the result as JSON there, too; `-` prints it instead of the tables.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the result as Markdown there; `-` prints it instead of the tables.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write a page with all parts side by side there.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Leave the runs out of the history.
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    /// Epochs of every comparison: for tests.
+    #[arg(long, hide = true, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1_000))]
+    pub(crate) epochs: Option<u32>,
+    /// Length of every slice: for tests.
+    #[arg(long, hide = true, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub(crate) slice_ms: Option<u32>,
+    /// Most connections of a sweep: for tests.
+    #[arg(long, hide = true, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_024))]
+    pub(crate) users: Option<u32>,
+}
+
+/// A published comparison, or all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReplayName {
+    /// Prepared point selects, a mysqldump, and latency at a load (Zaitsev, 2020).
+    Percona,
+    /// Point selects at 1 to 1,024 connections (Kravtchuk, 2018).
+    Dimitri,
+    /// A stream and 8-byte messages, without a database (Moonen, 2008).
+    Moonen,
+    /// Redis and MariaDB behind a published port (Viriyaprasopsook, 2023).
+    Kawin,
+    /// All of them.
+    All,
+}
+
+/// More than four times what was published is a slip of the finger.
+const MOST_SHARE: f64 = 4.0;
+
+/// `0.05`, `1`.
+fn share(typed: &str) -> Result<f64, String> {
+    let number = typed.parse::<f64>().ok();
+    number
+        .filter(|it| *it > 0.0 && *it <= MOST_SHARE)
+        .ok_or_else(|| {
+            format!("a share of the published amounts, as 0.05, or 1 for all of them; {MOST_SHARE} at most")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_positive_number() {
+        let check = |typed, expected| assert_eq!(share(typed).ok(), expected, "{typed}");
+        check("0.05", Some(0.05));
+        check("1", Some(1.0));
+        for typed in ["0", "-1", "5", "NaN", "inf", "x", ""] {
+            check(typed, None);
+        }
+    }
+}

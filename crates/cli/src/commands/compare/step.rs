@@ -1,0 +1,65 @@
+//! A comparison as a part of another command: the same way from arguments to record, without a view.
+//!
+//! Called by `replay` and `find --measure`.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use looptax_record::Record;
+use looptax_store::{Existing, Saver};
+
+use super::{empty_record, measure_all, parts};
+use crate::args::CompareArgs;
+use crate::arms::Machine;
+use crate::failure::Failure;
+use crate::measure::Sink;
+use crate::terminal::Terminal;
+use crate::terminal::stage::Stage;
+
+/// What a comparison left.
+pub(crate) struct Measured {
+    /// Without comparisons where nothing was measured.
+    pub(crate) record: Record,
+    /// What ended it early, or kept it from being saved.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Where a comparison's record goes, and what it says of itself.
+pub(crate) struct Named<'a> {
+    /// Added to the run's name, which has the time to the second alone.
+    pub(crate) suffix: &'a str,
+    /// The command line that does the same.
+    pub(crate) command: Vec<String>,
+    /// A file there is replaced; `None`: not saved.
+    pub(crate) path: Option<&'a Path>,
+}
+
+/// Measures what these arguments ask for, as `compare` would.
+///
+/// # Errors
+/// Those of arguments that do not go together, and of a place that cannot be written; whatever happens
+/// later stands beside the record.
+pub(crate) fn measured(
+    args: &CompareArgs,
+    named: Named<'_>,
+    terminal: Terminal,
+    stop: &AtomicBool,
+) -> Result<Measured, Failure> {
+    let asked = parts::asked(args)?;
+    let settings = &asked.all[0].1;
+    let machine = Machine::make(settings);
+    let parts = parts::planned(&asked, &machine)?;
+    let mut record = empty_record(settings);
+    record.command = named.command;
+    record.id.push_str(named.suffix);
+    record.problems.extend(parts.left_out);
+    let saver = named.path.map(|path| Saver::new(path, Existing::Replace));
+    let mut sink = Sink::new(record, saver.transpose()?);
+    let done = measure_all(&parts.all, machine, &mut sink, Stage::line(terminal), stop);
+    let saved = sink.finish();
+    let kept = sink.check_samples();
+    Ok(Measured {
+        record: sink.record,
+        failure: done.and(saved).and(kept).err(),
+    })
+}

@@ -1,0 +1,173 @@
+//! `replay`: published comparisons again, from the plan to published beside measured.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use looptax_path::get_right;
+use looptax_record::{REPLAY_SCHEMA_VERSION, Replay};
+use looptax_report as report;
+use looptax_store::{Existing, save_text, save_value};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::alone::Claim;
+use crate::args::ReplayArgs;
+use crate::failure::{Exit, Failure};
+use crate::host;
+use crate::outputs::Outputs;
+use crate::replay::{Amounts, Part, Runner, Surroundings, plan};
+use crate::signals::stop_flag;
+use crate::sys;
+use crate::terminal::{self, Terminal};
+
+/// Runs `replay`.
+pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let parts = Part::asked(&args.names);
+    let amounts = amounts(args);
+    let folder = folder(args);
+    Outputs::default()
+        .writes("--json", args.json.as_deref())?
+        .writes("--md", args.md.as_deref())?
+        .writes("--html", args.html.as_deref())?;
+    if args.dry_run {
+        terminal::data(&plan(&parts, &amounts, &folder))?;
+        return Ok(Exit::Done);
+    }
+    terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
+    make(&folder)?;
+    if parts.iter().any(|part| part.needs_network()) {
+        // A user namespace is had by a process with one thread alone; where it fails, the arms say why.
+        get_right().ok();
+    }
+    let alone = Claim::take(terminal);
+    let around = surroundings(args, folder, terminal)?;
+    sys::raise_open_files();
+    let mut replay = empty(args);
+    let mut problem = alone.problem();
+    for part in parts {
+        let mut done = part.run(&amounts, &mut Runner::new(&around, part));
+        done.missing.extend(problem.take());
+        replay.parts.push(done);
+        replay.interrupted = around.interrupted.load(Ordering::Relaxed);
+        replay.finished_at = Some(jiff::Timestamp::now().to_string());
+        // After each part, so that a crash keeps the others.
+        let value = serde_json::to_value(&replay)?;
+        save_value(&value, &around.folder.join("replay.json"))?;
+        if replay.interrupted {
+            break;
+        }
+    }
+    show(args, &replay, &around.folder, terminal)?;
+    Ok(exit(args, &replay))
+}
+
+fn amounts(args: &ReplayArgs) -> Amounts {
+    Amounts {
+        is_quick: args.quick,
+        scale: args.scale,
+        epochs: args.epochs,
+        slice_ms: args.slice_ms,
+        users: args.users,
+    }
+}
+
+fn folder(args: &ReplayArgs) -> PathBuf {
+    let now = jiff::Zoned::now();
+    let default = || PathBuf::from(format!("looptax-replay-{}", now.strftime("%Y%m%d-%H%M%S")));
+    args.output.clone().unwrap_or_else(default)
+}
+
+fn make(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::usage(
+            format!("cannot make the folder {}: {error}", folder.display()),
+            "--output names another one",
+        )
+    })
+}
+
+fn surroundings(
+    args: &ReplayArgs,
+    folder: PathBuf,
+    terminal: Terminal,
+) -> Result<Surroundings, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let stop = stop_flag()?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(Surroundings {
+        terminal,
+        folder,
+        has_history: !args.no_history,
+        stop,
+        interrupted,
+    })
+}
+
+/// A replay of nothing yet.
+fn empty(args: &ReplayArgs) -> Replay {
+    Replay {
+        schema_version: REPLAY_SCHEMA_VERSION,
+        looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: jiff::Timestamp::now().to_string(),
+        finished_at: None,
+        command: std::env::args().collect(),
+        quick: args.quick,
+        scale: args.scale,
+        host: host::host(),
+        parts: Vec::new(),
+        interrupted: false,
+    }
+}
+
+/// Prints the result in the form that was asked for, and writes the others.
+fn show(
+    args: &ReplayArgs,
+    replay: &Replay,
+    folder: &Path,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let is_stdout = |path: &PathBuf| path.as_os_str() == "-";
+    let json = || serde_json::to_string_pretty(replay);
+    let mut has_printed = false;
+    if let Some(path) = &args.json {
+        if is_stdout(path) {
+            terminal::data(&format!("{}\n", json()?))?;
+            has_printed = true;
+        } else {
+            save_value(&serde_json::to_value(replay)?, path)?;
+        }
+    }
+    if let Some(path) = &args.md {
+        let text = report::replay_markdown(replay);
+        if is_stdout(path) {
+            terminal::data(&text)?;
+            has_printed = true;
+        } else {
+            save_text(&text, path, Existing::Replace)?;
+        }
+    }
+    if let Some(path) = &args.html {
+        save_text(&report::html::replay_page(replay), path, Existing::Replace)?;
+    }
+    if !has_printed {
+        let place = folder.join("replay.json");
+        let place = place.display().to_string();
+        let text = report::terminal::replay(replay, Some(&place), terminal.style());
+        terminal::data(&text)?;
+    }
+    Ok(())
+}
+
+fn exit(args: &ReplayArgs, replay: &Replay) -> Exit {
+    let is_whole = replay.parts.iter().all(|part| part.missing.is_empty());
+    if replay.interrupted {
+        Exit::Interrupted
+    } else if args.strict && !is_whole {
+        Exit::Environment
+    } else {
+        Exit::Done
+    }
+}

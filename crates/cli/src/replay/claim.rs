@@ -1,0 +1,153 @@
+//! A published figure as what TCP costs over the socket: one scale for all of them.
+
+use looptax_record::{Figure, Published, ReplayUnit, ReplayVerdict};
+
+/// A figure as it was published.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim {
+    pub(crate) name: &'static str,
+    pub(crate) says: Says,
+    /// As it was stated, or the figures that it is made of.
+    pub(crate) words: &'static str,
+}
+
+/// What a figure says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Says {
+    /// Throughput over TCP against the socket's, percent: -35.
+    TcpRatePct(f64),
+    /// Throughput on the socket against TCP's, percent: +18.
+    UnixRatePct(f64),
+    /// Time over TCP against the socket's, percent: +54.
+    TcpTimePct(f64),
+    /// Time over TCP as so many times the socket's, to the last digit that was stated: 3.7 to 0.1.
+    TcpTimes { times: f64, digit: f64 },
+    /// Requests per second of each.
+    Rates { unix: f64, tcp: f64 },
+    /// How long each takes.
+    Times { unix: f64, tcp: f64 },
+}
+
+/// The other way's cost over the baseline's: the least and the most that round to what was published.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ratios {
+    pub(crate) lo: f64,
+    pub(crate) value: f64,
+    pub(crate) hi: f64,
+}
+
+impl Says {
+    /// The cost of TCP over that of the socket.
+    pub(crate) fn ratios(self) -> Ratios {
+        let exact = |value| Ratios {
+            lo: value,
+            value,
+            hi: value,
+        };
+        match self {
+            Self::TcpRatePct(pct) => rounded(pct, 1.0, |pct| 1.0 / (1.0 + pct / 100.0)),
+            Self::UnixRatePct(pct) | Self::TcpTimePct(pct) => {
+                rounded(pct, 1.0, |pct| 1.0 + pct / 100.0)
+            }
+            Self::TcpTimes { times, digit } => rounded(times, digit, |times| times),
+            Self::Rates { unix, tcp } => exact(unix / tcp),
+            Self::Times { unix, tcp } => exact(tcp / unix),
+        }
+    }
+}
+
+/// The ratio of a figure that was stated to a digit.
+fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
+    let ends = [stated - digit / 2.0, stated + digit / 2.0].map(&ratio);
+    Ratios {
+        lo: ends[0].min(ends[1]),
+        value: ratio(stated),
+        hi: ends[0].max(ends[1]),
+    }
+}
+
+impl Claim {
+    /// For the record, in the row's unit.
+    pub(crate) fn published(&self, unit: ReplayUnit) -> Published {
+        let Ratios { lo, value, hi } = self.says.ratios();
+        Published {
+            words: self.words.to_owned(),
+            value: in_unit(unit, value),
+            lo: in_unit(unit, lo),
+            hi: in_unit(unit, hi),
+        }
+    }
+
+    /// How what was measured stands to it; `ratio` is the cost of the other way over that of the baseline.
+    pub(crate) fn verdict(&self, ratio: &Figure) -> ReplayVerdict {
+        let Ratios { lo, value, hi } = self.says.ratios();
+        let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));
+        let Some((least, most)) = ends else {
+            return ReplayVerdict::Inconclusive;
+        };
+        let holds_published = least <= hi && lo <= most;
+        let holds_none = least <= 1.0 && 1.0 <= most;
+        let is_slower = least > 1.0;
+        match (holds_published, holds_none) {
+            (true, true) => ReplayVerdict::Inconclusive,
+            (true, false) => ReplayVerdict::AsPublished,
+            (false, true) => ReplayVerdict::NotSeen,
+            (false, false) if is_slower != (value > 1.0) => ReplayVerdict::Opposite,
+            (false, false) if (least > hi) == is_slower => ReplayVerdict::Larger,
+            (false, false) => ReplayVerdict::Smaller,
+        }
+    }
+}
+
+/// A ratio of costs in a row's unit. Grows with it.
+///
+/// # Units
+/// Percent for a tax and for what is added, else times.
+pub(crate) fn in_unit(unit: ReplayUnit, ratio: f64) -> f64 {
+    match unit {
+        // RULES of the tax: the share of the baseline's throughput that is lost.
+        ReplayUnit::TaxPct => 100.0 * (1.0 - 1.0 / ratio),
+        ReplayUnit::AddedPct => 100.0 * (ratio - 1.0),
+        ReplayUnit::Times => ratio,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWICE: Claim = Claim {
+        name: "twice",
+        says: Says::Times {
+            unix: 10.0,
+            tcp: 20.0,
+        },
+        words: "10 s against 20 s",
+    };
+
+    #[track_caller]
+    fn check(lo: f64, hi: f64, expected: ReplayVerdict) {
+        let ratio = Figure::new(f64::midpoint(lo, hi), lo, hi, 10);
+        assert_eq!(TWICE.verdict(&ratio), expected, "[{lo}, {hi}]");
+    }
+
+    #[test]
+    fn a_verdict_says_where_the_interval_lies() {
+        check(1.9, 2.1, ReplayVerdict::AsPublished);
+        check(1.2, 1.4, ReplayVerdict::Smaller);
+        check(2.2, 2.4, ReplayVerdict::Larger);
+        check(0.6, 0.8, ReplayVerdict::Opposite);
+        check(0.9, 1.1, ReplayVerdict::NotSeen);
+        check(0.9, 2.1, ReplayVerdict::Inconclusive);
+        check(1.5, f64::INFINITY, ReplayVerdict::Inconclusive);
+        let none = Figure::missing("nothing was measured");
+        assert_eq!(TWICE.verdict(&none), ReplayVerdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_unit_is_another_way_to_write_the_ratio() {
+        assert!((in_unit(ReplayUnit::TaxPct, 2.0) - 50.0).abs() < 1e-9);
+        assert!((in_unit(ReplayUnit::AddedPct, 1.5) - 50.0).abs() < 1e-9);
+        assert!((TWICE.published(ReplayUnit::Times).value - 2.0).abs() < 1e-9);
+    }
+}

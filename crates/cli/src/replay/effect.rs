@@ -1,0 +1,190 @@
+//! What the other arm costs over the baseline, as a ratio: by its rate, its response times, their spread.
+//!
+//! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
+//! of the look that the run stopped at. Nothing is computed from other people's numbers here.
+
+use looptax_record::{Arm, Comparison, Figure, ReplaySide, SideUnit, Tax};
+use looptax_stats::{
+    Comparison as Compared, Epoch, Estimate, Quantile, Side, Slice, compare, hodges_lehmann,
+};
+
+use super::reading::Reading;
+use crate::convert::numbers;
+
+/// What a claim is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// How much is done in a time, or how long a fixed amount of work takes.
+    Rate,
+    /// The mean time of a request.
+    Mean,
+    /// The 99th percentile of that time.
+    P99,
+    /// The standard deviation of that time.
+    Spread,
+}
+
+/// What was found.
+pub(crate) struct Found {
+    /// Cost of the other arm over that of the baseline.
+    pub(crate) ratio: Figure,
+    /// Each arm by itself.
+    pub(crate) sides: [ReplaySide; 2],
+}
+
+/// The effect of the tax with this index among the comparison's.
+pub(crate) fn of(
+    reading: &Reading,
+    comparison: &Comparison,
+    tax_idx: usize,
+    effect: Effect,
+) -> Found {
+    let tax = &comparison.tax[tax_idx];
+    let arm_idx = tax_idx + 1;
+    if effect == Effect::Rate {
+        return Found {
+            ratio: map(&tax.theta, f64::exp),
+            sides: [0, arm_idx].map(|idx| side_of(comparison, &comparison.arms[idx])),
+        };
+    }
+    let epochs = numbers::epochs(&comparison.raw, [0, arm_idx as u32], |at| {
+        reading.latencies_ns(at)
+    });
+    let (ratio, sides) = match effect {
+        Effect::P99 => by_p99(&epochs, tax),
+        Effect::Spread => by_epoch(tax, Side::BOTH.map(|side| spreads_us(&epochs, side))),
+        Effect::Mean | Effect::Rate => {
+            let connections = comparison.connections;
+            let means = Side::BOTH.map(|side| means_us(&epochs, side, connections));
+            by_epoch(tax, means)
+        }
+    };
+    Found {
+        ratio,
+        sides: sides.map(|figure| ReplaySide {
+            figure,
+            unit: SideUnit::Us,
+        }),
+    }
+}
+
+/// The arm's own rate, or how long a whole command takes on it.
+fn side_of(comparison: &Comparison, arm: &Arm) -> ReplaySide {
+    let per_s = |times: f64| map(&arm.throughput_per_s, |rate| rate * times);
+    let stream = comparison.workload.stream.as_ref();
+    let (figure, unit) = if comparison.commands.is_some() {
+        (arm.latency_us.mean.clone(), SideUnit::Us)
+    } else if let Some(stream) = stream {
+        (per_s(stream.bytes as f64), SideUnit::BytesPerS)
+    } else {
+        let per_request = comparison.workload.pipeline;
+        (per_s(f64::from(per_request)), SideUnit::PerS)
+    };
+    ReplaySide { figure, unit }
+}
+
+/// The ratio of two arms' figures, one of each per epoch, and the figures.
+fn by_epoch(tax: &Tax, sides: [Vec<Option<f64>>; 2]) -> (Figure, [Figure; 2]) {
+    let [baseline, other] = &sides;
+    let logs = baseline.iter().zip(other);
+    let logs: Vec<f64> = logs
+        .filter_map(|(baseline, other)| Some((other.as_ref()? / baseline.as_ref()?).ln()))
+        .filter(|log| log.is_finite())
+        .collect();
+    let ratio = map(&typical(&logs, tax.alpha), f64::exp);
+    let sides = sides.map(|side| {
+        let known: Vec<f64> = side.into_iter().flatten().collect();
+        typical(&known, tax.alpha)
+    });
+    (ratio, sides)
+}
+
+fn by_p99(epochs: &[Epoch], tax: &Tax) -> (Figure, [Figure; 2]) {
+    match compare(epochs, Quantile::P99, tax.alpha) {
+        Compared::Known(found) => (
+            map(&figure(Some(found.ln_ratio)), f64::exp),
+            found.sides_us.map(|it| figure(Some(it))),
+        ),
+        Compared::NotEnough { .. } => missing("too few requests for this percentile"),
+        Compared::SliceTooShort { .. } => missing("slices that cut the tail off"),
+    }
+}
+
+fn missing(why: &str) -> (Figure, [Figure; 2]) {
+    let none = || Figure::missing(why);
+    (none(), [none(), none()])
+}
+
+/// One arm's mean response time in each epoch, µs; in a closed loop by the rate and the connections.
+fn means_us(epochs: &[Epoch], side: Side, connections: u32) -> Vec<Option<f64>> {
+    let of_slice = |slice: &Slice| {
+        let n = slice.completions.max(1) as f64;
+        let ns = match slice.response {
+            Some(response) => response.sum_ns as f64,
+            None => slice.active_ns as f64 * f64::from(connections),
+        };
+        Some(ns / n / 1e3)
+    };
+    let of_epoch = |epoch: &Epoch| epoch.typical(side, of_slice);
+    epochs.iter().map(of_epoch).collect()
+}
+
+/// The standard deviation of one arm's single response times in each epoch, µs.
+fn spreads_us(epochs: &[Epoch], side: Side) -> Vec<Option<f64>> {
+    let of_epoch = |epoch: &Epoch| {
+        let samples = &epoch.latencies_ns[side.idx()];
+        let n = samples.len() as f64;
+        let mean = samples.iter().map(|it| f64::from(*it)).sum::<f64>() / n;
+        let squares = samples.iter().map(|it| (f64::from(*it) - mean).powi(2));
+        (samples.len() > 1).then(|| (squares.sum::<f64>() / (n - 1.0)).sqrt() / 1e3)
+    };
+    epochs.iter().map(of_epoch).collect()
+}
+
+fn typical(values: &[f64], alpha: f64) -> Figure {
+    figure(hodges_lehmann::estimate(values, alpha))
+}
+
+fn figure(estimate: Option<Estimate>) -> Figure {
+    match estimate {
+        Some(it) => Figure::new(it.value, it.lo, it.hi, it.n as u64),
+        None => Figure::missing("no whole epoch was measured"),
+    }
+}
+
+/// The figure of a growing function of what another figure is of.
+pub(crate) fn map(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
+    match of {
+        Figure::Known(it) => Figure::new(
+            f(it.value),
+            it.lo.map_or(f64::NEG_INFINITY, &f),
+            it.hi.map_or(f64::INFINITY, &f),
+            it.n,
+        ),
+        Figure::Missing(_) => of.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_that_of_single_latencies() {
+        let epoch = Epoch {
+            slices: Vec::new(),
+            latencies_ns: [vec![1_000, 3_000, 5_000], vec![7]],
+            noise: None,
+        };
+        let epochs = [epoch];
+        assert_eq!(spreads_us(&epochs, Side::Baseline), [Some(2.0)]);
+        assert_eq!(spreads_us(&epochs, Side::Other), [None]);
+    }
+
+    #[test]
+    fn an_open_end_stays_open() {
+        let open = Figure::new(0.0, f64::NEG_INFINITY, 1.0, 3);
+        let found = map(&open, |it| it + 1.0);
+        assert_eq!(found, Figure::new(1.0, f64::NEG_INFINITY, 2.0, 3));
+    }
+}

@@ -1,0 +1,116 @@
+//! Published comparisons again on this machine: what was claimed, what is measured for it, how the two agree.
+//!
+//! A part is one publication, a file each: its [`steps`](Part::steps), which are comparisons that `compare` makes,
+//! and its rows, in which a claim stands beside what they gave. Nothing is measured here but by [`runner`], which
+//! goes `compare`'s own way. Called by `commands::replay`.
+
+mod claim;
+mod dimitri;
+mod effect;
+mod kawin;
+mod moonen;
+mod percona;
+mod plan;
+mod programs;
+pub(crate) mod published;
+mod reading;
+mod row;
+mod runner;
+mod step;
+
+use std::time::Duration;
+
+use looptax_record::ReplayPart;
+
+use crate::args::ReplayName;
+pub(crate) use plan::text as plan;
+use published::{DIMITRI, KAWIN, MOONEN, PERCONA, Publication};
+pub(crate) use runner::{Runner, Surroundings};
+pub(crate) use step::{Amounts, Step};
+
+/// One publication that can be measured again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// Zaitsev, 2020.
+    Percona,
+    /// Kravtchuk, 2018.
+    Dimitri,
+    /// Moonen, 2008.
+    Moonen,
+    /// Viriyaprasopsook, 2023. The last one: it moves the process into network namespaces of its own.
+    Kawin,
+}
+
+impl Part {
+    /// In the order of measuring.
+    const ALL: [Self; 4] = [Self::Percona, Self::Dimitri, Self::Moonen, Self::Kawin];
+
+    /// Those that were asked for, each once, in the order of measuring.
+    pub(crate) fn asked(names: &[ReplayName]) -> Vec<Self> {
+        let is_asked = |part: &Self| {
+            names
+                .iter()
+                .any(|name| *name == ReplayName::All || Self::of(*name) == Some(*part))
+        };
+        Self::ALL.into_iter().filter(is_asked).collect()
+    }
+
+    fn of(name: ReplayName) -> Option<Self> {
+        match name {
+            ReplayName::Percona => Some(Self::Percona),
+            ReplayName::Dimitri => Some(Self::Dimitri),
+            ReplayName::Moonen => Some(Self::Moonen),
+            ReplayName::Kawin => Some(Self::Kawin),
+            ReplayName::All => None,
+        }
+    }
+
+    /// The word that asks for it.
+    pub(crate) fn name(self) -> &'static str {
+        self.publication().name
+    }
+
+    pub(crate) fn publication(self) -> &'static Publication {
+        match self {
+            Self::Percona => &PERCONA,
+            Self::Dimitri => &DIMITRI,
+            Self::Moonen => &MOONEN,
+            Self::Kawin => &KAWIN,
+        }
+    }
+
+    /// What is measured for it.
+    pub(crate) fn steps(self, amounts: &Amounts) -> Vec<Step> {
+        match self {
+            Self::Percona => percona::steps(amounts),
+            Self::Dimitri => dimitri::steps(amounts),
+            Self::Moonen => moonen::steps(amounts),
+            Self::Kawin => kawin::steps(amounts),
+        }
+    }
+
+    /// What is done beside the steps, and how long that takes.
+    fn beside(self, amounts: &Amounts) -> Option<(&'static str, Duration)> {
+        match self {
+            Self::Dimitri => dimitri::beside(amounts),
+            Self::Moonen => Some(moonen::BESIDE),
+            Self::Percona | Self::Kawin => None,
+        }
+    }
+
+    /// Whether it needs network namespaces of looptax's own.
+    pub(crate) fn needs_network(self) -> bool {
+        self == Self::Kawin
+    }
+
+    /// Measures it, as far as it can be measured here.
+    pub(crate) fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+        let part = Runner::begin(self, amounts);
+        match self {
+            Self::Percona => percona::run(part, amounts, runner),
+            Self::Dimitri => dimitri::run(part, amounts, runner),
+            Self::Moonen => moonen::run(part, amounts, runner),
+            Self::Kawin => kawin::run(part, amounts, runner),
+        }
+    }
+}

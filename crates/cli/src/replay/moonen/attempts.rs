@@ -1,0 +1,130 @@
+//! Attempts at a message that takes 1,133 µs over TCP: patterns of writing, Nagle's algorithm, two cores.
+//!
+//! Apart from the comparisons: short, not pinned, and without a verdict. They are to find a cause, not a size.
+
+use looptax_bench::{Pattern, run_pattern};
+use looptax_record::{Figure, ReplayPart, ReplayTrial};
+use looptax_stats::hodges_lehmann;
+
+use super::super::reading::Reading;
+use super::super::{Amounts, Runner};
+
+/// What was published for a message over TCP.
+const PUBLISHED_US: f64 = 1_133.444_424;
+/// Within this factor of it something is near.
+const NEAR: f64 = 2.0;
+/// The level of the intervals.
+const ALPHA: f64 = 0.05;
+
+/// A delayed acknowledgement comes after 40 ms; over so many messages that makes a millisecond each.
+const BURST: usize = 36;
+
+const PATTERNS: [(&str, Pattern); 5] = [
+    ("one write, one answer, TCP_NODELAY", pattern(1, true)),
+    (
+        "one write, one answer, without TCP_NODELAY (Nagle)",
+        pattern(1, false),
+    ),
+    ("two writes, one answer, TCP_NODELAY", pattern(2, true)),
+    (
+        "two writes, one answer, without TCP_NODELAY: the second waits for a delayed acknowledgement",
+        pattern(2, false),
+    ),
+    (
+        "36 writes, one answer, without TCP_NODELAY: the same wait shared by 37 messages, a number chosen to fit",
+        pattern(BURST, false),
+    ),
+];
+
+const fn pattern(writes: usize, is_nodelay: bool) -> Pattern {
+    Pattern { writes, is_nodelay }
+}
+
+/// Tries all patterns, and takes the ends on two cores from what was compared.
+pub(super) fn add(
+    part: &mut ReplayPart,
+    split: Option<&Reading>,
+    amounts: &Amounts,
+    runner: &Runner<'_>,
+) {
+    let n_blocks = if amounts.epochs.is_some() { 6 } else { 10 };
+    for (what, pattern) in PATTERNS {
+        if runner.is_interrupted() {
+            return;
+        }
+        match run_pattern(pattern, n_blocks) {
+            Ok(run) => {
+                let mean_us = run.ns_per_message.map(|ns| mean_us(&ns));
+                part.trials.push(trial(what, mean_us, run.n_messages));
+            }
+            Err(error) => part.missing.push(format!("{what}: {error}")),
+        }
+    }
+    part.trials.extend(split.and_then(two_cores));
+    part.findings.push(conclusion(&part.trials));
+}
+
+/// A round trip is two messages; the published figure is of one.
+fn two_cores(reading: &Reading) -> Option<ReplayTrial> {
+    let comparison = reading.comparison(|_| true)?;
+    let slices = comparison.raw.epochs.iter().flat_map(|epoch| &epoch.slices);
+    let n_requests: u64 = slices.map(|slice| slice.requests).sum();
+    let [unix, tcp, ..] = &comparison.arms[..] else {
+        return None;
+    };
+    let per_message = |figure: &Figure| super::super::effect::map(figure, |us| us / 2.0);
+    let means = [unix, tcp].map(|arm| per_message(&arm.latency_us.mean));
+    Some(trial(
+        "one write, one answer, TCP_NODELAY, the ends pinned to two cores",
+        means,
+        2 * n_requests,
+    ))
+}
+
+fn trial(what: &str, mean_us: [Figure; 2], n_messages: u64) -> ReplayTrial {
+    let is_near = |us: f64| us > PUBLISHED_US / NEAR && us < PUBLISHED_US * NEAR;
+    ReplayTrial {
+        what: what.to_owned(),
+        is_near: mean_us[1].known().is_some_and(|it| is_near(it.value)),
+        mean_us,
+        n_messages,
+    }
+}
+
+fn mean_us(blocks_ns: &[u64]) -> Figure {
+    let us: Vec<f64> = blocks_ns.iter().map(|ns| *ns as f64 / 1e3).collect();
+    match hodges_lehmann::estimate(&us, ALPHA) {
+        Some(it) => Figure::new(it.value, it.lo, it.hi, it.n as u64),
+        None => Figure::missing("nothing was sent"),
+    }
+}
+
+fn conclusion(trials: &[ReplayTrial]) -> String {
+    let near: Vec<&str> = { trials.iter() }
+        .filter(|trial| trial.is_near)
+        .map(|trial| trial.what.as_str())
+        .collect();
+    if near.is_empty() {
+        return "none of the attempts comes near 1133 µs per message over TCP".to_owned();
+    }
+    format!(
+        "within a factor of two of 1133 µs per message over TCP comes: {}; that shows what can make such a figure, not \
+         what made it",
+        near.join("; ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_near_is_named() {
+        let us = |us: f64| [Figure::new(1.0, 1.0, 1.0, 6), Figure::new(us, us, us, 6)];
+        let far = trial("far", us(7.0), 10);
+        let near = trial("near", us(1_100.0), 10);
+        assert!(conclusion(std::slice::from_ref(&far)).starts_with("none"));
+        let words = conclusion(&[far, near]);
+        assert!(words.contains("comes: near; "), "{words}");
+    }
+}

@@ -1,0 +1,77 @@
+//! A claim beside what was measured for it.
+
+use looptax_record::{Comparison, Figure, ReplayRow, ReplayUnit, ReplayVerdict, Verdict};
+use looptax_report::terminal::{Style, why_withheld};
+
+use super::claim::{Claim, in_unit};
+use super::effect::{self, Effect, map};
+use super::reading::{Reading, proof};
+
+/// What a row is made from.
+pub(crate) struct Wanted<'a> {
+    /// `None` for a part of a claim that nobody published by itself.
+    pub(crate) claim: Option<&'a Claim>,
+    pub(crate) what: String,
+    /// The arm that is held against the baseline.
+    pub(crate) arm: &'a str,
+    pub(crate) unit: ReplayUnit,
+    pub(crate) effect: Effect,
+    pub(crate) reasons: Vec<String>,
+}
+
+/// For words that go into the record, whatever the terminal shows.
+const WORDS: Style = Style {
+    width: usize::MAX,
+    color: false,
+    unicode: true,
+};
+
+/// The row; `None` where that arm was not measured.
+pub(crate) fn row(
+    reading: &Reading,
+    comparison: &Comparison,
+    wanted: Wanted<'_>,
+) -> Option<ReplayRow> {
+    let mut taxes = comparison.tax.iter();
+    let tax_idx = taxes.position(|tax| tax.arm == wanted.arm)?;
+    let tax = &comparison.tax[tax_idx];
+    let found = effect::of(reading, comparison, tax_idx, wanted.effect);
+    let is_invalid = tax.verdict == Verdict::Invalid;
+    let verdict = wanted.claim.map(|claim| {
+        if is_invalid {
+            ReplayVerdict::Invalid
+        } else {
+            claim.verdict(&found.ratio)
+        }
+    });
+    let mut reasons = wanted.reasons;
+    if let Figure::Missing(missing) = &found.ratio {
+        reasons.push(format!("no figure: {}", missing.na));
+    }
+    // What decides there is the median, which is neither the mean nor the tail.
+    let is_own = comparison.load.is_flat_out() || is_invalid;
+    let is_withheld = matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive);
+    if wanted.claim.is_some()
+        && is_withheld
+        && is_own
+        && let Some(why) = why_withheld(comparison, tax, WORDS)
+    {
+        reasons.push(format!("compare gives no verdict of its own: {why}"));
+    }
+    if reading.is_cut_short {
+        reasons.push("ended when its time was over, with fewer epochs than planned".to_owned());
+    }
+    Some(ReplayRow {
+        claim: wanted.claim.map_or("part", |claim| claim.name).to_owned(),
+        what: wanted.what,
+        arms: [tax.baseline.clone(), tax.arm.clone()],
+        unit: wanted.unit,
+        published: wanted.claim.map(|claim| claim.published(wanted.unit)),
+        measured: map(&found.ratio, |ratio| in_unit(wanted.unit, ratio)),
+        sides: found.sides,
+        verdict,
+        proof: proof(comparison, tax_idx + 1),
+        reasons,
+        step_idx: reading.step_idx,
+    })
+}

@@ -1,0 +1,196 @@
+//! Runs a part's steps as `compare` would, one after the other, and keeps their records.
+
+use std::ffi::OsString;
+use std::iter::once;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+
+use clap::Parser;
+use looptax_record::{ReplayPart, ReplayStep};
+use looptax_store::SamplesReader;
+
+use super::reading::Reading;
+use super::{Amounts, Part, Step};
+use crate::args::{Cli, Command};
+use crate::commands::compare::{Measured, Named, measured};
+use crate::failure::Failure;
+use crate::past::remember;
+use crate::terminal::Terminal;
+
+/// What all steps share.
+pub(crate) struct Surroundings {
+    pub(crate) terminal: Terminal,
+    /// Where records go.
+    pub(crate) folder: PathBuf,
+    /// Whether runs are remembered.
+    pub(crate) has_history: bool,
+    /// What steps look at; set by a signal, and when a step's time is over.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Set by a signal alone.
+    pub(crate) interrupted: Arc<AtomicBool>,
+}
+
+/// The steps of one part after the other.
+pub(crate) struct Runner<'a> {
+    around: &'a Surroundings,
+    part: &'static str,
+}
+
+impl<'a> Runner<'a> {
+    pub(crate) fn new(around: &'a Surroundings, part: Part) -> Self {
+        Self {
+            around,
+            part: part.name(),
+        }
+    }
+
+    /// A part of which nothing is measured yet.
+    pub(crate) fn begin(part: Part, amounts: &Amounts) -> ReplayPart {
+        let steps = part.steps(amounts).into_iter();
+        ReplayPart {
+            name: part.name().to_owned(),
+            article: part.publication().article(),
+            steps: steps
+                .map(|step| ReplayStep {
+                    command: step.line(),
+                    what: step.what,
+                    run: None,
+                    path: None,
+                })
+                .collect(),
+            rows: Vec::new(),
+            points: Vec::new(),
+            trials: Vec::new(),
+            findings: Vec::new(),
+            smaller: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// Whether somebody wants it to end.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.around.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Where records go.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.around.folder
+    }
+
+    /// What work that is not a step looks at.
+    pub(crate) fn stop(&self) -> &AtomicBool {
+        &self.around.stop
+    }
+
+    /// Measures the step with this index; `None` where nothing came of it, which `part` then says.
+    pub(crate) fn measure(
+        &mut self,
+        part: &mut ReplayPart,
+        step: &Step,
+        step_idx: usize,
+    ) -> Option<Reading> {
+        if self.is_interrupted() {
+            return None;
+        }
+        match self.try_measure(part, step, step_idx) {
+            Ok(reading) => reading,
+            Err(failure) => {
+                part.missing.push(told(&step.what, &failure));
+                None
+            }
+        }
+    }
+
+    fn try_measure(
+        &self,
+        part: &mut ReplayPart,
+        step: &Step,
+        step_idx: usize,
+    ) -> Result<Option<Reading>, Failure> {
+        let name = format!("{}-{}.json", self.part, step.name);
+        let path = self.around.folder.join(name);
+        let (done, is_cut_short) = self.within_budget(step, |stop| {
+            let named = Named {
+                suffix: &format!("-{}-{}", self.part, step.name),
+                command: step.command(),
+                path: Some(&path),
+            };
+            measured(&arguments(step)?, named, self.around.terminal, stop)
+        });
+        let Measured { record, failure } = done?;
+        part.missing.extend(
+            record
+                .problems
+                .iter()
+                .map(|it| format!("{}: {it}", step.what)),
+        );
+        if let Some(failure) = failure {
+            part.missing.push(told(&step.what, &failure));
+        }
+        if record.comparisons.is_empty() {
+            return Ok(None);
+        }
+        if self.around.has_history {
+            remember(&record, Some(&path), self.around.terminal);
+        }
+        let kept = &mut part.steps[step_idx];
+        kept.run = Some(record.id.clone());
+        kept.path = Some(path.display().to_string());
+        let samples = record.samples.as_ref();
+        let samples = samples.map(|file| SamplesReader::open(&path.with_file_name(&file.name)));
+        let samples = samples.transpose()?;
+        Ok(Some(Reading::new(
+            record,
+            samples,
+            step_idx as u32,
+            is_cut_short,
+        )))
+    }
+
+    /// Tells the work to stop when its time is over; whether that was so.
+    fn within_budget<T>(&self, step: &Step, work: impl FnOnce(&AtomicBool) -> T) -> (T, bool) {
+        let (finished, over) = channel::<()>();
+        let (stop, interrupted) = (&self.around.stop, &self.around.interrupted);
+        thread::scope(|scope| {
+            let timer = scope.spawn(move || {
+                let is_over = over.recv_timeout(step.budget) == Err(RecvTimeoutError::Timeout);
+                if is_over {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                is_over
+            });
+            let done = work(stop);
+            drop(finished);
+            let is_over = timer.join().unwrap_or(false);
+            stop.store(false, Ordering::Relaxed);
+            // A signal between the two lines above is not lost.
+            if interrupted.load(Ordering::Relaxed) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            (done, is_over)
+        })
+    }
+}
+
+/// What `compare` would be told, filled as from a command line.
+pub(super) fn arguments(step: &Step) -> Result<crate::args::CompareArgs, Failure> {
+    let words = once(OsString::from("looptax")).chain(once("compare".into()));
+    let words = words.chain(step.words.iter().map(OsString::from));
+    match Cli::try_parse_from(words)?.command {
+        Some(Command::Compare(args)) => Ok(*args),
+        _ => Err(Failure::usage(
+            format!("`{}` is no comparison", step.line()),
+            "this is a mistake in looptax itself",
+        )),
+    }
+}
+
+/// What went wrong with something, in one line with the next step.
+fn told(what: &str, failure: &Failure) -> String {
+    let hint = failure.hint.as_deref().map(|hint| format!("; {hint}"));
+    let line = format!("{what}: {:#}{}", failure.error, hint.unwrap_or_default());
+    line.replace('\n', " ")
+}

@@ -1,0 +1,68 @@
+//! Published beside measured, for a terminal.
+
+use looptax_record::Replay;
+
+use super::columns::Table;
+use super::lines::Lines;
+use super::{LEAST_WIDTH, Style};
+use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head, of};
+
+/// The text of `looptax replay`; `path` is where its result was saved, if it was. Ends with a line break.
+pub fn replay(replay: &Replay, path: Option<&str>, style: Style) -> String {
+    let style = Style {
+        width: style.width.max(LEAST_WIDTH),
+        ..style
+    };
+    let text = style.text();
+    let mut lines = Lines::new(style);
+    for part in of(replay, text) {
+        write_part(&part, &mut lines);
+    }
+    for line in head(replay, text) {
+        lines.item(0, &line);
+    }
+    if let Some(path) = path {
+        lines.verbatim(&format!("result: {}", text.clean(path)));
+    }
+    lines.finish()
+}
+
+fn write_part(part: &PartStory, lines: &mut Lines) {
+    lines.heading(0, &format!("{}: {}", part.name, part.title));
+    for line in &part.about {
+        lines.item(2, line);
+    }
+    lines.blank();
+    if !part.claims.is_empty() {
+        let rows = part.claims.iter().map(|claim| claim.cells.to_vec());
+        Table::new(&CLAIM_HEAD, rows.collect()).write(lines);
+        lines.blank();
+    }
+    for line in &part.findings {
+        lines.item(2, line);
+    }
+    for (_, header, rows) in part.tables() {
+        lines.blank();
+        Table::new(header, rows.to_vec()).write(lines);
+    }
+    lines.blank();
+    for claim in &part.claims {
+        write_claim(claim, lines);
+    }
+    for line in &part.notes {
+        lines.item(2, line);
+    }
+    for command in &part.commands {
+        lines.item(2, &format!("again: {} (run {})", command.what, command.run));
+        lines.verbatim(&format!("    {}", command.line));
+    }
+    lines.blank();
+}
+
+fn write_claim(claim: &ClaimStory, lines: &mut Lines) {
+    let [what, arms, ..] = &claim.cells;
+    lines.item(2, &format!("{what} ({arms})"));
+    for (word, sentence) in &claim.sentences {
+        lines.item(4, &format!("{word}: {sentence}"));
+    }
+}

@@ -1,0 +1,286 @@
+//! Published beside measured, in words: the cells and sentences of `replay`, the same for every view.
+
+use looptax_record::{
+    Estimate, Figure, HotFunction, Replay, ReplayPart, ReplayPoint, ReplayProof, ReplayRow,
+    ReplaySide, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit,
+};
+
+use super::Tone;
+use crate::format::{Text, amount, rate};
+
+/// Titles of the columns of claims.
+pub(crate) const CLAIM_HEAD: [&str; 5] = ["", "arms", "published", "measured here", "verdict"];
+/// Titles of the columns of a sweep.
+const POINT_HEAD: [&str; 4] = ["connections", "unix", "tcp", "tax (tcp over unix)"];
+/// Titles of the columns of a profile.
+const HOT_HEAD: [&str; 2] = ["connections", "where the server spends its time"];
+/// Titles of the columns of attempts.
+const TRIAL_HEAD: [&str; 4] = ["attempt", "unix", "tcp", "near?"];
+
+/// Longest name of a function that is shown.
+const MOST_NAME: usize = 40;
+
+/// One publication.
+pub(crate) struct PartStory {
+    /// Its word.
+    pub(crate) name: String,
+    /// Title, author, date.
+    pub(crate) title: String,
+    /// What it ran on and what it asked, a line each.
+    pub(crate) about: Vec<String>,
+    pub(crate) claims: Vec<ClaimStory>,
+    points: Vec<Vec<String>>,
+    hottest: Vec<Vec<String>>,
+    trials: Vec<Vec<String>>,
+    pub(crate) findings: Vec<String>,
+    /// What was smaller here, and what is missing.
+    pub(crate) notes: Vec<String>,
+    /// What can be typed for the same, with its run.
+    pub(crate) commands: Vec<CommandStory>,
+}
+
+impl PartStory {
+    /// What stands below the claims: a caption, the titles and the rows of each table that there is.
+    pub(crate) fn tables(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
+        let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
+            ("Throughput over connections", &POINT_HEAD, &self.points),
+            ("Where the server spends its time", &HOT_HEAD, &self.hottest),
+            ("Attempts", &TRIAL_HEAD, &self.trials),
+        ];
+        all.into_iter().filter(|(_, _, rows)| !rows.is_empty())
+    }
+}
+
+/// A row.
+pub(crate) struct ClaimStory {
+    /// As [`CLAIM_HEAD`].
+    pub(crate) cells: [String; 5],
+    pub(crate) tone: Tone,
+    /// What was published, what each way gave, why they differ, and what proves the work.
+    pub(crate) sentences: Vec<(&'static str, String)>,
+}
+
+/// A step.
+pub(crate) struct CommandStory {
+    pub(crate) what: String,
+    pub(crate) line: String,
+    pub(crate) run: String,
+}
+
+/// All parts in their order.
+pub(crate) fn of(replay: &Replay, text: Text) -> Vec<PartStory> {
+    replay.parts.iter().map(|part| story(part, text)).collect()
+}
+
+/// The machine and what was asked for, a line each.
+pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
+    let host = &replay.host;
+    let cpu = host.cpu_model.as_deref().unwrap_or("unknown processor");
+    let guest = if host.hypervisor == Some(true) {
+        ", virtual machine"
+    } else {
+        ""
+    };
+    let mut lines = vec![
+        format!(
+            "{} {}, {cpu}{guest}, Linux {}",
+            host.cpus,
+            if host.cpus == 1 { "CPU" } else { "CPUs" },
+            host.kernel
+        ),
+        format!("{}, begun {}", replay.command.join(" "), replay.started_at),
+    ];
+    if replay.interrupted {
+        lines.push("interrupted: what was measured until then".to_owned());
+    }
+    lines.iter().map(|line| text.clean(line)).collect()
+}
+
+fn story(part: &ReplayPart, text: Text) -> PartStory {
+    let article = &part.article;
+    let clean = |line: &String| text.clean(line);
+    let missing = part.missing.iter().map(|it| format!("not measured: {it}"));
+    let notes = part.smaller.iter().cloned().chain(missing);
+    PartStory {
+        name: text.clean(&part.name),
+        title: text.clean(&format!("{:?}, {}", article.title, article.author)),
+        about: [
+            format!("there: {}", article.system),
+            format!("asked: {}", article.workload),
+        ]
+        .iter()
+        .map(clean)
+        .collect(),
+        claims: part.rows.iter().map(|row| claim(row, text)).collect(),
+        points: part.points.iter().map(|it| point(it, text)).collect(),
+        hottest: part
+            .points
+            .iter()
+            .filter_map(|it| hottest(it, text))
+            .collect(),
+        trials: part.trials.iter().map(|it| trial(it, text)).collect(),
+        findings: part.findings.iter().map(clean).collect(),
+        notes: notes.map(|line| text.clean(&line)).collect(),
+        commands: part
+            .steps
+            .iter()
+            .map(|step| CommandStory {
+                what: text.clean(&step.what),
+                line: text.clean(&step.command),
+                run: text.clean(step.run.as_deref().unwrap_or("nothing was measured")),
+            })
+            .collect(),
+    }
+}
+
+fn claim(row: &ReplayRow, text: Text) -> ClaimStory {
+    let published = row.published.as_ref();
+    let shown = published.map_or_else(|| "-".to_owned(), |it| in_unit(row.unit, it.value));
+    let (verdict, tone) = verdict(row.verdict);
+    let mut sentences = Vec::new();
+    if let Some(published) = published {
+        sentences.push(("there", text.clean(&published.words)));
+    }
+    let [baseline, other] = [0, 1].map(|idx: usize| {
+        let arm = text.clean(&row.arms[idx]);
+        format!("{arm} {}", side(&row.sides[idx], text))
+    });
+    sentences.push(("here", format!("{baseline}, {other}")));
+    // What agrees needs no reason.
+    let differs = !matches!(row.verdict, None | Some(ReplayVerdict::AsPublished));
+    let word = if differs { "why" } else { "note" };
+    sentences.extend(row.reasons.iter().map(|why| (word, text.clean(why))));
+    let proof = proof(&row.proof);
+    if !proof.is_empty() {
+        sentences.push(("proof", text.clean(&proof)));
+    }
+    ClaimStory {
+        cells: [
+            text.clean(&row.what),
+            text.clean(&format!("{} over {}", row.arms[1], row.arms[0])),
+            shown,
+            measured(row.unit, &row.measured, text),
+            verdict.to_owned(),
+        ],
+        tone,
+        sentences,
+    }
+}
+
+fn verdict(verdict: Option<ReplayVerdict>) -> (&'static str, Tone) {
+    match verdict {
+        None => ("-", Tone::Unsure),
+        Some(ReplayVerdict::AsPublished) => ("as published", Tone::Good),
+        Some(ReplayVerdict::Smaller) => ("smaller here", Tone::Good),
+        Some(ReplayVerdict::Larger) => ("larger here", Tone::Loss),
+        Some(ReplayVerdict::Opposite) => ("the other way round here", Tone::Loss),
+        Some(ReplayVerdict::NotSeen) => ("not seen here", Tone::Unsure),
+        Some(ReplayVerdict::Inconclusive) => ("inconclusive", Tone::Unsure),
+        Some(ReplayVerdict::Invalid) => ("invalid", Tone::Unsure),
+    }
+}
+
+fn in_unit(unit: ReplayUnit, value: f64) -> String {
+    match unit {
+        ReplayUnit::TaxPct => format!("{value:.1} % lost"),
+        ReplayUnit::AddedPct => format!("{value:+.0} %"),
+        ReplayUnit::Times => format!("{} times", digits(value)),
+    }
+}
+
+fn measured(unit: ReplayUnit, figure: &Figure, text: Text) -> String {
+    let Some(it) = figure.known() else {
+        return "n/a".to_owned();
+    };
+    let shown = match unit {
+        ReplayUnit::TaxPct => format!("{:.1} % lost", it.value),
+        ReplayUnit::AddedPct => format!("{:+.1} %", it.value),
+        ReplayUnit::Times => in_unit(unit, it.value),
+    };
+    let end = |end: f64| match unit {
+        ReplayUnit::Times => digits(end),
+        _ => format!("{end:.1}"),
+    };
+    format!("{shown} {} n={}", text.interval(it, end), it.n)
+}
+
+fn digits(times: f64) -> String {
+    let decimals = match times.abs() {
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{times:.decimals$}")
+}
+
+fn side(side: &ReplaySide, text: Text) -> String {
+    let Some(it) = side.figure.known() else {
+        return "n/a".to_owned();
+    };
+    match side.unit {
+        SideUnit::PerS => text.rate_interval(it),
+        SideUnit::BytesPerS => text.byte_rate_interval(it, 1),
+        SideUnit::Us => text.micros_interval(it),
+    }
+}
+
+fn proof(proof: &ReplayProof) -> String {
+    let mut facts = Vec::new();
+    if let Some(rows) = proof.rows {
+        facts.push(format!("{rows} rows"));
+    }
+    if proof.requests > 0 {
+        facts.push(format!("{} requests counted here", proof.requests));
+    }
+    if let Some(runs) = proof.runs {
+        facts.push(format!("{runs} whole runs"));
+    }
+    if let Some(bytes) = proof.streamed_bytes {
+        facts.push(format!("{} streamed", amount(bytes)));
+    }
+    if let Some(count) = &proof.server_count {
+        facts.push(format!(
+            "{} by the server's own count ({}), {} sent over all arms with the warm-up",
+            count.counted, count.counter, count.sent
+        ));
+    }
+    facts.join(", ")
+}
+
+fn point(point: &ReplayPoint, text: Text) -> Vec<String> {
+    let [unix, tcp] = point.per_s.each_ref();
+    vec![
+        point.connections.to_string(),
+        known(unix, |it| rate(it.value)),
+        known(tcp, |it| rate(it.value)),
+        known(&point.tax_pct, |it| text.percent(it)),
+    ]
+}
+
+/// `None` where nobody looked.
+fn hottest(point: &ReplayPoint, text: Text) -> Option<Vec<String>> {
+    let shown = |it: &HotFunction| {
+        let end = if it.is_kernel { " (kernel)" } else { "" };
+        let name: String = it.name.chars().take(MOST_NAME).collect();
+        format!("{:.0} % {}{end}", it.share_pct, text.clean(&name))
+    };
+    let hottest: Vec<String> = point.hottest.iter().map(shown).collect();
+    (!hottest.is_empty()).then(|| vec![point.connections.to_string(), hottest.join(", ")])
+}
+
+fn trial(trial: &ReplayTrial, text: Text) -> Vec<String> {
+    let [unix, tcp] = trial.mean_us.each_ref();
+    let near = if trial.is_near { "yes" } else { "no" };
+    vec![
+        text.clean(&trial.what),
+        known(unix, |it| text.micros_interval(it)),
+        known(tcp, |it| text.micros_interval(it)),
+        near.to_owned(),
+    ]
+}
+
+fn known(figure: &Figure, shown: impl Fn(&Estimate) -> String) -> String {
+    figure.known().map_or_else(|| "n/a".to_owned(), shown)
+}
