@@ -33,6 +33,9 @@ pub struct Replay {
     pub host: Host,
     /// One for each publication.
     pub parts: Vec<ReplayPart>,
+    /// What disturbed the whole of it, a sentence each.
+    #[serde(default)]
+    pub problems: Vec<String>,
     /// Whether it was broken off.
     pub interrupted: bool,
 }

@@ -44,10 +44,9 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
     let around = surroundings(args, folder, terminal)?;
     sys::raise_open_files();
     let mut replay = empty(args);
-    let mut problem = alone.problem();
+    replay.problems.extend(alone.problem());
     for part in parts {
-        let mut done = part.run(&amounts, &mut Runner::new(&around, part));
-        done.missing.extend(problem.take());
+        let done = part.run(&amounts, &mut Runner::new(&around, part));
         replay.parts.push(done);
         replay.interrupted = around.interrupted.load(Ordering::Relaxed);
         replay.finished_at = Some(jiff::Timestamp::now().to_string());
@@ -118,6 +117,7 @@ fn empty(args: &ReplayArgs) -> Replay {
         scale: args.scale,
         host: host::host(),
         parts: Vec::new(),
+        problems: Vec::new(),
         interrupted: false,
     }
 }

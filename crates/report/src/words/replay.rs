@@ -92,6 +92,7 @@ pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
         ),
         format!("{}, begun {}", replay.command.join(" "), replay.started_at),
     ];
+    lines.extend(replay.problems.iter().cloned());
     if replay.interrupted {
         lines.push("interrupted: what was measured until then".to_owned());
     }

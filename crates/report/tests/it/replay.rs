@@ -111,6 +111,7 @@ fn made_up(name: &str) -> Replay {
             ..Host::default()
         },
         parts: vec![part],
+        problems: Vec::new(),
         interrupted: false,
     }
 }
