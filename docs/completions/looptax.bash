@@ -127,6 +127,9 @@ _looptax() {
             looptax__subcmd__help__subcmd__internal,schema)
                 cmd="looptax__subcmd__help__subcmd__internal__subcmd__schema"
                 ;;
+            looptax__subcmd__help__subcmd__internal,wordpress)
+                cmd="looptax__subcmd__help__subcmd__internal__subcmd__wordpress"
+                ;;
             looptax__subcmd__history,help)
                 cmd="looptax__subcmd__history__subcmd__help"
                 ;;
@@ -172,6 +175,9 @@ _looptax() {
             looptax__subcmd__internal,schema)
                 cmd="looptax__subcmd__internal__subcmd__schema"
                 ;;
+            looptax__subcmd__internal,wordpress)
+                cmd="looptax__subcmd__internal__subcmd__wordpress"
+                ;;
             looptax__subcmd__internal__subcmd__help,cli-docs)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__cli__subcmd__docs"
                 ;;
@@ -192,6 +198,9 @@ _looptax() {
                 ;;
             looptax__subcmd__internal__subcmd__help,schema)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__schema"
+                ;;
+            looptax__subcmd__internal__subcmd__help,wordpress)
+                cmd="looptax__subcmd__internal__subcmd__help__subcmd__wordpress"
                 ;;
             *)
                 ;;
@@ -938,7 +947,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal)
-            opts="reaper echo-server port-proxy cli-docs schema reach"
+            opts="reaper echo-server port-proxy cli-docs schema reach wordpress"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1022,6 +1031,20 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__internal__subcmd__wordpress)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1250,7 +1273,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal)
-            opts="-q -h --color --quiet --help reaper echo-server port-proxy cli-docs schema reach help"
+            opts="-q -h --color --quiet --help reaper echo-server port-proxy cli-docs schema reach wordpress help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1316,7 +1339,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__help)
-            opts="reaper echo-server port-proxy cli-docs schema reach help"
+            opts="reaper echo-server port-proxy cli-docs schema reach wordpress help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1427,6 +1450,20 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__internal__subcmd__help__subcmd__wordpress)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__internal__subcmd__port__subcmd__proxy)
             opts="-q -h --on --to --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1516,6 +1553,32 @@ _looptax() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__internal__subcmd__wordpress)
+            opts="-q -h --quick --seed --epochs --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --epochs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
