@@ -127,9 +127,6 @@ _looptax() {
             looptax__subcmd__help__subcmd__internal,schema)
                 cmd="looptax__subcmd__help__subcmd__internal__subcmd__schema"
                 ;;
-            looptax__subcmd__help__subcmd__internal,wordpress)
-                cmd="looptax__subcmd__help__subcmd__internal__subcmd__wordpress"
-                ;;
             looptax__subcmd__history,help)
                 cmd="looptax__subcmd__history__subcmd__help"
                 ;;
@@ -175,9 +172,6 @@ _looptax() {
             looptax__subcmd__internal,schema)
                 cmd="looptax__subcmd__internal__subcmd__schema"
                 ;;
-            looptax__subcmd__internal,wordpress)
-                cmd="looptax__subcmd__internal__subcmd__wordpress"
-                ;;
             looptax__subcmd__internal__subcmd__help,cli-docs)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__cli__subcmd__docs"
                 ;;
@@ -198,9 +192,6 @@ _looptax() {
                 ;;
             looptax__subcmd__internal__subcmd__help,schema)
                 cmd="looptax__subcmd__internal__subcmd__help__subcmd__schema"
-                ;;
-            looptax__subcmd__internal__subcmd__help,wordpress)
-                cmd="looptax__subcmd__internal__subcmd__help__subcmd__wordpress"
                 ;;
             *)
                 ;;
@@ -947,7 +938,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal)
-            opts="reaper echo-server port-proxy cli-docs schema reach wordpress"
+            opts="reaper echo-server port-proxy cli-docs schema reach"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1031,20 +1022,6 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__internal__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        looptax__subcmd__help__subcmd__internal__subcmd__wordpress)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1273,7 +1250,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal)
-            opts="-q -h --color --quiet --help reaper echo-server port-proxy cli-docs schema reach wordpress help"
+            opts="-q -h --color --quiet --help reaper echo-server port-proxy cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1339,7 +1316,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__help)
-            opts="reaper echo-server port-proxy cli-docs schema reach wordpress help"
+            opts="reaper echo-server port-proxy cli-docs schema reach help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1437,20 +1414,6 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__help__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        looptax__subcmd__internal__subcmd__help__subcmd__wordpress)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1564,34 +1527,8 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        looptax__subcmd__internal__subcmd__wordpress)
-            opts="-q -h --quick --seed --epochs --color --quiet --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --seed)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --epochs)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         looptax__subcmd__replay)
-            opts="-o -q -h --quick --scale --strict --dry-run --output --json --md --html --no-history --epochs --slice-ms --users --color --quiet --help percona dimitri moonen kawin all"
+            opts="-o -q -h --quick --scale --strict --dry-run --output --json --md --html --no-history --epochs --slice-ms --users --color --quiet --help percona dimitri moonen wordpress kawin all"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

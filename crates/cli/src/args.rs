@@ -397,18 +397,6 @@ pub(crate) enum InternalCommand {
     },
     /// Goes the way to a socket as somebody else.
     Reach(ReachArgs),
-    /// Measures pages of a real WordPress, and prints the figures as JSON.
-    Wordpress {
-        /// A third of the time.
-        #[arg(long)]
-        quick: bool,
-        /// Decides the order of the pages.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// One look after so many epochs.
-        #[arg(long)]
-        epochs: Option<usize>,
-    },
 }
 
 /// What is saved as JSON and has a published schema.

@@ -45,9 +45,9 @@ pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice};
 pub use reason::Reason;
 pub use remedies::{Remedies, Remedy, RemedyKind};
 pub use replay::{
-    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPart, ReplayPoint,
-    ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict,
-    SideUnit, replay_schema,
+    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart,
+    ReplayPoint, ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit,
+    ReplayVerdict, SideUnit, replay_schema,
 };
 pub use run::{Record, SamplesFile};
 pub use schedule::{PlannedLook, Schedule};

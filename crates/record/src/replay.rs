@@ -144,6 +144,8 @@ pub enum ReplayUnit {
     AddedPct,
     /// How many times the baseline's time or rate.
     Times,
+    /// Percent of a whole that the other way's part is.
+    SharePct,
 }
 
 /// How a measured figure stands to the published one.
@@ -185,6 +187,8 @@ pub enum SideUnit {
     BytesPerS,
     /// Microseconds.
     Us,
+    /// Percent of a whole.
+    Pct,
 }
 
 /// What was done, counted.
@@ -200,6 +204,18 @@ pub struct ReplayProof {
     pub streamed_bytes: Option<u64>,
     /// Whole commands that ran, over both ways.
     pub runs: Option<u64>,
+    /// Pages of a web site that were loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<ReplayPages>,
+}
+
+/// Pages that were loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayPages {
+    /// How many, over all ways.
+    pub n: u64,
+    /// Queries of one, the least and the most.
+    pub queries: [u32; 2],
 }
 
 /// Throughput at a number of connections.

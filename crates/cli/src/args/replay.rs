@@ -63,6 +63,8 @@ pub(crate) enum ReplayName {
     Dimitri,
     /// A stream and 8-byte messages, without a database (Moonen, 2008).
     Moonen,
+    /// Pages of WordPress (2019).
+    Wordpress,
     /// Redis and MariaDB behind a published port (Viriyaprasopsook, 2023).
     Kawin,
     /// All of them.

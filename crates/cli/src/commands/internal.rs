@@ -10,13 +10,9 @@ use clap_complete::Shell;
 use looptax_servers::{echo, publish, reaper};
 
 use crate::args::{Cli, EXIT_CODES, InternalCommand, SavedForm};
-use crate::arms::Machine;
 use crate::check::reach;
 use crate::failure::{Exit, Failure};
-use crate::signals::stop_flag;
-use crate::target::Host;
 use crate::terminal;
-use crate::wordpress;
 
 /// Runs an internal command.
 pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
@@ -53,32 +49,11 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
             terminal::data(&format!("{schema}\n"))?;
             Ok(Exit::Done)
         }
-        InternalCommand::Wordpress {
-            quick,
-            seed,
-            epochs,
-        } => {
-            let options = wordpress::Options {
-                is_quick: *quick,
-                seed: *seed,
-                epochs: *epochs,
-            };
-            measure_pages(&options)
-        }
         InternalCommand::Reach(args) => {
             terminal::data(&serde_json::to_string(&reach::child(args))?)?;
             Ok(Exit::Done)
         }
     }
-}
-
-fn measure_pages(options: &wordpress::Options) -> Result<Exit, Failure> {
-    let stop = stop_flag()?;
-    let host = Host::new(Machine::plain())?;
-    let measured = wordpress::measure(options, &host, &stop)?;
-    let figures = serde_json::to_string_pretty(&wordpress::told::json(&measured))?;
-    terminal::data(&format!("{figures}\n"))?;
-    Ok(Exit::Done)
 }
 
 fn write_docs(folder: &Path) -> Result<(), Failure> {

@@ -20,6 +20,10 @@ pub(crate) enum Says {
     UnixRatePct(f64),
     /// Time over TCP against the socket's, percent: +54.
     TcpTimePct(f64),
+    /// Time on the socket against TCP's, percent: -25.
+    UnixTimePct(f64),
+    /// Percent of the whole, from and to: no matter of the transport.
+    SharePct { lo: f64, hi: f64 },
     /// Time over TCP as so many times the socket's, to the last digit that was stated: 3.7 to 0.1.
     TcpTimes { times: f64, digit: f64 },
     /// Requests per second of each.
@@ -45,13 +49,20 @@ impl Says {
             hi: value,
         };
         match self {
-            Self::TcpRatePct(pct) => rounded(pct, 1.0, |pct| 1.0 / (1.0 + pct / 100.0)),
+            Self::TcpRatePct(pct) | Self::UnixTimePct(pct) => {
+                rounded(pct, 1.0, |pct| 1.0 / (1.0 + pct / 100.0))
+            }
             Self::UnixRatePct(pct) | Self::TcpTimePct(pct) => {
                 rounded(pct, 1.0, |pct| 1.0 + pct / 100.0)
             }
             Self::TcpTimes { times, digit } => rounded(times, digit, |times| times),
             Self::Rates { unix, tcp } => exact(unix / tcp),
             Self::Times { unix, tcp } => exact(tcp / unix),
+            Self::SharePct { lo, hi } => Ratios {
+                lo,
+                value: f64::midpoint(lo, hi),
+                hi,
+            },
         }
     }
 }
@@ -86,6 +97,13 @@ impl Claim {
             return ReplayVerdict::Inconclusive;
         };
         let holds_published = least <= hi && lo <= most;
+        if let Says::SharePct { .. } = self.says {
+            return match holds_published {
+                true => ReplayVerdict::AsPublished,
+                false if least > hi => ReplayVerdict::Larger,
+                false => ReplayVerdict::Smaller,
+            };
+        }
         let holds_none = least <= 1.0 && 1.0 <= most;
         let is_slower = least > 1.0;
         match (holds_published, holds_none) {
@@ -99,7 +117,7 @@ impl Claim {
     }
 }
 
-/// A ratio of costs in a row's unit. Grows with it.
+/// A ratio of costs, or a share, in a row's unit. Grows with it.
 ///
 /// # Units
 /// Percent for a tax and for what is added, else times.
@@ -108,7 +126,7 @@ pub(crate) fn in_unit(unit: ReplayUnit, ratio: f64) -> f64 {
         // RULES of the tax: the share of the baseline's throughput that is lost.
         ReplayUnit::TaxPct => 100.0 * (1.0 - 1.0 / ratio),
         ReplayUnit::AddedPct => 100.0 * (ratio - 1.0),
-        ReplayUnit::Times => ratio,
+        ReplayUnit::Times | ReplayUnit::SharePct => ratio,
     }
 }
 
@@ -142,6 +160,20 @@ mod tests {
         check(1.5, f64::INFINITY, ReplayVerdict::Inconclusive);
         let none = Figure::missing("nothing was measured");
         assert_eq!(TWICE.verdict(&none), ReplayVerdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_share_is_as_published_within_its_range() {
+        let claim = Claim {
+            says: Says::SharePct { lo: 3.0, hi: 6.0 },
+            ..TWICE
+        };
+        let check = |lo, hi, expected| {
+            assert_eq!(claim.verdict(&Figure::new(lo, lo, hi, 9)), expected);
+        };
+        check(5.5, 7.0, ReplayVerdict::AsPublished);
+        check(0.5, 2.0, ReplayVerdict::Smaller);
+        check(21.0, 22.0, ReplayVerdict::Larger);
     }
 
     #[test]

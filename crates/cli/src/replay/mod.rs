@@ -17,6 +17,7 @@ mod reading;
 mod row;
 mod runner;
 mod step;
+mod wordpress;
 
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use looptax_record::ReplayPart;
 
 use crate::args::ReplayName;
 pub(crate) use plan::text as plan;
-use published::{DIMITRI, KAWIN, MOONEN, PERCONA, Publication};
+use published::{DIMITRI, KAWIN, MOONEN, PERCONA, Publication, WORDPRESS};
 pub(crate) use runner::{Runner, Surroundings};
 pub(crate) use step::{Amounts, Step};
 
@@ -37,13 +38,21 @@ pub(crate) enum Part {
     Dimitri,
     /// Moonen, 2008.
     Moonen,
+    /// Pages of WordPress, 2019.
+    WordPress,
     /// Viriyaprasopsook, 2023. The last one: it moves the process into network namespaces of its own.
     Kawin,
 }
 
 impl Part {
     /// In the order of measuring.
-    const ALL: [Self; 4] = [Self::Percona, Self::Dimitri, Self::Moonen, Self::Kawin];
+    const ALL: [Self; 5] = [
+        Self::Percona,
+        Self::Dimitri,
+        Self::Moonen,
+        Self::WordPress,
+        Self::Kawin,
+    ];
 
     /// Those that were asked for, each once, in the order of measuring.
     pub(crate) fn asked(names: &[ReplayName]) -> Vec<Self> {
@@ -60,6 +69,7 @@ impl Part {
             ReplayName::Percona => Some(Self::Percona),
             ReplayName::Dimitri => Some(Self::Dimitri),
             ReplayName::Moonen => Some(Self::Moonen),
+            ReplayName::Wordpress => Some(Self::WordPress),
             ReplayName::Kawin => Some(Self::Kawin),
             ReplayName::All => None,
         }
@@ -75,6 +85,7 @@ impl Part {
             Self::Percona => &PERCONA,
             Self::Dimitri => &DIMITRI,
             Self::Moonen => &MOONEN,
+            Self::WordPress => &WORDPRESS,
             Self::Kawin => &KAWIN,
         }
     }
@@ -85,6 +96,8 @@ impl Part {
             Self::Percona => percona::steps(amounts),
             Self::Dimitri => dimitri::steps(amounts),
             Self::Moonen => moonen::steps(amounts),
+            // A page is no comparison of `compare`.
+            Self::WordPress => Vec::new(),
             Self::Kawin => kawin::steps(amounts),
         }
     }
@@ -94,6 +107,7 @@ impl Part {
         match self {
             Self::Dimitri => dimitri::beside(amounts),
             Self::Moonen => Some(moonen::BESIDE),
+            Self::WordPress => Some(wordpress::beside(amounts)),
             Self::Percona | Self::Kawin => None,
         }
     }
@@ -110,6 +124,7 @@ impl Part {
             Self::Percona => percona::run(part, amounts, runner),
             Self::Dimitri => dimitri::run(part, amounts, runner),
             Self::Moonen => moonen::run(part, amounts, runner),
+            Self::WordPress => wordpress::run(part, amounts, runner),
             Self::Kawin => kawin::run(part, amounts, runner),
         }
     }

@@ -119,6 +119,32 @@ pub(crate) static DIMITRI: Publication = Publication {
     ],
 };
 
+pub(crate) static WORDPRESS: Publication = Publication {
+    name: "wordpress",
+    title: "Do Unix Domain Sockets boost WordPress performance?",
+    author: "2019",
+    system: "WordPress 5.0.3, PHP 7.2.14, MariaDB 10.2.21",
+    workload: "one page with 54 queries, loaded 15 times with the browser cache off, DB_HOST 127.0.0.1 against \
+               localhost:/path/to/mysqld.sock",
+    claims: &[
+        Claim {
+            name: "query_time",
+            says: Says::UnixTimePct(-25.0),
+            words: "25 % less time in queries on the socket",
+        },
+        Claim {
+            name: "query_time_variation",
+            says: Says::UnixTimePct(-20.0),
+            words: "its standard deviation 20 % less on the socket",
+        },
+        Claim {
+            name: "share_of_page",
+            says: Says::SharePct { lo: 3.0, hi: 6.0 },
+            words: "3 to 6 % of the page's time are queries, so the page as a whole hardly changes",
+        },
+    ],
+};
+
 pub(crate) static MOONEN: Publication = Publication {
     name: "moonen",
     title: "A performance comparison of AF_UNIX with loopback on Linux",
@@ -221,6 +247,9 @@ mod tests {
         check(&DIMITRI, "skylake_2s_max", 1.06);
         check(&DIMITRI, "broadwell_4s_max", 1.07);
         check(&DIMITRI, "broadwell_4s_32_users", 1.29);
+        check(&WORDPRESS, "query_time", 1.0 / 0.75);
+        check(&WORDPRESS, "query_time_variation", 1.25);
+        check(&WORDPRESS, "share_of_page", 4.5);
         check(&MOONEN, "stream_100GB", 2.81);
         check(&MOONEN, "message_8_bytes_100M", 78.36);
         check(&MOONEN, "message_8_bytes_100M_spread", 19.97);

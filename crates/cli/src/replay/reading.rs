@@ -61,5 +61,6 @@ pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReplayProof {
         server_count: comparison.server_count.clone(),
         streamed_bytes: per_request.map(|bytes| bytes * n_requests),
         runs: is_command.then_some(n_requests),
+        pages: None,
     }
 }

@@ -75,6 +75,11 @@ impl<'a> Runner<'a> {
         self.around.interrupted.load(Ordering::Relaxed)
     }
 
+    /// Says what begins, without a step.
+    pub(crate) fn say(&self, words: &str) {
+        self.around.terminal.words(words);
+    }
+
     /// Where records go.
     pub(crate) fn folder(&self) -> &Path {
         &self.around.folder
@@ -189,7 +194,7 @@ pub(super) fn arguments(step: &Step) -> Result<crate::args::CompareArgs, Failure
 }
 
 /// What went wrong with something, in one line with the next step.
-fn told(what: &str, failure: &Failure) -> String {
+pub(super) fn told(what: &str, failure: &Failure) -> String {
     let hint = failure.hint.as_deref().map(|hint| format!("; {hint}"));
     let line = format!("{what}: {:#}{}", failure.error, hint.unwrap_or_default());
     line.replace('\n', " ")

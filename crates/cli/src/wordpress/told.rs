@@ -1,4 +1,4 @@
-//! What was measured, as JSON for `looptax internal wordpress`: tests and people who look closely read it.
+//! What was measured, as JSON: tests and people who look closely read it.
 
 use looptax_stats::Estimate;
 use serde_json::{Value, json};

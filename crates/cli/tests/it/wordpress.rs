@@ -1,5 +1,7 @@
 //! Pages of a real WordPress: each proved on its transport, and nothing left, also after kill -9.
 
+use std::fs;
+
 use looptax_servers::Kind;
 use looptax_servers::wordpress::find;
 use looptax_testkit::runner::Looptax;
@@ -20,7 +22,57 @@ fn is_there() -> bool {
 }
 
 fn pages(scratch: &Scratch) -> Looptax<'_> {
-    Looptax::new(exe(), scratch).args(["internal", "wordpress", "--seed", "3", "--epochs"])
+    let words = [
+        "replay",
+        "wordpress",
+        "-q",
+        "-o",
+        "out",
+        "--json",
+        "-",
+        "--epochs",
+    ];
+    Looptax::new(exe(), scratch).args(words)
+}
+
+/// Published beside measured: the three claims of the article, and what was not published.
+#[track_caller]
+fn check_rows(part: &Value) {
+    let rows = part["rows"].as_array().unwrap();
+    let claims = rows.iter().map(|row| row["claim"].as_str().unwrap());
+    assert_eq!(
+        claims.collect::<Vec<_>>(),
+        [
+            "query_time",
+            "query_time_variation",
+            "share_of_page",
+            "part",
+            "part",
+            "part",
+            "part",
+            "part"
+        ]
+    );
+    let published = |idx: usize| rows[idx]["published"]["value"].as_f64().unwrap();
+    assert!(
+        (published(0) - 100.0 / 3.0).abs() < 1e-6,
+        "25 % less on the socket"
+    );
+    assert!(
+        (published(1) - 25.0).abs() < 1e-6,
+        "20 % less on the socket"
+    );
+    assert!((published(2) - 4.5).abs() < 1e-6);
+    for row in rows {
+        assert!(row["measured"]["lo"].is_number(), "{row:#}");
+        assert_eq!(
+            row["proof"]["server_count"]["sent"],
+            row["proof"]["server_count"]["counted"]
+        );
+        assert_eq!(row["verdict"].is_string(), row["claim"] != "part");
+    }
+    assert_eq!(part["findings"].as_array().unwrap().len(), 2);
+    assert_eq!(part["missing"], Value::Array(Vec::new()));
 }
 
 #[test]
@@ -31,7 +83,10 @@ fn pages_of_both_sites_are_proved_on_every_transport() {
     let scratch = Scratch::new();
     let run = pages(&scratch).args(["6"]).run();
     run.expect_code(0);
-    let found: Value = serde_json::from_str(&run.stdout).unwrap();
+    let result: Value = serde_json::from_str(&run.stdout).unwrap();
+    check_rows(&result["parts"][0]);
+    let found = fs::read(scratch.file("out/wordpress.json")).unwrap();
+    let found: Value = serde_json::from_slice(&found).unwrap();
     assert_eq!(found["without_redirect"], Value::Null, "{found:#}");
     let sites = found["sites"].as_array().unwrap();
     assert_eq!(sites.len(), 2);
@@ -71,7 +126,7 @@ fn a_killed_measurement_leaves_neither_php_nor_folders() {
         return;
     }
     let scratch = Scratch::new();
-    let mut run = pages(&scratch).args(["100000"]).spawn();
+    let mut run = pages(&scratch).args(["1000"]).spawn();
     // The second php-fpm is that of `looptax run`: both have a master and one that answers.
     let php = scratch_program();
     run.wait_for("both php-fpm", || {

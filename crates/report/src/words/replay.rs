@@ -1,8 +1,8 @@
 //! Published beside measured, in words: the cells and sentences of `replay`, the same for every view.
 
 use looptax_record::{
-    Estimate, Figure, HotFunction, Replay, ReplayPart, ReplayPoint, ReplayProof, ReplayRow,
-    ReplaySide, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit,
+    Estimate, Figure, HotFunction, Published, Replay, ReplayPart, ReplayPoint, ReplayProof,
+    ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit,
 };
 
 use super::Tone;
@@ -130,15 +130,21 @@ fn story(part: &ReplayPart, text: Text) -> PartStory {
             .map(|step| CommandStory {
                 what: text.clean(&step.what),
                 line: text.clean(&step.command),
-                run: text.clean(step.run.as_deref().unwrap_or("nothing was measured")),
+                run: left(step, text),
             })
             .collect(),
     }
 }
 
+/// The run's name, or where its figures are; pages are no run of `compare`.
+fn left(step: &ReplayStep, text: Text) -> String {
+    let left = step.run.as_deref().or(step.path.as_deref());
+    text.clean(left.unwrap_or("nothing was measured"))
+}
+
 fn claim(row: &ReplayRow, text: Text) -> ClaimStory {
     let published = row.published.as_ref();
-    let shown = published.map_or_else(|| "-".to_owned(), |it| in_unit(row.unit, it.value));
+    let shown = published.map_or_else(|| "-".to_owned(), |it| stated(row.unit, it));
     let (verdict, tone) = verdict(row.verdict);
     let mut sentences = Vec::new();
     if let Some(published) = published {
@@ -183,8 +189,17 @@ fn verdict(verdict: Option<ReplayVerdict>) -> (&'static str, Tone) {
     }
 }
 
+/// A share was published as a range.
+fn stated(unit: ReplayUnit, published: &Published) -> String {
+    match unit {
+        ReplayUnit::SharePct => format!("{:.0} to {:.0} %", published.lo, published.hi),
+        _ => in_unit(unit, published.value),
+    }
+}
+
 fn in_unit(unit: ReplayUnit, value: f64) -> String {
     match unit {
+        ReplayUnit::SharePct => format!("{value:.1} %"),
         ReplayUnit::TaxPct => format!("{value:.1} % lost"),
         ReplayUnit::AddedPct => format!("{value:+.0} %"),
         ReplayUnit::Times => format!("{} times", digits(value)),
@@ -198,7 +213,7 @@ fn measured(unit: ReplayUnit, figure: &Figure, text: Text) -> String {
     let shown = match unit {
         ReplayUnit::TaxPct => format!("{:.1} % lost", it.value),
         ReplayUnit::AddedPct => format!("{:+.1} %", it.value),
-        ReplayUnit::Times => in_unit(unit, it.value),
+        ReplayUnit::Times | ReplayUnit::SharePct => in_unit(unit, it.value),
     };
     let end = |end: f64| match unit {
         ReplayUnit::Times => digits(end),
@@ -224,6 +239,7 @@ fn side(side: &ReplaySide, text: Text) -> String {
         SideUnit::PerS => text.rate_interval(it),
         SideUnit::BytesPerS => text.byte_rate_interval(it, 1),
         SideUnit::Us => text.micros_interval(it),
+        SideUnit::Pct => text.percent(it),
     }
 }
 
@@ -231,6 +247,13 @@ fn proof(proof: &ReplayProof) -> String {
     let mut facts = Vec::new();
     if let Some(rows) = proof.rows {
         facts.push(format!("{rows} rows"));
+    }
+    if let Some(pages) = &proof.pages {
+        let [least, most] = pages.queries;
+        let n = pages.n;
+        facts.push(format!(
+            "{n} pages of {least} to {most} queries, over all ways"
+        ));
     }
     if proof.requests > 0 {
         facts.push(format!("{} requests counted here", proof.requests));
