@@ -174,6 +174,39 @@ fn percona_is_measured_beside_what_was_published() {
 }
 
 #[test]
+fn dimitri_has_a_point_for_every_number_of_connections() {
+    if !is_installed(Kind::Mariadb) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = replay(&scratch, "dimitri")
+        .args(["--users", "4", "--json", "-"])
+        .run();
+    run.expect_code(0);
+    let result = printed(&scratch, &run);
+    let part = &result["parts"][0];
+    check_row(part, "broadwell_2s_max", 15.25);
+    check_row(part, "skylake_2s_max", 5.66);
+    check_row(part, "broadwell_4s_max", 6.54);
+    check_steps(&scratch, part);
+    let points = part["points"].as_array().unwrap();
+    let connections: Vec<u64> = { points.iter() }
+        .filter_map(|point| point["connections"].as_u64())
+        .collect();
+    assert_eq!(connections, [1, 2, 4]);
+    let smaller = part["smaller"].to_string();
+    assert!(smaller.contains("stops at 4 connections"), "{smaller}");
+    // Where perf may not look, or is not there, that is said.
+    let is_profiled = { points.iter() }.all(|it| it["hottest"][0]["name"].is_string());
+    let told = part["missing"].to_string();
+    assert!(
+        is_profiled || told.contains("hottest functions"),
+        "{part:#}"
+    );
+    scratch.check_nothing_left();
+}
+
+#[test]
 fn what_is_missing_is_told_in_a_line_and_the_rest_is_measured() {
     if !is_installed(Kind::Mariadb) {
         return;
