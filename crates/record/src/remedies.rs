@@ -23,6 +23,8 @@ pub struct Remedies {
 pub struct Remedy {
     /// What is changed.
     pub kind: RemedyKind,
+    /// Whether it starts from what was measured as today's way; else it is for those who do otherwise.
+    pub is_today: bool,
     /// The arm before it.
     pub from: String,
     /// The arm with it.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
+use looptax_path::Arm;
 use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         Stage::line(terminal)
     };
     let measured = measure_all(&parts.all, machine, &mut sink, stage, &stop);
+    let measured = unless_stopped(measured, &mut sink, &stop);
     if let Some(today) = &asked.today {
         sink.record.remedies = remedies::of(&sink.record.comparisons, today);
     }
@@ -176,7 +178,7 @@ fn measure_part(
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
         let mut target = Target::open(spec, arms, settings, host)?;
         let cases = match planned {
-            Some(planned) => offered(planned, &target, sink),
+            Some(planned) => offered(planned, &target, sink)?,
             None => Vec::new(),
         };
         let measured = match &settings.exec {
@@ -191,23 +193,45 @@ fn measure_part(
     Ok(())
 }
 
-/// The comparisons of a target, now that it can be asked what it offers.
-fn offered(planned: &TargetPlan, target: &Target, sink: &mut Sink) -> Vec<Case> {
-    let Some(arm) = planned.unsure else {
-        return planned.cases.clone();
-    };
-    if target.offers_tls != Some(true) {
-        return planned.without(arm);
+/// What fails after Ctrl-C was broken off in the middle of something: that is no error.
+fn unless_stopped(
+    measured: Result<(), Failure>,
+    sink: &mut Sink,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    if !stop.load(Ordering::Relaxed) {
+        return measured;
     }
-    match target.converse(arm) {
-        Ok(_) => planned.cases.clone(),
-        Err(error) => {
+    sink.record.interrupted = true;
+    Ok(())
+}
+
+/// The comparisons of a target, now that it can be asked what it offers.
+///
+/// # Errors
+/// What keeps TLS from being measured, where nothing else would be left.
+fn offered(planned: &TargetPlan, target: &Target, sink: &mut Sink) -> Result<Vec<Case>, Failure> {
+    let mut arms = planned.arms.clone();
+    for arm in [Arm::Tls, Arm::TlsUnix] {
+        let is_unsure = planned.unsure == Some(arm);
+        if !arms.contains(&arm) || target.is_private() && !is_unsure {
+            continue;
+        }
+        let is_offered = target.offers_tls == Some(true);
+        let Err(error) = target.converse(arm) else {
+            continue;
+        };
+        if arms.len() <= 2 || arms[0] == arm {
+            return Err(error.into());
+        }
+        arms.retain(|it| *it != arm);
+        if is_offered || !is_unsure {
             let name = &target.name;
-            let why = format!("{name}: {arm} is offered and not measured: {error}");
+            let why = format!("{name}: {arm} is not measured: {error}");
             sink.record.problems.push(why);
-            planned.without(arm)
         }
     }
+    Ok(planned.only(&arms))
 }
 
 fn sink(args: &CompareArgs, settings: &Compare) -> Result<Sink, Failure> {

@@ -31,7 +31,8 @@ pub(crate) fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
             .collect();
         remedies.sort_by(|one, other| {
             let [one, other] = [one, other].map(rank);
-            other.0.cmp(&one.0).then(other.1.total_cmp(&one.1))
+            let by_class = (other.0, other.1).cmp(&(one.0, one.1));
+            by_class.then(other.2.total_cmp(&one.2))
         });
         all.push(Remedies {
             target: base.target.name.clone(),
@@ -43,8 +44,9 @@ pub(crate) fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     all
 }
 
-/// Gains that are proved come first, the largest at the top; then what is not decided, what is nothing, and losses.
-fn rank(remedy: &Remedy) -> (u8, f64) {
+/// What starts from today's way comes first; of these, proved gains, the largest at the top, then what is not
+/// decided, what is nothing, and losses.
+fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     let gain = remedy.gain_pct.known().map_or(f64::NAN, |it| it.value);
     let class = match remedy.verdict {
         _ if gain.is_nan() => 0,
@@ -54,7 +56,7 @@ fn rank(remedy: &Remedy) -> (u8, f64) {
         record::Verdict::Difference => 2,
         record::Verdict::Invalid => 1,
     };
-    (class, gain)
+    (remedy.is_today, class, gain)
 }
 
 /// What another way is to today's, and whether today's is the remedy.
@@ -88,6 +90,7 @@ fn way(tax: &Tax, today: &str) -> Option<Remedy> {
     let saved = |cost: f64| sign * cost;
     Some(Remedy {
         kind,
+        is_today: from == today,
         from: from.to_owned(),
         to: to.to_owned(),
         pipeline: None,
@@ -112,6 +115,8 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let saved = |of: fn(&Gained) -> Option<stats::Estimate>| gained.as_ref().and_then(of);
     Some(Remedy {
         kind,
+        // A connection for each request is not what was measured as today's way.
+        is_today: kind != RemedyKind::Persistent,
         from: today.to_owned(),
         to: today.to_owned(),
         pipeline: (kind == RemedyKind::Pipelining).then_some(other.workload.pipeline),
@@ -300,19 +305,19 @@ mod tests {
             &[4_000, 5_000, 3_200, 2_000, 4_002, 4_000],
         );
         let expected = [
-            (RemedyKind::HostNetwork, 100.0, Verdict::Difference),
             (RemedyKind::Unix, 25.0, Verdict::Difference),
-            (RemedyKind::TlsOff, 25.0, Verdict::Difference),
             (RemedyKind::Sockmap, 0.0, Verdict::Negligible),
+            (RemedyKind::HostNetwork, 100.0, Verdict::Difference),
+            (RemedyKind::TlsOff, 25.0, Verdict::Difference),
         ];
         assert_eq!(found(std::slice::from_ref(&ways)), expected);
         let remedies = &of(&[ways], "tcp")[0].remedies;
         assert_eq!(
-            (remedies[0].from.as_str(), remedies[0].to.as_str()),
+            (remedies[2].from.as_str(), remedies[2].to.as_str()),
             ("proxy", "tcp")
         );
         // 50 ms / 4,000 and / 5,000: 12.5 and 10 µs.
-        let saved = remedies[1].saved_us.known().unwrap();
+        let saved = remedies[0].saved_us.known().unwrap();
         assert!((saved.value - 2.5).abs() < 0.01, "{saved:?}");
         assert!(
             saved.lo.unwrap() > 2.4 && saved.hi.unwrap() < 2.6,
@@ -336,11 +341,11 @@ mod tests {
         assert_eq!(
             found(&[ways.clone(), batches, fresh, free, split]),
             [
-                (RemedyKind::Persistent, 699.0, Verdict::Difference),
                 (RemedyKind::Pipelining, 300.0, Verdict::Difference),
                 (RemedyKind::Unix, 0.0, Verdict::Equivalent),
                 (RemedyKind::OneCore, -50.0, Verdict::Difference),
                 (RemedyKind::TwoCores, -75.0, Verdict::Difference),
+                (RemedyKind::Persistent, 699.0, Verdict::Difference),
             ]
         );
         assert_eq!(

@@ -89,11 +89,11 @@ pub(crate) struct TargetPlan {
 }
 
 impl TargetPlan {
-    /// Its comparisons without an arm that turned out not to be there.
-    pub(crate) fn without(&self, arm: Arm) -> Vec<Case> {
+    /// Its comparisons of these arms alone: those that turned out to be there.
+    pub(crate) fn only(&self, arms: &[Arm]) -> Vec<Case> {
         let mut cases = self.cases.clone();
         for case in &mut cases {
-            case.arms.retain(|it| *it != arm);
+            case.arms.retain(|it| arms.contains(it));
         }
         cases
     }

@@ -273,7 +273,7 @@ fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {
         let Some(idx) = arms.iter().position(|arm| *arm == baseline) else {
             return Err(Failure::usage(
                 format!("the baseline `{word}` is not among --arms"),
-                known,
+                format!("for example --arms {word},unix --baseline {word}"),
             ));
         };
         arms.swap(0, idx);

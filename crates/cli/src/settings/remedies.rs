@@ -59,16 +59,20 @@ pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
         title: "ways",
         settings: Ok(first),
     }];
-    parts.extend(changes(&two, &spec).into_iter().map(|(title, args)| Part {
-        title,
-        settings: Compare::new(&args),
+    parts.extend(changes(&two, &spec).into_iter().map(|(title, args)| {
+        Part {
+            title,
+            settings: args
+                .map_err(|why| Failure::usage(why, "leave it out"))
+                .and_then(|args| Compare::new(&args)),
+        }
     }));
     Ok(Asked { today, parts })
 }
 
 /// The way that programs take today.
 fn today(args: &CompareArgs) -> Result<Arm, Failure> {
-    let hint = "--baseline tcp, tcp6, tls, bridge, nat or proxy says what programs do today";
+    let hint = "--baseline tcp, tcp6, tls, bridge, nat or proxy says what programs do today; without it the first of --arms does";
     let typed = args.baseline.as_ref().or(args.arms.first());
     let today = typed.map_or(Ok(Arm::Tcp), |word| word.parse());
     let today = today.map_err(|error| Failure::usage(error, hint))?;
@@ -135,42 +139,71 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     arms
 }
 
-/// What is changed beside the way, each from `today`.
-fn changes(today: &CompareArgs, spec: &TargetSpec) -> Vec<(&'static str, CompareArgs)> {
-    let mut changes = Vec::new();
-    let takes_pipelines = matches!(spec.kind(), "redis" | "valkey" | "memcached" | "echo");
-    if takes_pipelines && today.pipeline == 1 {
-        let args = CompareArgs {
-            pipeline: PIPELINE,
-            ..today.clone()
-        };
-        changes.push(("16 requests at once", args));
-    }
-    if !matches!(spec.kind(), "memcached" | "echo") {
-        let args = CompareArgs {
-            reconnect_every: Some(1),
-            // It blocks in every step, whatever waits for the others.
-            client: Vec::new(),
-            client_like: Vec::new(),
-            ..today.clone()
-        };
-        changes.push(("a connection for each request", args));
-    }
-    if today.placement == [Placement::Same.name()] {
-        for (title, placement) in [
-            ("left to the scheduler", Placement::Free),
-            ("ends on two cores", Placement::Split),
-        ] {
-            let mut args = CompareArgs {
-                placement: vec![placement.name().to_owned()],
-                ..today.clone()
-            };
-            if placement == Placement::Free && args.quick {
-                args.quick = false;
-                args.fixed = Some(FREE_EPOCHS.to_owned());
-            }
-            changes.push((title, args));
-        }
+/// Why a change is not measured.
+type NoPoint = &'static str;
+
+/// What is changed beside the way, each from `today`, or why that is not measured.
+fn changes(
+    today: &CompareArgs,
+    spec: &TargetSpec,
+) -> Vec<(&'static str, Result<CompareArgs, NoPoint>)> {
+    let mut changes = vec![
+        ("16 requests at once", pipelined(today, spec)),
+        ("a connection for each request", reconnected(today, spec)),
+    ];
+    for (title, placement) in [
+        ("left to the scheduler", Placement::Free),
+        ("ends on two cores", Placement::Split),
+    ] {
+        changes.push((title, placed(today, spec, placement)));
     }
     changes
+}
+
+fn pipelined(today: &CompareArgs, spec: &TargetSpec) -> Result<CompareArgs, NoPoint> {
+    if !matches!(spec.kind(), "redis" | "valkey" | "memcached" | "echo") {
+        return Err("a statement is sent when the answer before it is in");
+    }
+    if today.pipeline > 1 {
+        return Err("--pipeline has them already");
+    }
+    Ok(CompareArgs {
+        pipeline: PIPELINE,
+        ..today.clone()
+    })
+}
+
+fn reconnected(today: &CompareArgs, spec: &TargetSpec) -> Result<CompareArgs, NoPoint> {
+    if matches!(spec.kind(), "memcached" | "echo") {
+        return Err("memcached and echo do not take --reconnect-every");
+    }
+    Ok(CompareArgs {
+        reconnect_every: Some(1),
+        // It blocks in every step, whatever waits for the others.
+        client: Vec::new(),
+        client_like: Vec::new(),
+        ..today.clone()
+    })
+}
+
+fn placed(
+    today: &CompareArgs,
+    spec: &TargetSpec,
+    placement: Placement,
+) -> Result<CompareArgs, NoPoint> {
+    if matches!(spec, TargetSpec::Running(_)) {
+        return Err("the threads of a running server are not ours to pin");
+    }
+    if today.placement != [Placement::Same.name()] {
+        return Err("--placement says otherwise");
+    }
+    let mut args = CompareArgs {
+        placement: vec![placement.name().to_owned()],
+        ..today.clone()
+    };
+    if placement == Placement::Free && args.quick {
+        args.quick = false;
+        args.fixed = Some(FREE_EPOCHS.to_owned());
+    }
+    Ok(args)
 }

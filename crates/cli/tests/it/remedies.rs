@@ -58,7 +58,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "what would help on private:redis over tcp: 1 connection, get, same",
-        "TLS off, where it is on: ",
+        "for programs that do otherwise today",
         "16 requests at once: ",
         "where each request has a connection of its own today",
     ] {

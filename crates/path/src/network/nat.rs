@@ -4,7 +4,12 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+
+use rustix::thread::{
+    CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities,
+};
 
 use super::{Host, Network};
 
@@ -38,13 +43,25 @@ impl Network {
     }
 }
 
+/// In a user namespace this process is the user that it was, and such a one keeps no right over an exec unless it
+/// is asked for.
+fn keep_right() -> io::Result<()> {
+    let right = CapabilitySet::NET_ADMIN;
+    let mut sets = capabilities(None)?;
+    sets.inheritable |= right;
+    set_capabilities(None, sets)?;
+    Ok(configure_capability_in_ambient_set(right, true)?)
+}
+
 fn load(rules: &str) -> io::Result<()> {
-    let mut nft = Command::new(NFT)
-        .args(["-f", "-"])
+    let mut nft = Command::new(NFT);
+    nft.args(["-f", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
+        .stderr(Stdio::piped());
+    // SAFETY: system calls alone, no memory is asked for between fork and exec.
+    unsafe { nft.pre_exec(keep_right) };
+    let mut nft = nft.spawn()?;
     if let Some(mut input) = nft.stdin.take() {
         // Whether it was read, its status says.
         input.write_all(rules.as_bytes()).ok();

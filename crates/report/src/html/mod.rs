@@ -93,8 +93,8 @@ fn top(records: &[Shown], out: &mut Markup) {
     out.element(
         "p",
         &[("class", "about")],
-        "What a local client loses by talking to its database over TCP loopback instead of a Unix socket. \
-         A tax above zero is a loss; brackets hold the 95 % interval.",
+        "What a local client loses by the way that it takes to its database. A tax above zero is what an arm loses \
+         against the baseline, which stands after \"over\"; brackets hold the 95 % interval.",
     );
     out.close("header");
     if records.len() > 1 {

@@ -5,6 +5,9 @@ use looptax_record::{Estimate, Figure, Record, Remedies, Remedy, RemedyKind, Ver
 use super::small_table::SmallTable;
 use crate::format::{Text, counted};
 
+/// More than this is told as a factor.
+const TWICE_PCT: f64 = 100.0;
+
 /// A ranked table, with a sentence for each row.
 #[derive(Debug)]
 pub(crate) struct RemediesStory {
@@ -40,48 +43,77 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
                 text.clean(&remedies.today),
                 counted(u64::from(remedies.connections), "connection"),
             ),
-            header: ["", "requests", "time saved", "CPU saved, both ends"],
-            rows: all.iter().map(|it| row(it, remedies, text)).collect(),
+            header: ["", "requests per second", "time saved", "CPU saved"],
+            rows: rows(remedies, text),
             closing: Some(closing(remedies, text)),
         },
-        sentences: all.iter().map(|it| sentence(it, remedies, text)).collect(),
+        sentences: all.iter().map(|it| sentence(it, text)).collect(),
     }
 }
 
-fn row(remedy: &Remedy, remedies: &Remedies, text: Text) -> [String; 4] {
-    let micros = |figure: &Figure| {
-        let known = figure.known();
-        known.map_or_else(|| "n/a".to_owned(), |us| text.signed_micros_interval(us))
-    };
-    let gain = remedy.gain_pct.known();
+/// What starts from today's way, and below it what is for programs that do otherwise.
+fn rows(remedies: &Remedies, text: Text) -> Vec<[String; 4]> {
+    let (today, otherwise): (Vec<_>, Vec<_>) = remedies.remedies.iter().partition(|it| it.is_today);
+    let mut rows: Vec<_> = today.iter().map(|it| row(it, text)).collect();
+    if !otherwise.is_empty() {
+        let title = "for programs that do otherwise today".to_owned();
+        rows.push([title, String::new(), String::new(), String::new()]);
+    }
+    rows.extend(otherwise.iter().map(|it| row(it, text)));
+    rows
+}
+
+fn row(remedy: &Remedy, text: Text) -> [String; 4] {
+    let micros = |us: &Estimate| text.signed_micros_interval(us);
     [
-        name(remedy, remedies, text),
-        gain.map_or_else(|| "n/a".to_owned(), |pct| signed_percent(pct, text))
-            + undecided(remedy.verdict),
-        micros(&remedy.saved_us),
-        micros(&remedy.saved_cpu_us),
+        name(remedy, text),
+        shown(&remedy.gain_pct, |pct| more(pct, text)) + undecided(remedy),
+        shown(&remedy.saved_us, micros),
+        shown(&remedy.saved_cpu_us, micros),
     ]
 }
 
+/// A figure whose interval has both ends.
+fn shown(figure: &Figure, words: impl Fn(&Estimate) -> String) -> String {
+    match figure.known() {
+        Some(it) if it.lo.is_some() && it.hi.is_some() => words(it),
+        Some(_) => "too few epochs".to_owned(),
+        None => "n/a".to_owned(),
+    }
+}
+
 /// What a figure is not to be taken for.
-fn undecided(verdict: Verdict) -> &'static str {
-    match verdict {
+fn undecided(remedy: &Remedy) -> &'static str {
+    match remedy.verdict {
+        Verdict::Inconclusive if is_disturbed(remedy) => " !",
         Verdict::Inconclusive => " ?",
         Verdict::Invalid => " (invalid)",
         Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => "",
     }
 }
 
-/// `+18.9 % [17.1, 20.5]`.
-fn signed_percent(pct: &Estimate, text: Text) -> String {
+/// Whether there would be an answer, had nobody else used the machine.
+fn is_disturbed(remedy: &Remedy) -> bool {
+    let gain = remedy.gain_pct.known();
+    let is_known = gain.is_some_and(|it| it.lo > Some(0.0) || it.hi.is_some_and(|hi| hi < 0.0));
+    remedy.verdict == Verdict::Inconclusive && is_known
+}
+
+/// `+18.9 % [17.1, 20.5]`; from twice on `4.7 times [4.1, 5.2]`.
+fn more(pct: &Estimate, text: Text) -> String {
+    if pct.value >= TWICE_PCT {
+        let times = |pct: f64| format!("{:.1}", 1.0 + pct / 100.0);
+        let ends = text.interval(pct, times);
+        return format!("{} times {ends}", times(pct.value));
+    }
     let sign = if pct.value >= 0.0 { "+" } else { "" };
     format!("{sign}{}", text.percent(pct))
 }
 
-/// What a remedy is called; one that starts from another way than today's says which.
-fn name(remedy: &Remedy, remedies: &Remedies, text: Text) -> String {
+/// What a remedy is called, with what it is held against where that is not today's way.
+fn name(remedy: &Remedy, text: Text) -> String {
     let from = text.clean(&remedy.from);
-    let words = match remedy.kind {
+    match remedy.kind {
         RemedyKind::Unix => "Unix socket".to_owned(),
         RemedyKind::Abstract => "abstract socket".to_owned(),
         RemedyKind::Redirect => "Unix socket by looptax run".to_owned(),
@@ -94,17 +126,13 @@ fn name(remedy: &Remedy, remedies: &Remedies, text: Text) -> String {
             None => "several requests at once".to_owned(),
         },
         RemedyKind::Persistent => "connections that stay open".to_owned(),
-        RemedyKind::OneCore => "both ends on one core".to_owned(),
-        RemedyKind::TwoCores => "ends on two cores".to_owned(),
-    };
-    if remedy.kind == RemedyKind::TlsOff && remedy.from != remedies.today {
-        return format!("{words}, where it is on");
+        RemedyKind::OneCore => "both ends on one core, not free".to_owned(),
+        RemedyKind::TwoCores => "ends on two cores, not on one".to_owned(),
     }
-    words
 }
 
 /// What a remedy takes, and what to know about it.
-fn sentence(remedy: &Remedy, remedies: &Remedies, text: Text) -> String {
+fn sentence(remedy: &Remedy, text: Text) -> String {
     let takes = match remedy.kind {
         RemedyKind::Unix => {
             "name the socket in place of host and port; `looptax check` tries it and `looptax dsn` spells it"
@@ -143,21 +171,20 @@ fn sentence(remedy: &Remedy, remedies: &Remedies, text: Text) -> String {
             "against both on one core: each end has a core to itself, and every request wakes the other one"
         }
     };
-    format!(
-        "{}: {}; {takes}",
-        name(remedy, remedies, text),
-        outcome(remedy, text)
-    )
+    format!("{}: {}; {takes}", name(remedy, text), outcome(remedy, text))
 }
 
 /// What came of it.
 fn outcome(remedy: &Remedy, text: Text) -> String {
-    let Some(gain) = remedy.gain_pct.known() else {
+    let gain = remedy.gain_pct.known();
+    let Some(gain) = gain.filter(|it| it.lo.is_some() && it.hi.is_some()) else {
         return "could not be measured".to_owned();
     };
-    let pct = text.percent(gain);
     match remedy.verdict {
-        Verdict::Difference if gain.value > 0.0 => format!("{pct} more requests"),
+        Verdict::Difference if gain.value >= TWICE_PCT => {
+            format!("{} the requests", more(gain, text))
+        }
+        Verdict::Difference if gain.value > 0.0 => format!("{} more requests", text.percent(gain)),
         Verdict::Difference => {
             let lost = Estimate {
                 value: -gain.value,
@@ -168,6 +195,9 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
             format!("{} fewer requests", text.percent(&lost))
         }
         Verdict::Negligible | Verdict::Equivalent => "makes no difference that matters".to_owned(),
+        Verdict::Inconclusive if is_disturbed(remedy) => {
+            "not decided, others disturbed it".to_owned()
+        }
         Verdict::Inconclusive => "not decided".to_owned(),
         Verdict::Invalid => "invalid, see the comparison".to_owned(),
     }
@@ -175,38 +205,31 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
 
 /// What is worth most to those who go today's way.
 fn closing(remedies: &Remedies, text: Text) -> String {
+    let all = || remedies.remedies.iter();
     let helps = |it: &&Remedy| {
         it.verdict == Verdict::Difference
             && it.gain_pct.known().is_some_and(|gain| gain.value > 0.0)
     };
-    let is_from_today =
-        |it: &&Remedy| it.from == remedies.today && it.kind != RemedyKind::Persistent;
-    let has_open = { remedies.remedies.iter() }.any(|it| it.verdict == Verdict::Inconclusive);
-    let open = if has_open {
-        "; what has a ? is not decided, which a quieter machine or --precise may change"
-    } else {
-        ""
-    };
-    let apart =
-        "; pipelining, connections and placement were measured one after the other, not in turns";
-    let has_apart = remedies.remedies.iter().any(|it| !it.is_paired);
-    let apart = if has_apart { apart } else { "" };
-    let first = remedies
-        .remedies
-        .iter()
-        .find(|it| helps(it) && is_from_today(it));
-    let words = if let Some(first) = first {
-        format!("most would come from: {}", name(first, remedies, text))
+    let today = text.clean(&remedies.today);
+    let has_open = all().any(|it| it.is_today && it.verdict == Verdict::Inconclusive);
+    let words = if let Some(first) = all().filter(|it| it.is_today).find(helps) {
+        format!("most would come from: {}", name(first, text))
     } else if has_open {
-        format!(
-            "none of them is proved to help programs on {}",
-            text.clean(&remedies.today)
-        )
+        format!("none of them is proved to help programs on {today}")
     } else {
-        format!(
-            "none of them is worth it for programs on {}",
-            text.clean(&remedies.today)
-        )
+        format!("none of them is worth it for programs on {today}")
     };
-    format!("{words}{open}{apart}")
+    let mut notes = vec![words];
+    if all().any(is_disturbed) {
+        notes.push("!: others took too much of the machine to believe it".to_owned());
+    }
+    if all().any(|it| it.verdict == Verdict::Inconclusive && !is_disturbed(it)) {
+        notes.push("?: not decided, a longer run (--precise) may".to_owned());
+    }
+    if all().any(|it| !it.is_paired) {
+        let apart =
+            "pipelining, connections and placement were measured one after the other, not in turns";
+        notes.push(apart.to_owned());
+    }
+    notes.join("; ")
 }

@@ -1,8 +1,9 @@
 //! Published beside measured, in words: the cells and sentences of `replay`, the same for every view.
 
 use looptax_record::{
-    Estimate, Figure, HotFunction, Published, Replay, ReplayPart, ReplayPoint, ReplayProof,
-    ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit,
+    Estimate, Figure, HotFunction, Published, Replay, ReplayPages, ReplayPart, ReplayPoint,
+    ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict,
+    ServerCount, SideUnit,
 };
 
 use super::Tone;
@@ -243,17 +244,24 @@ fn side(side: &ReplaySide, text: Text) -> String {
     }
 }
 
+/// `320 pages of 54 queries, over all ways`.
+fn of_pages(pages: &ReplayPages) -> String {
+    let [least, most] = pages.queries;
+    let queries = if least == most {
+        least.to_string()
+    } else {
+        format!("{least} to {most}")
+    };
+    format!("{} pages of {queries} queries, over all ways", pages.n)
+}
+
 fn proof(proof: &ReplayProof) -> String {
     let mut facts = Vec::new();
     if let Some(rows) = proof.rows {
         facts.push(format!("{rows} rows"));
     }
     if let Some(pages) = &proof.pages {
-        let [least, most] = pages.queries;
-        let n = pages.n;
-        facts.push(format!(
-            "{n} pages of {least} to {most} queries, over all ways"
-        ));
+        facts.push(of_pages(pages));
     }
     if proof.requests > 0 {
         facts.push(format!("{} requests counted here", proof.requests));
@@ -264,7 +272,16 @@ fn proof(proof: &ReplayProof) -> String {
     if let Some(bytes) = proof.streamed_bytes {
         facts.push(format!("{} streamed", amount(bytes)));
     }
-    if let Some(count) = &proof.server_count {
+    if let (Some(count), Some(_)) = (&proof.server_count, &proof.pages) {
+        let ServerCount {
+            counter,
+            sent,
+            counted,
+        } = count;
+        facts.push(format!(
+            "{sent} queries by $wpdb, {counted} by the server's own count ({counter})"
+        ));
+    } else if let Some(count) = &proof.server_count {
         facts.push(format!(
             "{} by the server's own count ({}), {} sent over all arms with the warm-up",
             count.counted, count.counter, count.sent

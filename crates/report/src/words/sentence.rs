@@ -378,7 +378,9 @@ fn more_time(comparison: &Comparison, n_epochs: u64) -> String {
         0 => runs_ms,
         _ => slices * (schedule.slice_ms + schedule.guard_ms),
     };
-    let seconds = n_epochs as f64 * epoch_ms / 1e3;
+    // Each pair of arms has as many of its own.
+    let n_pairs = comparison.tax.len().max(1) as f64;
+    let seconds = n_pairs * n_epochs as f64 * epoch_ms / 1e3;
     let epochs = counted(n_epochs, "epoch");
     let same = match comparison.placement.asked {
         Placement::Same => "",

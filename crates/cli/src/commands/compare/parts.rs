@@ -108,6 +108,12 @@ impl Parts<'_> {
                 title => format!("{title}: {}", part.plan.text),
             })
             .collect();
+        for why in &self.left_out {
+            // Arms are named with their targets.
+            if !text.contains(why.as_str()) && !why.contains(" is not measured: ") {
+                let _ = writeln!(text, "{why}");
+            }
+        }
         if self.all.len() > 1 {
             let at_most = self.all.iter().map(|part| part.plan.at_most).sum();
             let _ = writeln!(text, "in all at most {}", plan::minutes(at_most));
