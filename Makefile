@@ -23,9 +23,10 @@ compare: ## set up, build, and measure the databases that are installed here
 	cargo build --release --locked --package looptax
 	@$(LOOPTAX) compare $(ARGS)
 
-replay: ## set up with WordPress and PHP, and build: published comparisons can then be measured again
+replay: ## set up with WordPress and PHP, build, and measure the published comparisons again
 	@scripts/setup.sh replay
 	cargo build --release --locked --package looptax
+	@$(LOOPTAX) replay $(or $(ARGS),all)
 
 test: ## set up, then everything that CI checks
 	@scripts/setup.sh test

@@ -172,8 +172,9 @@ fn findings(points: &[ReplayPoint]) -> Vec<String> {
     });
     if let Some((tax, lo, hi, at)) = shown.max_by(|one, other| one.0.total_cmp(&other.0)) {
         findings.push(format!(
-            "the largest difference: TCP loses {tax:.1} % [{lo:.1}, {hi:.1}] at {at} connections; the largest of several \
-             is in part the luck of that point"
+            "the largest difference: TCP loses {tax:.1} % [{lo:.1}, {hi:.1}] at {at} connection{}; the largest of \
+             several is in part the luck of that point",
+            if at == 1 { "" } else { "s" }
         ));
     }
     findings

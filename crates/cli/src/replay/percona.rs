@@ -27,7 +27,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         "selects",
         "prepared primary-key lookups, 1 and 64 connections: socket, loopback, loopback with TLS",
         &selects,
-        amounts.either(40, 60),
+        amounts.either(70, 90),
     );
     let load = format!(
         "private:mariadb --workload point-select -c {MANY} --rate 40%,80% --arms unix,tcp --placement same --rows {rows}"
@@ -40,7 +40,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     );
     vec![
         selects
-            .epochs(amounts, amounts.either(8, 16))
+            .epochs(amounts, amounts.either(6, 16))
             .requests(amounts, None),
         dump(amounts),
         load.epochs(amounts, amounts.either(6, 10))

@@ -1,6 +1,8 @@
 //! A claim beside what was measured for it.
 
-use looptax_record::{Comparison, Figure, ReplayRow, ReplayUnit, ReplayVerdict, Verdict};
+use looptax_record::{
+    Comparison, Figure, Reason, ReplayRow, ReplayUnit, ReplayVerdict, Tax, Verdict,
+};
 use looptax_report::terminal::{Style, why_withheld};
 
 use super::claim::{Claim, in_unit};
@@ -26,6 +28,16 @@ const WORDS: Style = Style {
     unicode: true,
 };
 
+/// Whether `compare` withholds its verdict because of what others did, or of a drift: an interval knows of neither.
+fn is_disturbed(tax: &Tax) -> bool {
+    let is_withheld = tax.verdict == Verdict::Inconclusive;
+    is_withheld
+        && matches!(
+            tax.reason,
+            Reason::NoisyEpochs { .. } | Reason::Trend { .. } | Reason::GuardTransient { .. }
+        )
+}
+
 /// The row; `None` where that arm was not measured.
 pub(crate) fn row(
     reading: &Reading,
@@ -40,6 +52,8 @@ pub(crate) fn row(
     let verdict = wanted.claim.map(|claim| {
         if is_invalid {
             ReplayVerdict::Invalid
+        } else if is_disturbed(tax) {
+            ReplayVerdict::Inconclusive
         } else {
             claim.verdict(&found.ratio)
         }
