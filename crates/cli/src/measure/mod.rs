@@ -19,7 +19,7 @@ use looptax_stats::rate_modes;
 use crate::connector::TargetConnector;
 use crate::convert::judged::ProvedArm;
 use crate::convert::raw;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::settings::Compare;
 use crate::settings::waits::client_of;
 use crate::target::Target;
@@ -143,7 +143,8 @@ pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
             hint: Some(
                 "its last words are above; nothing is concluded from this comparison".to_owned(),
             ),
-            ..failure
+            // Whether a request was under way or the next connection is chance.
+            exit: Exit::Invalid,
         },
         None => failure,
     }
