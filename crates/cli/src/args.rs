@@ -143,7 +143,7 @@ pub(crate) struct CompareArgs {
     pub(crate) baseline: Option<String>,
     /// What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS,
     /// the host's network, several requests at once, connections that stay open, placement: each is measured for this
-    /// workload, and all are ranked.
+    /// workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed.
     #[arg(long, conflicts_with_all = ["rate", "rate_sweep", "think", "reconnect_every", "sweep", "exec", "exec_unix"])]
     pub(crate) remedies: bool,
     /// Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of

@@ -17,8 +17,8 @@ pub(crate) struct ReplayArgs {
     /// Fewer epochs and fewer points; dimitri stops at 256 connections.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Amounts of data as a share of the published ones, which are 1: 0.05. Default: what fits two minutes for
-    /// each part.
+    /// Amounts of data as a share of the published ones, which are 1: 0.05. Default: what fits
+    /// minutes; the result says how much smaller that is.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: Option<f64>,
     /// A part that could not be measured as a whole makes the exit code 2.

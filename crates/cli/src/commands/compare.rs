@@ -69,7 +69,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     sys::raise_open_files();
     let mut sink = sink(args, settings)?;
     sink.record.problems.extend(alone.problem());
-    sink.record.problems.extend(parts.left_out);
+    sink.record.problems.extend(parts.not_measured());
     let stage = if args.live {
         let steps = parts.all.iter().flat_map(|part| part.plan.steps.clone());
         Stage::live(terminal, steps.collect(), &stop)?
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         Stage::line(terminal)
     };
     let measured = measure_all(&parts.all, machine, &mut sink, stage, &stop);
-    let measured = unless_stopped(measured, &mut sink, &stop);
+    sink.record.interrupted |= stop.load(Ordering::Relaxed);
     if let Some(today) = &asked.today {
         sink.record.remedies = remedies::of(&sink.record.comparisons, today);
     }
@@ -177,32 +177,23 @@ fn measure_part(
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
         let mut target = Target::open(spec, arms, settings, host)?;
-        let cases = match planned {
-            Some(planned) => offered(planned, &target, sink)?,
-            None => Vec::new(),
-        };
-        let measured = match &settings.exec {
-            Some(exec) => exec::measure(Some(&mut target), settings, exec, sink, stage, stop),
-            None => measure::target(&mut target, settings, &cases, sink, stage, stop),
+        let measured = match (&settings.exec, planned) {
+            (Some(exec), _) => {
+                exec::measure(Some(&mut target), settings, exec, sink, stage, stop)
+            }
+            (None, Some(planned)) => offered(planned, &target, sink).and_then(|cases| {
+                measure::target(&mut target, settings, &cases, sink, stage, stop)
+            }),
+            (None, None) => Ok(()),
         };
         // What we wrote is dropped and what we started is stopped, whatever happened.
         let closed = target.close();
-        measured?;
+        // What fails after Ctrl-C was broken off in the middle of something: that is no error.
+        if !stop.load(Ordering::Relaxed) {
+            measured?;
+        }
         closed?;
     }
-    Ok(())
-}
-
-/// What fails after Ctrl-C was broken off in the middle of something: that is no error.
-fn unless_stopped(
-    measured: Result<(), Failure>,
-    sink: &mut Sink,
-    stop: &AtomicBool,
-) -> Result<(), Failure> {
-    if !stop.load(Ordering::Relaxed) {
-        return measured;
-    }
-    sink.record.interrupted = true;
     Ok(())
 }
 

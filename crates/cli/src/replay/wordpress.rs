@@ -81,7 +81,7 @@ fn rows(site: &SiteMeasured, measured: &Measured) -> Vec<Option<ReplayRow>> {
     let claim = |name| is_published.then(|| WORDPRESS.claim(name));
     let n = site.counted.queries[0];
     let of = Maker { site };
-    let query = of.contrast(Transport::Tcp, Transport::Unix, |it| it.query);
+    let query = of.contrast(Transport::Tcp, Transport::Unix, &QUERY);
     let mut rows = vec![of.row(
         claim("query_time"),
         format!("time in the {n} queries of a page"),
@@ -94,8 +94,8 @@ fn rows(site: &SiteMeasured, measured: &Measured) -> Vec<Option<ReplayRow>> {
             claim("query_time_variation"),
             "its standard deviation".to_owned(),
             ReplayUnit::AddedPct,
-            of.contrast(Transport::Tcp, Transport::Unix, |it| it.query_sd),
-            vec!["a spread is what a busy moment makes of it: fifteen loads cannot tell one from another".to_owned()],
+            of.contrast(Transport::Tcp, Transport::Unix, &QUERY_SD),
+            vec!["the few slowest pages make a standard deviation, so that it takes many loads to know it".to_owned()],
         ));
         rows.push(of.row(
             claim("share_of_page"),
@@ -112,14 +112,14 @@ fn rows(site: &SiteMeasured, measured: &Measured) -> Vec<Option<ReplayRow>> {
         None,
         format!("the whole page of {n} queries"),
         ReplayUnit::AddedPct,
-        of.contrast(Transport::Tcp, Transport::Unix, |it| it.page),
+        of.contrast(Transport::Tcp, Transport::Unix, &PAGE),
         Vec::new(),
     ));
     rows.push(of.row(
         None,
         format!("time in {n} queries, DB_HOST left at 127.0.0.1 under looptax run"),
         ReplayUnit::AddedPct,
-        of.contrast(Transport::Redirect, Transport::UnixBeside, |it| it.query),
+        of.contrast(Transport::Redirect, Transport::UnixBeside, &QUERY),
         vec!["over the socket by its own name in the same php-fpm".to_owned()],
     ));
     rows
@@ -156,6 +156,25 @@ fn fifteen(first: &Fifteen) -> String {
     )
 }
 
+/// A time of a page: how the ways compare in it, and what each way has, in µs.
+struct Quantity {
+    ratio: fn(&Contrast) -> Estimate,
+    of_side: fn(&SideFigures) -> Estimate,
+}
+
+const QUERY: Quantity = Quantity {
+    ratio: |it| it.query,
+    of_side: |it| it.query_us,
+};
+const QUERY_SD: Quantity = Quantity {
+    ratio: |it| it.query_sd,
+    of_side: |it| it.query_sd_us,
+};
+const PAGE: Quantity = Quantity {
+    ratio: |it| it.page,
+    of_side: |it| it.page_us,
+};
+
 /// Makes the rows of a site.
 struct Maker<'a> {
     site: &'a SiteMeasured,
@@ -178,24 +197,17 @@ impl Maker<'_> {
         &self,
         of: Transport,
         over: Transport,
-        what: fn(&Contrast) -> Estimate,
+        what: &Quantity,
     ) -> Option<Shown> {
         let mut contrasts = self.site.contrasts.iter();
         let contrast = contrasts.find(|it| (it.of, it.over) == (of, over))?;
-        let ratio = what(contrast);
-        let value = |side: &SideFigures| {
-            if ratio == contrast.page {
-                side.page_us
-            } else if ratio == contrast.query_sd {
-                side.query_sd_us
-            } else {
-                side.query_us
-            }
+        let side = |transport| {
+            let figure = (what.of_side)(self.side(transport)?);
+            Some(shown(figure, SideUnit::Us))
         };
-        let side = |transport| Some(shown(value(self.side(transport)?), SideUnit::Us));
         Some(Shown {
             arms: [over, of],
-            ratio,
+            ratio: (what.ratio)(contrast),
             sides: [side(over)?, side(of)?],
         })
     }

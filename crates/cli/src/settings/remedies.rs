@@ -8,7 +8,7 @@ use looptax_path::Arm;
 use looptax_servers::Kind;
 
 use super::target::{self, TargetSpec};
-use super::{Compare, words};
+use super::{Compare, requests, words};
 use crate::args::CompareArgs;
 use crate::failure::Failure;
 
@@ -45,6 +45,12 @@ pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
             "for example looptax compare private:redis --remedies",
         ));
     };
+    if requests::workloads(args.workload.as_deref()).len() > 1 {
+        return Err(Failure::usage(
+            "--remedies is about one workload",
+            "what helps one need not help another: ask of each by itself",
+        ));
+    }
     let spec = target::parse(typed)?;
     let today = today(args)?;
     let ways = ways(args, today, &spec)?;

@@ -98,6 +98,8 @@ fn it_is_asked_of_one_server_and_over_tcp() {
         &["--remedies"],
         &["--remedies is about one server", "hint:"],
     );
+    let two = ["private:redis", "--remedies", "--workload", "get,set"];
+    check_refused(&two, &["--remedies is about one workload", "hint:"]);
     let over_unix = ["echo", "--remedies", "--baseline", "unix"];
     check_refused(&over_unix, &["`unix` is a remedy itself", "--baseline tcp"]);
 }

@@ -31,8 +31,10 @@ pub(super) struct Part<'a> {
 /// All of them.
 pub(super) struct Parts<'a> {
     pub(super) all: Vec<Part<'a>>,
-    /// What was asked for and is not measured, a sentence each.
-    pub(super) left_out: Vec<String>,
+    /// Comparisons that were asked for and are not made, a sentence each.
+    left_out: Vec<String>,
+    /// Arms that are not there, a sentence each; a plan names them with its targets.
+    missing: Vec<String>,
 }
 
 /// What the arguments ask for.
@@ -73,6 +75,7 @@ pub(super) fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'
     let mut parts = Parts {
         all: Vec::new(),
         left_out: asked.left_out.clone(),
+        missing: Vec::new(),
     };
     for (title, settings) in &asked.all {
         match plan::of(settings, machine) {
@@ -88,8 +91,8 @@ pub(super) fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'
         }
     }
     for missing in parts.all.iter().flat_map(|part| part.plan.missing()) {
-        if !parts.left_out.contains(&missing) {
-            parts.left_out.push(missing);
+        if !parts.missing.contains(&missing) {
+            parts.missing.push(missing);
         }
     }
     Ok(parts)
@@ -109,15 +112,17 @@ impl Parts<'_> {
             })
             .collect();
         for why in &self.left_out {
-            // Arms are named with their targets.
-            if !text.contains(why.as_str()) && !why.contains(" is not measured: ") {
-                let _ = writeln!(text, "{why}");
-            }
+            let _ = writeln!(text, "{why}");
         }
         if self.all.len() > 1 {
             let at_most = self.all.iter().map(|part| part.plan.at_most).sum();
             let _ = writeln!(text, "in all at most {}", plan::minutes(at_most));
         }
         text
+    }
+
+    /// What was asked for and is not measured, a sentence each.
+    pub(super) fn not_measured(&self) -> impl Iterator<Item = String> {
+        self.left_out.iter().chain(&self.missing).cloned()
     }
 }

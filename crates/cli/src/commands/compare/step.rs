@@ -52,7 +52,7 @@ pub(crate) fn measured(
     let mut record = empty_record(settings);
     record.command = named.command;
     record.id.push_str(named.suffix);
-    record.problems.extend(parts.left_out);
+    record.problems.extend(parts.not_measured());
     let saver = named.path.map(|path| Saver::new(path, Existing::Replace));
     let mut sink = Sink::new(record, saver.transpose()?);
     let done = measure_all(&parts.all, machine, &mut sink, Stage::line(terminal), stop);
