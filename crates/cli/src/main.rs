@@ -8,6 +8,7 @@ mod args;
 mod arms;
 mod check;
 mod commands;
+mod comparison;
 mod connector;
 mod convert;
 mod diff;

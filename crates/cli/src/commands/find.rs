@@ -9,8 +9,8 @@ use looptax_record::{CostSource, Found};
 use looptax_report::terminal::{self as report, First};
 use looptax_store::save_value;
 
-use super::compare;
 use crate::args::FindArgs;
+use crate::comparison::echo_in_ten_seconds;
 use crate::failure::{Exit, Failure};
 use crate::find::{cost, listing::listing};
 use crate::signals::stop_flag;
@@ -67,7 +67,7 @@ fn watch(
 /// What a request costs, from where the user said, or else from records that lie about.
 fn sources(args: &FindArgs, terminal: Terminal) -> Result<Vec<CostSource>, Failure> {
     if args.measure {
-        let record = compare::echo_in_ten_seconds(terminal)?;
+        let record = echo_in_ten_seconds(terminal)?;
         return Ok(cost::of(&record, "measured with the built-in echo server"));
     }
     match &args.record {

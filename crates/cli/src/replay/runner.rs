@@ -15,7 +15,7 @@ use looptax_store::SamplesReader;
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
 use crate::args::{Cli, Command};
-use crate::commands::compare::{Measured, Named, measured};
+use crate::comparison::{Measured, Named, measured};
 use crate::failure::Failure;
 use crate::past::remember;
 use crate::terminal::Terminal;
@@ -136,6 +136,10 @@ impl<'a> Runner<'a> {
             part.missing.push(told(&step.what, &failure));
         }
         if record.comparisons.is_empty() {
+            if is_cut_short && !self.is_interrupted() {
+                let why = "its time was over before anything was measured";
+                part.missing.push(format!("{}: {why}", step.what));
+            }
             return Ok(None);
         }
         if self.around.has_history {

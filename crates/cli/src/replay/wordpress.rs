@@ -193,12 +193,7 @@ impl Maker<'_> {
     }
 
     /// `of` over `over`; `None` where one of them was not measured.
-    fn contrast(
-        &self,
-        of: Transport,
-        over: Transport,
-        what: &Quantity,
-    ) -> Option<Shown> {
+    fn contrast(&self, of: Transport, over: Transport, what: &Quantity) -> Option<Shown> {
         let mut contrasts = self.site.contrasts.iter();
         let contrast = contrasts.find(|it| (it.of, it.over) == (of, over))?;
         let side = |transport| {

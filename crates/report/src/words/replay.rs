@@ -84,12 +84,13 @@ pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
     } else {
         ""
     };
+    let release = host.kernel.split_whitespace().next();
     let mut lines = vec![
         format!(
             "{} {}, {cpu}{guest}, Linux {}",
             host.cpus,
             if host.cpus == 1 { "CPU" } else { "CPUs" },
-            host.kernel
+            release.unwrap_or("of an unknown release")
         ),
         format!("{}, begun {}", replay.command.join(" "), replay.started_at),
     ];

@@ -30,6 +30,18 @@ const MOST_SHOWN: usize = 4;
 /// Samples per second and thread: an odd number, so that it does not beat with timers.
 const SAMPLES_PER_S: &str = "499";
 
+/// Said of samples without a hardware counter.
+const TIMER: &str = "perf has no counter of cycles here and samples by a timer: what the kernel does with interrupts off \
+                     shows where it switches them on again, as in finish_task_switch";
+
+/// What perf saw in one look.
+#[derive(Debug, Default, PartialEq)]
+struct Profile {
+    hottest: Vec<HotFunction>,
+    /// Sampled by a timer instead of a counter of cycles.
+    is_timer: bool,
+}
+
 /// Adds the hottest functions to the points of `part`, or says why there are none.
 pub(super) fn add(part: &mut ReplayPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) {
     if runner.is_interrupted() {
@@ -64,20 +76,25 @@ fn look_at_all(
     let spec = &settings.targets[0];
     let target = Target::open(spec, &settings.arms, &settings, &host)?;
     let cases = overview.targets.iter().flat_map(|it| &it.cases);
+    let mut is_timer = false;
     let mut done = Ok(());
     for case in cases.filter(|case| case.doing == Doing::Judge) {
         if runner.is_interrupted() || done.is_err() {
             break;
         }
-        let hottest = one(case, &settings, &target, amounts, runner);
-        done = hottest.map(|hottest| {
+        let profile = one(case, &settings, &target, amounts, runner);
+        done = profile.map(|profile| {
+            is_timer |= profile.is_timer;
             let mut points = part.points.iter_mut();
             if let Some(point) = points.find(|it| it.connections == case.connections) {
-                point.hottest = hottest;
+                point.hottest = profile.hottest;
             }
         });
     }
     let closed = target.close();
+    if is_timer {
+        part.findings.push(TIMER.to_owned());
+    }
     done.and(closed)
 }
 
@@ -88,7 +105,7 @@ fn one(
     target: &Target,
     amounts: &Amounts,
     runner: &Runner<'_>,
-) -> Result<Vec<HotFunction>, Failure> {
+) -> Result<Profile, Failure> {
     let case = Case {
         clients: case.clients[..1].to_vec(),
         ..case.clone()
@@ -105,17 +122,18 @@ fn one(
     let perf = record(&data, pid)?;
     let looked = look(&plan, &mut connector, length, runner.stop());
     let ended = end(perf);
-    let hottest = looked
+    let profile = looked
         .map_err(Failure::from)
         .and(ended)
         .and_then(|()| report(&data));
     fs::remove_file(&data).ok();
-    hottest
+    profile
 }
 
 fn record(data: &Path, pid: u32) -> Result<Child, Failure> {
     let child = Command::new("perf")
-        .args(["record", "-q", "-e", "cpu-clock", "-F", SAMPLES_PER_S, "-o"])
+        // Cycles where there is a counter of them; perf takes a timer elsewhere.
+        .args(["record", "-q", "-F", SAMPLES_PER_S, "-o"])
         .arg(data)
         .args(["-p", &pid.to_string()])
         .stdin(Stdio::null())
@@ -146,35 +164,48 @@ fn end(mut perf: Child) -> Result<(), Failure> {
     ))
 }
 
-fn report(data: &Path) -> Result<Vec<HotFunction>, Failure> {
+fn report(data: &Path) -> Result<Profile, Failure> {
     let output = Command::new("perf")
-        .args([
-            "report",
-            "--stdio",
-            "--no-children",
-            "--fields",
-            "overhead,sym",
-        ])
-        .args(["--field-separator", "|", "-i"])
+        .args(["report", "--stdio", "--no-children"])
+        .args(["--fields", "overhead,dso,sym", "--field-separator", "|"])
+        .arg("-i")
         .arg(data)
         .stdin(Stdio::null())
         .output()?;
-    Ok(hottest(&String::from_utf8_lossy(&output.stdout)))
+    Ok(profile(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The first functions of what `perf report` prints: ` 6.64%  |[k] finish_task_switch`.
-fn hottest(text: &str) -> Vec<HotFunction> {
-    let functions = text.lines().filter_map(|line| {
-        let (share, symbol) = line.split_once('|')?;
-        let share_pct = share.trim().strip_suffix('%')?.parse().ok()?;
-        let (end, name) = symbol.trim().split_once(' ')?;
-        Some(HotFunction {
-            name: name.trim().to_owned(),
-            is_kernel: end == "[k]",
-            share_pct,
-        })
-    });
-    functions.take(MOST_SHOWN).collect()
+/// The first functions of what `perf report` prints: ` 6.64%  |[kernel.kallsyms]  |[k] finish_task_switch`. What has no
+/// name counts together for its file.
+fn profile(text: &str) -> Profile {
+    let is_timer = { text.lines() }.any(|line| line.starts_with('#') && line.contains("cpu-clock"));
+    let mut hottest: Vec<HotFunction> = Vec::new();
+    for function in text.lines().filter_map(function) {
+        let mut known = hottest.iter_mut();
+        match known.find(|it| it.name == function.name && it.is_kernel == function.is_kernel) {
+            Some(known) => known.share_pct += function.share_pct,
+            None => hottest.push(function),
+        }
+    }
+    hottest.sort_by(|one, other| other.share_pct.total_cmp(&one.share_pct));
+    hottest.truncate(MOST_SHOWN);
+    Profile { hottest, is_timer }
+}
+
+fn function(line: &str) -> Option<HotFunction> {
+    let (share, rest) = line.split_once('|')?;
+    let (file, symbol) = rest.split_once('|')?;
+    let share_pct = share.trim().strip_suffix('%')?.parse().ok()?;
+    let (end, name) = symbol.trim().split_once(' ')?;
+    let name = match name.trim() {
+        name if name.starts_with("0x") => format!("{} without a symbol", file.trim()),
+        name => name.to_owned(),
+    };
+    Some(HotFunction {
+        name,
+        is_kernel: end == "[k]",
+        share_pct,
+    })
 }
 
 #[cfg(test)]
@@ -183,19 +214,22 @@ mod tests {
 
     #[test]
     fn the_first_functions_are_read_with_their_shares() {
-        let text = "# Samples: 512  of event 'cpu-clock'\n#\n# Overhead|Symbol       \n 6.64%  |[k] \
-                    finish_task_switch.isra.0\n 5.08%  |[.] mysql_execute(THD*, int)   \nnonsense\n x% |[k] y\n";
-        let found = hottest(text);
-        let shown: Vec<(&str, bool)> = { found.iter() }
-            .map(|it| (it.name.as_str(), it.is_kernel))
+        let text = "# Samples: 512  of event 'cpu-clock'\n#\n# Overhead|Shared Object|Symbol       \n 6.64%  \
+                    |[kernel.kallsyms]|[k] finish_task_switch.isra.0\n 5.08%  |mariadbd |[.] mysql_execute(THD*, int)   \n\
+                    nonsense\n x% |a|[k] y\n 4.00%  |mariadbd |[.] 0x0000000000a1\n 3.00%  |mariadbd |[.] 0x00000000b2\n";
+        let found = profile(text);
+        let shown: Vec<(&str, bool, f64)> = { found.hottest.iter() }
+            .map(|it| (it.name.as_str(), it.is_kernel, it.share_pct))
             .collect();
         assert_eq!(
             shown,
             [
-                ("finish_task_switch.isra.0", true),
-                ("mysql_execute(THD*, int)", false)
+                ("mariadbd without a symbol", false, 7.0),
+                ("finish_task_switch.isra.0", true, 6.64),
+                ("mysql_execute(THD*, int)", false, 5.08),
             ]
         );
-        assert!((found[0].share_pct - 6.64).abs() < 1e-9);
+        assert!(found.is_timer);
+        assert_eq!(profile("# of event 'cycles:P'\n"), Profile::default());
     }
 }

@@ -5,14 +5,17 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use clap::Parser;
 use looptax_record::Record;
 use looptax_store::{Existing, Saver};
 
 use super::{empty_record, measure_all, parts};
-use crate::args::CompareArgs;
+use crate::alone::Claim;
+use crate::args::{Cli, CompareArgs};
 use crate::arms::Machine;
 use crate::failure::Failure;
 use crate::measure::Sink;
+use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 use crate::terminal::stage::Stage;
 
@@ -62,4 +65,29 @@ pub(crate) fn measured(
         record: sink.record,
         failure: done.and(saved).and(kept).err(),
     })
+}
+
+/// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
+/// is shown or saved.
+pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure> {
+    const LINE: [&str; 8] = [
+        "looptax",
+        "echo",
+        "-c",
+        "1",
+        "--placement",
+        "same",
+        "--fixed",
+        "10s",
+    ];
+    let args = Cli::try_parse_from(LINE)?.compare;
+    let _alone = Claim::take(terminal);
+    let stop = stop_flag()?;
+    let named = Named {
+        suffix: "",
+        command: LINE.map(str::to_owned).to_vec(),
+        path: None,
+    };
+    let Measured { record, failure } = measured(&args, named, terminal, &stop)?;
+    failure.map_or(Ok(record), Err)
 }

@@ -11,26 +11,26 @@ use crate::measure::plan;
 use crate::settings::{Compare, remedies};
 
 /// What was asked for, before anything is planned.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// At least one.
-    pub(super) all: Vec<(String, Compare)>,
+    pub(crate) all: Vec<(String, Compare)>,
     /// The way that programs take today, where it is asked what would help.
-    pub(super) today: Option<String>,
+    pub(crate) today: Option<String>,
     /// What does not go with the rest, a sentence each.
     left_out: Vec<String>,
 }
 
 /// One of them with its plan.
-pub(super) struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// Empty where there is only one.
     title: &'a str,
-    pub(super) settings: &'a Compare,
-    pub(super) plan: plan::Overview,
+    pub(crate) settings: &'a Compare,
+    pub(crate) plan: plan::Overview,
 }
 
 /// All of them.
-pub(super) struct Parts<'a> {
-    pub(super) all: Vec<Part<'a>>,
+pub(crate) struct Parts<'a> {
+    pub(crate) all: Vec<Part<'a>>,
     /// Comparisons that were asked for and are not made, a sentence each.
     left_out: Vec<String>,
     /// Arms that are not there, a sentence each; a plan names them with its targets.
@@ -38,7 +38,7 @@ pub(super) struct Parts<'a> {
 }
 
 /// What the arguments ask for.
-pub(super) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
+pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
     if args.remedies {
         return asked_remedies(args);
     }
@@ -71,7 +71,7 @@ fn asked_remedies(args: &CompareArgs) -> Result<Asked, Failure> {
 ///
 /// # Errors
 /// A failure of what was asked for in so many words; what `--remedies` adds is left out then.
-pub(super) fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
+pub(crate) fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
     let mut parts = Parts {
         all: Vec::new(),
         left_out: asked.left_out.clone(),
@@ -104,7 +104,7 @@ fn not_measured(title: &str, failure: &Failure) -> String {
 
 impl Parts<'_> {
     /// The plans, under their titles where there are several.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text: String = { self.all.iter() }
             .map(|part| match part.title {
                 "" => part.plan.text.clone(),
@@ -122,7 +122,7 @@ impl Parts<'_> {
     }
 
     /// What was asked for and is not measured, a sentence each.
-    pub(super) fn not_measured(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn not_measured(&self) -> impl Iterator<Item = String> {
         self.left_out.iter().chain(&self.missing).cloned()
     }
 }
