@@ -70,7 +70,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_needs_command" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked'
+complete -c looptax -n "__fish_looptax_needs_command" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
 complete -c looptax -n "__fish_looptax_needs_command" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_needs_command" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
@@ -145,7 +145,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
@@ -272,7 +272,7 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand replay" -l scale -d 'Amounts of data as a share of the published ones, which are 1: 0.05. Default: what fits two minutes for each part' -r
+complete -c looptax -n "__fish_looptax_using_subcommand replay" -l scale -d 'Amounts of data as a share of the published ones, which are 1: 0.05. Default: what fits minutes; the result says how much smaller that is' -r
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -s o -l output -d 'Folder for the records behind the result, and for the result as `replay.json`. Default: looptax-replay-DATE-TIME in this folder' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l json -d 'Write the result as JSON there, too; `-` prints it instead of the tables' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l md -d 'Write the result as Markdown there; `-` prints it instead of the tables' -r -F

@@ -65,6 +65,19 @@ impl Says {
             },
         }
     }
+
+    /// Whether everything between `least` and `most` is between half and twice of what was published: of the logarithm
+    /// of a ratio, which is what effects add up in, or of a share.
+    fn near(self, published: Ratios, least: f64, most: f64) -> bool {
+        if let Self::SharePct { lo, hi } = self {
+            return lo / 2.0 <= least && most <= hi * 2.0;
+        }
+        let effect = published.value.ln();
+        [least, most].iter().all(|end| {
+            let share = end.ln() / effect;
+            (0.5..=2.0).contains(&share)
+        })
+    }
 }
 
 /// The ratio of a figure that was stated to a digit.
@@ -90,29 +103,62 @@ impl Claim {
     }
 
     /// How what was measured stands to it; `ratio` is the cost of the other way over that of the baseline.
-    pub(crate) fn verdict(&self, ratio: &Figure) -> ReplayVerdict {
-        let Ratios { lo, value, hi } = self.says.ratios();
+    pub(crate) fn judge(&self, ratio: &Figure) -> Judged {
+        let published = self.says.ratios();
         let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));
         let Some((least, most)) = ends else {
-            return ReplayVerdict::Inconclusive;
+            return Judged::unsure("");
         };
-        let holds_published = least <= hi && lo <= most;
+        let holds_published = least <= published.hi && published.lo <= most;
+        let is_near = self.says.near(published, least, most);
         if let Says::SharePct { .. } = self.says {
             return match holds_published {
-                true => ReplayVerdict::AsPublished,
-                false if least > hi => ReplayVerdict::Larger,
-                false => ReplayVerdict::Smaller,
+                true if is_near => Judged::sure(ReplayVerdict::AsPublished),
+                true => Judged::unsure(FAR),
+                false if least > published.hi => Judged::sure(ReplayVerdict::Larger),
+                false => Judged::sure(ReplayVerdict::Smaller),
             };
         }
         let holds_none = least <= 1.0 && 1.0 <= most;
         let is_slower = least > 1.0;
         match (holds_published, holds_none) {
-            (true, true) => ReplayVerdict::Inconclusive,
-            (true, false) => ReplayVerdict::AsPublished,
-            (false, true) => ReplayVerdict::NotSeen,
-            (false, false) if is_slower != (value > 1.0) => ReplayVerdict::Opposite,
-            (false, false) if (least > hi) == is_slower => ReplayVerdict::Larger,
-            (false, false) => ReplayVerdict::Smaller,
+            (true, true) => Judged::unsure(BOTH),
+            (true, false) if is_near => Judged::sure(ReplayVerdict::AsPublished),
+            (true, false) => Judged::unsure(FAR),
+            (false, true) => Judged::sure(ReplayVerdict::NotSeen),
+            (false, false) if is_slower != (published.value > 1.0) => {
+                Judged::sure(ReplayVerdict::Opposite)
+            }
+            (false, false) if (least > published.hi) == is_slower => {
+                Judged::sure(ReplayVerdict::Larger)
+            }
+            (false, false) => Judged::sure(ReplayVerdict::Smaller),
+        }
+    }
+}
+
+/// How an interval stands to a published figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Judged {
+    pub(crate) verdict: ReplayVerdict,
+    /// Why it cannot be told; empty where it can, or where there is no interval.
+    pub(crate) why: &'static str,
+}
+
+const BOTH: &str =
+    "too wide to say: the interval holds the published figure and no difference at all";
+const FAR: &str = "too wide to say: the interval holds the published figure, and also less than half or more than twice \
+                   of that effect";
+
+impl Judged {
+    fn sure(verdict: ReplayVerdict) -> Self {
+        Self { verdict, why: "" }
+    }
+
+    fn unsure(why: &'static str) -> Self {
+        Self {
+            verdict: ReplayVerdict::Inconclusive,
+            why,
         }
     }
 }
@@ -146,12 +192,15 @@ mod tests {
     #[track_caller]
     fn check(lo: f64, hi: f64, expected: ReplayVerdict) {
         let ratio = Figure::new(f64::midpoint(lo, hi), lo, hi, 10);
-        assert_eq!(TWICE.verdict(&ratio), expected, "[{lo}, {hi}]");
+        assert_eq!(TWICE.judge(&ratio).verdict, expected, "[{lo}, {hi}]");
     }
 
     #[test]
     fn a_verdict_says_where_the_interval_lies() {
         check(1.9, 2.1, ReplayVerdict::AsPublished);
+        check(1.5, 3.9, ReplayVerdict::AsPublished);
+        check(1.3, 2.1, ReplayVerdict::Inconclusive);
+        check(1.9, 4.1, ReplayVerdict::Inconclusive);
         check(1.2, 1.4, ReplayVerdict::Smaller);
         check(2.2, 2.4, ReplayVerdict::Larger);
         check(0.6, 0.8, ReplayVerdict::Opposite);
@@ -159,7 +208,7 @@ mod tests {
         check(0.9, 2.1, ReplayVerdict::Inconclusive);
         check(1.5, f64::INFINITY, ReplayVerdict::Inconclusive);
         let none = Figure::missing("nothing was measured");
-        assert_eq!(TWICE.verdict(&none), ReplayVerdict::Inconclusive);
+        assert_eq!(TWICE.judge(&none), Judged::unsure(""));
     }
 
     #[test]
@@ -169,9 +218,11 @@ mod tests {
             ..TWICE
         };
         let check = |lo, hi, expected| {
-            assert_eq!(claim.verdict(&Figure::new(lo, lo, hi, 9)), expected);
+            let ratio = Figure::new(lo, lo, hi, 9);
+            assert_eq!(claim.judge(&ratio).verdict, expected);
         };
         check(5.5, 7.0, ReplayVerdict::AsPublished);
+        check(1.0, 7.0, ReplayVerdict::Inconclusive);
         check(0.5, 2.0, ReplayVerdict::Smaller);
         check(21.0, 22.0, ReplayVerdict::Larger);
     }

@@ -34,7 +34,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         &format!(
             "private:mariadb --workload point-select --sweep 1..{most} --arms unix,tcp --placement same --rows {rows}"
         ),
-        amounts.either(100, 260),
+        amounts.either(140, 270),
     );
     vec![
         step.epochs(amounts, amounts.either(6, 8))
@@ -168,7 +168,9 @@ fn findings(points: &[ReplayPoint]) -> Vec<String> {
     }
     let shown = points.iter().filter_map(|it| {
         let tax = it.tax_pct.known()?;
-        Some((tax.value, tax.lo?, tax.hi?, it.connections))
+        // Without an interval, a tax reaches to 100 %.
+        let hi = tax.hi.filter(|hi| *hi < 100.0)?;
+        Some((tax.value, tax.lo?, hi, it.connections))
     });
     if let Some((tax, lo, hi, at)) = shown.max_by(|one, other| one.0.total_cmp(&other.0)) {
         findings.push(format!(

@@ -27,7 +27,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         "selects",
         "prepared primary-key lookups, 1 and 64 connections: socket, loopback, loopback with TLS",
         &selects,
-        amounts.either(70, 90),
+        amounts.either(80, 120),
     );
     let load = format!(
         "private:mariadb --workload point-select -c {MANY} --rate 40%,80% --arms unix,tcp --placement same --rows {rows}"
@@ -36,14 +36,14 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         "load",
         "lookups at 40 and 80 % of what TCP can serve, 64 connections: socket, loopback",
         &load,
-        amounts.either(60, 85),
+        amounts.either(90, 120),
     );
     vec![
         selects
-            .epochs(amounts, amounts.either(6, 16))
+            .epochs(amounts, amounts.either(10, 24))
             .requests(amounts, None),
         dump(amounts),
-        load.epochs(amounts, amounts.either(6, 10))
+        load.epochs(amounts, amounts.either(12, 20))
             .requests(amounts, None),
     ]
 }
@@ -51,8 +51,8 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
 fn dump(amounts: &Amounts) -> Step {
     let rows = dumped_rows(amounts);
     let dumper = dumper().unwrap_or(DUMPERS[0]);
-    // Two dumps and six epochs of four, each a second or two for a million rows.
-    let budget_s = amounts.either(45, 60).max(60 * rows / 1_000_000);
+    // Two dumps and at most twelve epochs of four, each a second or two for a million rows.
+    let budget_s = amounts.either(45, 60).max(100 * rows / 1_000_000);
     Step::new(
         "dump",
         format!("whole runs of {dumper}, {rows} rows: socket, loopback"),
@@ -64,7 +64,7 @@ fn dump(amounts: &Amounts) -> Step {
     ))
     .word("--rows")
     .word(rows.to_string())
-    .epochs(amounts, 6)
+    .epochs(amounts, amounts.either(8, 12))
 }
 
 fn dumped_rows(amounts: &Amounts) -> u64 {

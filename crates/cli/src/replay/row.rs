@@ -5,7 +5,7 @@ use looptax_record::{
 };
 use looptax_report::terminal::{Style, why_withheld};
 
-use super::claim::{Claim, in_unit};
+use super::claim::{Claim, Judged, in_unit};
 use super::effect::{self, Effect, map};
 use super::reading::{Reading, proof};
 
@@ -49,16 +49,18 @@ pub(crate) fn row(
     let tax = &comparison.tax[tax_idx];
     let found = effect::of(reading, comparison, tax_idx, wanted.effect);
     let is_invalid = tax.verdict == Verdict::Invalid;
+    let mut reasons = wanted.reasons;
     let verdict = wanted.claim.map(|claim| {
         if is_invalid {
-            ReplayVerdict::Invalid
-        } else if is_disturbed(tax) {
-            ReplayVerdict::Inconclusive
-        } else {
-            claim.verdict(&found.ratio)
+            return ReplayVerdict::Invalid;
         }
+        if is_disturbed(tax) {
+            return ReplayVerdict::Inconclusive;
+        }
+        let Judged { verdict, why } = claim.judge(&found.ratio);
+        reasons.extend((!why.is_empty()).then(|| why.to_owned()));
+        verdict
     });
-    let mut reasons = wanted.reasons;
     if let Figure::Missing(missing) = &found.ratio {
         reasons.push(format!("no figure: {}", missing.na));
     }

@@ -27,7 +27,7 @@ const FILE: &str = "wordpress.json";
 /// What is done, and how long that may take.
 pub(super) fn beside(amounts: &Amounts) -> (&'static str, Duration) {
     let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
-    (what, Duration::from_secs(amounts.either(30, 90)))
+    (what, Duration::from_secs(amounts.either(75, 180)))
 }
 
 pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
@@ -224,9 +224,12 @@ impl Maker<'_> {
         what: String,
         unit: ReplayUnit,
         shown: Option<Shown>,
-        reasons: Vec<String>,
+        mut reasons: Vec<String>,
     ) -> Option<ReplayRow> {
         let Shown { arms, ratio, sides } = shown?;
+        let judged = claim.map(|claim| claim.judge(&figure(ratio)));
+        let why = judged.map_or("", |it| it.why);
+        reasons.extend((!why.is_empty()).then(|| why.to_owned()));
         Some(ReplayRow {
             claim: claim.map_or("part", |claim| claim.name).to_owned(),
             what,
@@ -235,7 +238,7 @@ impl Maker<'_> {
             published: claim.map(|claim| claim.published(unit)),
             measured: figure(ratio.map_monotone(|ratio| in_unit(unit, ratio))),
             sides,
-            verdict: claim.map(|claim| claim.verdict(&figure(ratio))),
+            verdict: judged.map(|it| it.verdict),
             proof: self.proof(),
             reasons,
             step_idx: 0,

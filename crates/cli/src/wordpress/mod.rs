@@ -136,9 +136,9 @@ struct Length {
 /// Thirds of a time: the published site gets two of them.
 fn length(options: &Options, thirds: u32) -> Length {
     let (looks, whole_s) = if options.is_quick {
-        (Looks::quick(), 20)
+        (Looks::quick(), 50)
     } else {
-        (Looks::full(), 60)
+        (Looks::full(), 150)
     };
     let time = Duration::from_secs(whole_s) * thirds / 3;
     let (looks, time) = match options.epochs {

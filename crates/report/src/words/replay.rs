@@ -221,7 +221,15 @@ fn measured(unit: ReplayUnit, figure: &Figure, text: Text) -> String {
         ReplayUnit::Times => digits(end),
         _ => format!("{end:.1}"),
     };
+    if !is_bounded(it) {
+        return format!("{shown} n={}, too few for an interval", it.n);
+    }
     format!("{shown} {} n={}", text.interval(it, end), it.n)
+}
+
+/// Whether a ratio, a percentage of one or a tax has two ends: a tax without one reaches to 100 %.
+fn is_bounded(it: &Estimate) -> bool {
+    it.lo.is_some() && it.hi.is_some_and(|hi| (hi - 100.0).abs() > f64::EPSILON)
 }
 
 fn digits(times: f64) -> String {
@@ -297,7 +305,13 @@ fn point(point: &ReplayPoint, text: Text) -> Vec<String> {
         point.connections.to_string(),
         known(unix, |it| rate(it.value)),
         known(tcp, |it| rate(it.value)),
-        known(&point.tax_pct, |it| text.percent(it)),
+        known(&point.tax_pct, |it| {
+            if is_bounded(it) {
+                text.percent(it)
+            } else {
+                format!("{:.1} %, too few epochs for an interval", it.value)
+            }
+        }),
     ]
 }
 
