@@ -16,6 +16,7 @@ mod method;
 mod replay;
 mod series;
 mod shown;
+mod sweep;
 mod tail;
 mod unit;
 mod verdicts;

@@ -1,10 +1,11 @@
-//! Published beside measured, as a page: tables alone, no script.
+//! Published beside measured, as a page: tables and a drawing, no script.
 
-use looptax_record::Replay;
+use looptax_record::{Replay, ReplayPart};
 
 use super::data::tone_word;
 use super::head;
 use super::markup::{Markup, TEXT};
+use super::sweep::sweep;
 use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head as machine, of};
 
 /// One page with all parts of a replay; it needs nothing outside itself.
@@ -29,8 +30,8 @@ pub fn replay_page(replay: &Replay) -> String {
     }
     let parts = of(replay, TEXT);
     summary(&parts, &mut out);
-    for part in &parts {
-        section(part, &mut out);
+    for (part, told) in replay.parts.iter().zip(&parts) {
+        section(part, told, &mut out);
     }
     out.close("main").close("body").close("html");
     out.finish()
@@ -65,7 +66,7 @@ fn why(claim: &ClaimStory) -> String {
     whys.join("; ")
 }
 
-fn section(part: &PartStory, out: &mut Markup) {
+fn section(measured: &ReplayPart, part: &PartStory, out: &mut Markup) {
     out.open("section", &[]);
     out.element("h2", &[], &format!("{}: {}", part.name, part.title));
     for line in &part.about {
@@ -76,19 +77,19 @@ fn section(part: &PartStory, out: &mut Markup) {
         table("Claims and what was measured", &CLAIM_HEAD, &claims, out);
     }
     list(part.findings.iter().map(String::as_str), out);
+    sweep(&measured.points, out);
     for (caption, head, rows) in part.tables() {
         table(caption, head, rows, out);
     }
-    for claim in &part.claims {
-        let [what, arms, ..] = &claim.cells;
-        out.open("div", &[("class", tone_word(claim.tone))]);
-        out.element("h3", &[], &format!("{what} ({arms})"));
-        let lines = claim.sentences.iter();
-        let lines: Vec<String> = lines.map(|(word, it)| format!("{word}: {it}")).collect();
-        list(lines.iter().map(String::as_str), out);
-        out.close("div");
-    }
     list(part.notes.iter().map(String::as_str), out);
+    out.folded(
+        "Each claim: rates and times, reasons, proof of the work",
+        |out| {
+            for claim in &part.claims {
+                details(claim, out);
+            }
+        },
+    );
     out.folded("Commands that repeat it", |out| {
         for command in &part.commands {
             out.element("p", &[], &format!("{} (run {})", command.what, command.run));
@@ -96,6 +97,16 @@ fn section(part: &PartStory, out: &mut Markup) {
         }
     });
     out.close("section");
+}
+
+fn details(claim: &ClaimStory, out: &mut Markup) {
+    let [what, arms, ..] = &claim.cells;
+    out.open("div", &[("class", tone_word(claim.tone))]);
+    out.element("h3", &[], &format!("{what} ({arms})"));
+    let lines = claim.sentences.iter();
+    let lines: Vec<String> = lines.map(|(word, it)| format!("{word}: {it}")).collect();
+    list(lines.iter().map(String::as_str), out);
+    out.close("div");
 }
 
 fn table(caption: &str, head: &[&str], rows: &[Vec<String>], out: &mut Markup) {

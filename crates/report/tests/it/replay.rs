@@ -56,6 +56,19 @@ fn row(what: &str, verdict: Option<ReplayVerdict>) -> ReplayRow {
     }
 }
 
+fn point(connections: u32) -> ReplayPoint {
+    ReplayPoint {
+        connections,
+        per_s: [figure(111e3, 110e3, 112e3), figure(92e3, 91e3, 93e3)],
+        tax_pct: figure(16.3, 11.0, 19.9),
+        hottest: vec![HotFunction {
+            name: "finish_task_switch".to_owned(),
+            is_kernel: true,
+            share_pct: 29.4,
+        }],
+    }
+}
+
 fn made_up(name: &str) -> Replay {
     let us = |us: f64| figure(us, us * 0.9, us * 1.1);
     let part = ReplayPart {
@@ -77,16 +90,7 @@ fn made_up(name: &str) -> Replay {
             row("others", Some(ReplayVerdict::NotSeen)),
             row("a part", None),
         ],
-        points: vec![ReplayPoint {
-            connections: 4,
-            per_s: [figure(111e3, 110e3, 112e3), figure(92e3, 91e3, 93e3)],
-            tax_pct: figure(16.3, 11.0, 19.9),
-            hottest: vec![HotFunction {
-                name: "finish_task_switch".to_owned(),
-                is_kernel: true,
-                share_pct: 29.4,
-            }],
-        }],
+        points: vec![point(4)],
         trials: vec![ReplayTrial {
             what: "two writes, one answer".to_owned(),
             mean_us: [us(2.9), us(14_900.0)],
@@ -184,6 +188,7 @@ fn a_hostile_name_steers_no_terminal_and_becomes_no_markup() {
 #[test]
 fn the_page_begins_with_all_claims_in_one_table() {
     let page = replay_page(&made_up("x"));
+    assert!(!page.contains("<svg"), "one point is no line");
     for words in [
         "All claims",
         "smaller here",
@@ -193,4 +198,16 @@ fn the_page_begins_with_all_claims_in_one_table() {
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
+}
+
+#[test]
+fn a_sweep_is_drawn_above_its_table() {
+    let mut replay = made_up("x");
+    replay.parts[0].points = [1, 2, 4].map(point).to_vec();
+    let page = replay_page(&replay);
+    let [drawing, table] = ["<svg", "Throughput over connections</caption>"].map(|words| {
+        page.find(words)
+            .unwrap_or_else(|| panic!("{words}: {page}"))
+    });
+    assert!(drawing < table);
 }

@@ -1,0 +1,234 @@
+//! Throughput over connections as a drawing: a line for each way, its interval at each point, no script.
+//!
+//! Colours are the page's own variables; shapes and dashes differ too, because colour alone carries no meaning.
+
+use looptax_record::{Estimate, ReplayPoint};
+
+use super::markup::Markup;
+use crate::format::rate;
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 320.0;
+/// Of the plot itself, inside the axes' words.
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = WIDTH - 20.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = HEIGHT - 50.0;
+/// Parts that the upright axis is cut in.
+const N_TICKS: u32 = 4;
+/// Ways, baseline first: name, colour, dashes.
+const WAYS: [(&str, &str, &str); 2] = [
+    ("unix", "var(--arm-0)", "none"),
+    ("tcp", "var(--arm-1)", "6 3"),
+];
+
+/// Draws the points, the fewest connections first; one alone is no line.
+pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
+    let [_, _, ..] = points else { return };
+    let plot = Plot::of(points);
+    let width = format!("{WIDTH}");
+    let height = format!("{HEIGHT}");
+    let view = format!("0 0 {WIDTH} {HEIGHT}");
+    out.open("div", &[("class", "wide")]).open(
+        "svg",
+        &[
+            ("role", "img"),
+            (
+                "aria-label",
+                "Throughput over connections on the socket and over TCP; the table below has the figures",
+            ),
+            ("width", width.as_str()),
+            ("height", height.as_str()),
+            ("viewBox", view.as_str()),
+        ],
+    );
+    plot.axes(points, out);
+    for side in 0..WAYS.len() {
+        plot.way(points, side, out);
+    }
+    out.close("svg").close("div");
+}
+
+/// Where things are.
+struct Plot {
+    /// Between two points.
+    step: f64,
+    /// Requests per second at the top.
+    most_per_s: f64,
+}
+
+impl Plot {
+    fn of(points: &[ReplayPoint]) -> Self {
+        let ends = points.iter().flat_map(|point| &point.per_s);
+        let ends = ends.filter_map(|figure| figure.known());
+        let most = ends
+            .map(|it| it.hi.unwrap_or(it.value).max(it.value))
+            .fold(1.0, f64::max);
+        Self {
+            step: (RIGHT - LEFT) / (points.len() - 1) as f64,
+            most_per_s: rounded_up(most),
+        }
+    }
+
+    fn x(&self, idx: usize) -> f64 {
+        LEFT + self.step * idx as f64
+    }
+
+    fn y(&self, per_s: f64) -> f64 {
+        BOTTOM - (BOTTOM - TOP) * (per_s / self.most_per_s)
+    }
+
+    fn axes(&self, points: &[ReplayPoint], out: &mut Markup) {
+        for tick in 0..=N_TICKS {
+            let per_s = self.most_per_s * f64::from(tick) / f64::from(N_TICKS);
+            let y = self.y(per_s);
+            line([(LEFT, y), (RIGHT, y)], "var(--grid)", out);
+            words((LEFT - 8.0, y + 4.0), "end", &rate(per_s), out);
+        }
+        for (idx, point) in points.iter().enumerate() {
+            let at = (self.x(idx), BOTTOM + 20.0);
+            words(at, "middle", &point.connections.to_string(), out);
+        }
+        let below = (f64::midpoint(LEFT, RIGHT), HEIGHT - 8.0);
+        words(below, "middle", "connections", out);
+    }
+
+    fn way(&self, points: &[ReplayPoint], side: usize, out: &mut Markup) {
+        let (name, colour, dashes) = WAYS[side];
+        let known = points.iter().enumerate();
+        let known: Vec<(f64, &Estimate)> = known
+            .filter_map(|(idx, point)| Some((self.x(idx), point.per_s[side].known()?)))
+            .collect();
+        let path: Vec<String> = { known.iter() }
+            .map(|(x, it)| format!("{x:.1},{:.1}", self.y(it.value)))
+            .collect();
+        let path = path.join(" ");
+        let drawn = [
+            ("points", path.as_str()),
+            ("fill", "none"),
+            ("stroke", colour),
+            ("stroke-width", "2"),
+            ("stroke-dasharray", dashes),
+        ];
+        out.open("polyline", &drawn).close("polyline");
+        for (x, it) in known {
+            if let (Some(lo), Some(hi)) = (it.lo, it.hi) {
+                line([(x, self.y(lo)), (x, self.y(hi))], colour, out);
+            }
+            mark((x, self.y(it.value)), side, out);
+        }
+        let at = LEFT + 90.0 * side as f64;
+        mark((at + 6.0, TOP - 22.0), side, out);
+        words((at + 18.0, TOP - 18.0), "start", name, out);
+    }
+}
+
+/// The next of 1, 2, 4 and 8 times a power of ten: quarters of it are short numbers.
+fn rounded_up(most: f64) -> f64 {
+    let power = 10_f64.powf(most.log10().floor());
+    let tops = [1.0, 2.0, 4.0, 8.0, 10.0].map(|it| it * power);
+    tops.into_iter().find(|top| *top >= most).unwrap_or(most)
+}
+
+fn line([from, to]: [(f64, f64); 2], colour: &str, out: &mut Markup) {
+    let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(|at| format!("{at:.1}"));
+    let drawn = [
+        ("x1", x1.as_str()),
+        ("y1", y1.as_str()),
+        ("x2", x2.as_str()),
+        ("y2", y2.as_str()),
+        ("stroke", colour),
+    ];
+    out.open("line", &drawn).close("line");
+}
+
+/// A circle for the baseline, a square for the other.
+fn mark((x, y): (f64, f64), side: usize, out: &mut Markup) {
+    const HALF: f64 = 4.0;
+    let colour = WAYS[side].1;
+    if side == 0 {
+        let [x, y, r] = [x, y, HALF].map(|at| format!("{at:.1}"));
+        let drawn = [
+            ("cx", x.as_str()),
+            ("cy", y.as_str()),
+            ("r", r.as_str()),
+            ("fill", colour),
+        ];
+        out.open("circle", &drawn).close("circle");
+    } else {
+        let [x, y, size] = [x - HALF, y - HALF, 2.0 * HALF].map(|at| format!("{at:.1}"));
+        let drawn = [
+            ("x", x.as_str()),
+            ("y", y.as_str()),
+            ("width", size.as_str()),
+            ("height", size.as_str()),
+            ("fill", colour),
+        ];
+        out.open("rect", &drawn).close("rect");
+    }
+}
+
+fn words((x, y): (f64, f64), anchor: &str, words: &str, out: &mut Markup) {
+    let [x, y] = [x, y].map(|at| format!("{at:.1}"));
+    let drawn = [
+        ("x", x.as_str()),
+        ("y", y.as_str()),
+        ("text-anchor", anchor),
+        ("font-size", "12"),
+        ("fill", "var(--muted)"),
+    ];
+    out.element("text", &drawn, words);
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_record::Figure;
+
+    use super::*;
+
+    fn point(connections: u32, unix: f64, tcp: f64) -> ReplayPoint {
+        let figure = |value: f64| Figure::new(value, value * 0.9, value * 1.1, 6);
+        ReplayPoint {
+            connections,
+            per_s: [figure(unix), figure(tcp)],
+            tax_pct: Figure::missing("not asked"),
+            hottest: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_way_has_a_line_through_its_points() {
+        let mut out = Markup::default();
+        sweep(
+            &[point(1, 70e3, 50e3), point(2, 35e3, f64::from(25_000))],
+            &mut out,
+        );
+        let drawn = out.finish();
+        // The top is 80K/s, as 77K/s is the highest end.
+        assert!(drawn.contains("80.0K/s"), "{drawn}");
+        assert!(
+            drawn.contains(r#"points="70.0,68.8 700.0,169.4""#),
+            "{drawn}"
+        );
+        assert_eq!(drawn.matches("<polyline").count(), 2);
+        assert_eq!(drawn.matches("<circle").count(), 3);
+    }
+
+    #[test]
+    fn one_point_is_no_line() {
+        let mut out = Markup::default();
+        sweep(&[point(1, 70e3, 50e3)], &mut out);
+        assert_eq!(out.finish(), "");
+    }
+
+    #[test]
+    fn the_axis_ends_above_the_highest_point() {
+        let check = |most, expected: f64| {
+            assert!((rounded_up(most) - expected).abs() < 1e-6, "{most}");
+        };
+        check(44_700.0, 80_000.0);
+        check(100.0, 100.0);
+        check(1_900_000.0, 2_000_000.0);
+        check(9_000.0, 10_000.0);
+    }
+}
