@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use looptax_stats::{Looks, StopRule};
 
@@ -147,6 +147,16 @@ pub struct Stopping {
     pub rule: StopRule,
     /// Half the width of "no difference worth naming", as a fraction of throughput.
     pub delta: f64,
+    /// No epoch begins after it; `None`: the looks alone decide.
+    pub deadline: Option<Instant>,
+}
+
+impl Stopping {
+    /// Whether the time for further epochs is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }
 
 /// How the times between the requests of an open loop are drawn.

@@ -51,7 +51,8 @@ pub struct Outcome {
     pub failure: Option<BenchError>,
 }
 
-/// Runs the experiment until every contrast has ended, `stop` is set, or a request fails.
+/// Runs the experiment until every contrast has ended, its time is over, `stop` is set, or a request
+/// fails.
 ///
 /// # Errors
 /// [`BenchError::Machine`] when the cores cannot be read or do not suffice; everything later is in
@@ -167,6 +168,10 @@ impl Experiment<'_> {
     /// Rounds of one epoch per contrast that has not ended, in random order.
     fn measure(&mut self) -> Result<(), BenchError> {
         for round in 0.. {
+            let has_ended = self.outcome.contrasts.iter().all(|it| it.stopped.is_some());
+            if has_ended || self.is_stopped() || self.plan.stopping.is_over() {
+                return Ok(());
+            }
             for contrast_idx in round_order(self.plan.seed, round, self.plan.contrasts.len()) {
                 if self.outcome.contrasts[contrast_idx].stopped.is_some() {
                     continue;
@@ -175,9 +180,6 @@ impl Experiment<'_> {
                     return Ok(());
                 };
                 self.keep(contrast_idx, data);
-            }
-            if self.is_stopped() || self.outcome.contrasts.iter().all(|it| it.stopped.is_some()) {
-                return Ok(());
             }
         }
         Ok(())

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use looptax_stats::{Epoch, Looks, Side, StopRule};
 
@@ -62,6 +62,8 @@ pub struct WholePlan {
     pub rule: StopRule,
     /// Half the width of "no difference worth naming", as a fraction of throughput.
     pub delta: f64,
+    /// No epoch begins after it.
+    pub deadline: Option<Instant>,
     /// The server that both talk to, for its CPU time, where known.
     pub server_pid: Option<u32>,
 }
@@ -143,8 +145,9 @@ impl Experiment<'_> {
             looks: self.outcome.looks.clone(),
             rule: self.plan.rule,
             delta: self.plan.delta,
+            deadline: self.plan.deadline,
         };
-        while self.outcome.contrast.stopped.is_none() {
+        while self.outcome.contrast.stopped.is_none() && !stopping.is_over() {
             let n_epochs = self.numbers.len();
             let Some(data) = self.epoch(n_epochs as u64)? else {
                 return Ok(());

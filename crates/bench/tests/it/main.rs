@@ -61,6 +61,7 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
             looks: Looks::fixed(n_epochs),
             rule: StopRule { is_precise: false },
             delta: 0.01,
+            deadline: None,
         },
         keys: KeySpace {
             n: 1_000_000,

@@ -1,8 +1,9 @@
 //! Told to stop, the engine ends between slices and keeps every whole epoch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
-use looptax_bench::{ClientModel, Observer, Phase, Progress, look, run};
+use looptax_bench::{ClientModel, Observer, Phase, Progress, Silent, look, run};
 
 use crate::peer::Peers;
 use crate::{MS, plan};
@@ -36,6 +37,18 @@ fn check(at: (Phase, usize), n_kept: usize) {
 fn stopping_keeps_the_epochs_so_far() {
     check((Phase::WarmUp, 1), 0);
     check((Phase::Measuring, 2), 2);
+}
+
+#[test]
+fn after_the_deadline_no_epoch_begins_and_all_requests_are_counted() {
+    let mut plan = plan(ClientModel::Poll, 2, 50);
+    plan.stopping.deadline = Some(Instant::now());
+    let stop = AtomicBool::new(false);
+    let outcome = run(&plan, &mut Peers::right(), &mut Silent, &stop).unwrap();
+    assert!(!outcome.is_interrupted && outcome.failure.is_none());
+    assert_eq!(outcome.contrasts[0].epochs.len(), 0);
+    assert_eq!(outcome.n_warm_up_epochs, 1);
+    assert!(outcome.n_requests > 0);
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn plan(scripts: [&str; 2], length: Length) -> WholePlan {
         length,
         rule: StopRule { is_precise: false },
         delta: 0.01,
+        deadline: None,
         server_pid: None,
     }
 }

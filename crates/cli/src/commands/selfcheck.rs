@@ -159,6 +159,7 @@ fn settings(kind: Kind, seed: u64) -> Compare {
         is_from_namespace: false,
         is_agreed: true,
         exec: None,
+        deadline: None,
     }
 }
 
@@ -327,6 +328,7 @@ impl Bench<'_> {
                 looks: Looks::fixed(n_epochs),
                 rule: StopRule { is_precise: false },
                 delta: DELTA,
+                deadline: None,
             },
             keys: self.target.keys(),
             are_comparable: !self.target.workload.writes(),

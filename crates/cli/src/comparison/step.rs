@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use clap::Parser;
 use looptax_record::Record;
@@ -35,6 +36,8 @@ pub(crate) struct Named<'a> {
     pub(crate) command: Vec<String>,
     /// A file there is replaced; `None`: not saved.
     pub(crate) path: Option<&'a Path>,
+    /// What has not begun by then is left out.
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// Measures what these arguments ask for, as `compare` would.
@@ -48,7 +51,10 @@ pub(crate) fn measured(
     terminal: Terminal,
     stop: &AtomicBool,
 ) -> Result<Measured, Failure> {
-    let asked = parts::asked(args)?;
+    let mut asked = parts::asked(args)?;
+    for (_, settings) in &mut asked.all {
+        settings.deadline = named.deadline;
+    }
     let settings = &asked.all[0].1;
     let machine = Machine::make(settings);
     let parts = parts::planned(&asked, &machine)?;
@@ -87,6 +93,7 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
         suffix: "",
         command: LINE.map(str::to_owned).to_vec(),
         path: None,
+        deadline: None,
     };
     let Measured { record, failure } = measured(&args, named, terminal, &stop)?;
     failure.map_or(Ok(record), Err)

@@ -43,7 +43,7 @@ fn measure_part(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     for (target_idx, spec) in settings.targets.iter().enumerate() {
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || settings.is_over() {
             break;
         }
         stage.say(&spec.before_measuring());

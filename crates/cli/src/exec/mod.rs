@@ -83,6 +83,7 @@ fn bench_plan(
             is_precise: settings.effort == Effort::Precise,
         },
         delta: DELTA,
+        deadline: settings.deadline,
         server_pid: target
             .filter(|target| target.is_private())
             .and_then(Target::pid),

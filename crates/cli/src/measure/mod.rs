@@ -45,7 +45,7 @@ pub(crate) fn target(
 ) -> Result<(), Failure> {
     let mut capacities = Capacities::default();
     for (case_idx, case) in cases.iter().enumerate() {
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || settings.is_over() {
             break;
         }
         let seed = settings.seed.wrapping_add(case_idx as u64);

@@ -357,6 +357,7 @@ pub(crate) fn bench(
                 is_precise: settings.effort == Effort::Precise,
             },
             delta: DELTA,
+            deadline: settings.deadline,
         },
         keys: target.keys(),
         are_comparable: !target.workload.writes(),

@@ -34,7 +34,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         &format!(
             "private:mariadb --workload point-select --sweep 1..{most} --arms unix,tcp --placement same --rows {rows}"
         ),
-        amounts.either(140, 270),
+        amounts.either(140, 360),
     );
     vec![
         step.epochs(amounts, amounts.either(6, 8))

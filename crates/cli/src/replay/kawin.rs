@@ -31,13 +31,13 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         "redis",
         "Redis get and set, 16 commands in a send, 50 connections: socket, loopback, bridge, published port",
         &redis,
-        amounts.either(70, 110),
+        amounts.either(70, 130),
     );
     let mariadb = Step::new(
         "mariadb",
         "MariaDB read-write, 16 connections: socket, loopback, bridge, published port",
         &mariadb,
-        amounts.either(70, 110),
+        amounts.either(70, 130),
     );
     let whole = |step: Step, slice_ms| {
         step.epochs(amounts, epochs)

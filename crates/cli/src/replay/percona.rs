@@ -27,7 +27,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         "selects",
         "prepared primary-key lookups, 1 and 64 connections: socket, loopback, loopback with TLS",
         &selects,
-        amounts.either(80, 120),
+        amounts.either(80, 150),
     );
     let load = format!(
         "private:mariadb --workload point-select -c {MANY} --rate 40%,80% --arms unix,tcp --placement same --rows {rows}"
@@ -36,7 +36,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
         "load",
         "lookups at 40 and 80 % of what TCP can serve, 64 connections: socket, loopback",
         &load,
-        amounts.either(90, 120),
+        amounts.either(90, 150),
     );
     vec![
         selects

@@ -8,22 +8,14 @@ pub(crate) struct Reading {
     pub(crate) record: Record,
     samples: Option<SamplesReader>,
     pub(crate) step_idx: u32,
-    /// Whether its time was over before it was.
-    pub(crate) is_cut_short: bool,
 }
 
 impl Reading {
-    pub(super) fn new(
-        record: Record,
-        samples: Option<SamplesReader>,
-        step_idx: u32,
-        is_cut_short: bool,
-    ) -> Self {
+    pub(super) fn new(record: Record, samples: Option<SamplesReader>, step_idx: u32) -> Self {
         Self {
             record,
             samples,
             step_idx,
-            is_cut_short,
         }
     }
 

@@ -65,7 +65,7 @@ pub(crate) fn row(
         reasons.push(format!("no figure: {}", missing.na));
     }
     // What decides there is the median, which is neither the mean nor the tail.
-    let is_own = comparison.load.is_flat_out() || is_invalid;
+    let is_own = comparison.load.is_flat_out() || is_invalid || is_disturbed(tax);
     let is_withheld = matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive);
     if wanted.claim.is_some()
         && is_withheld
@@ -74,8 +74,13 @@ pub(crate) fn row(
     {
         reasons.push(format!("compare gives no verdict of its own: {why}"));
     }
-    if reading.is_cut_short {
-        reasons.push("ended when its time was over, with fewer epochs than planned".to_owned());
+    if tax.look.is_none() {
+        let planned = comparison.schedule.looks.last();
+        reasons.push(format!(
+            "ended when its time was over, after {} of {} epochs",
+            tax.n_epochs,
+            planned.map_or(0, |look| look.epochs)
+        ));
     }
     Some(ReplayRow {
         claim: wanted.claim.map_or("part", |claim| claim.name).to_owned(),

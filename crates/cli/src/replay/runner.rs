@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use looptax_record::{ReplayPart, ReplayStep};
@@ -19,6 +20,9 @@ use crate::comparison::{Measured, Named, measured};
 use crate::failure::Failure;
 use crate::past::remember;
 use crate::terminal::Terminal;
+
+/// An epoch that began in time may take so much longer.
+const GRACE: Duration = Duration::from_secs(30);
 
 /// What all steps share.
 pub(crate) struct Surroundings {
@@ -117,8 +121,10 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Reading>, Failure> {
         let name = format!("{}-{}.json", self.part, step.name);
         let path = self.around.folder.join(name);
-        let (done, is_cut_short) = self.within_budget(step, |stop| {
+        let deadline = Instant::now() + step.budget;
+        let done = self.at_most(step.budget + GRACE, |stop| {
             let named = Named {
+                deadline: Some(deadline),
                 suffix: &format!("-{}-{}", self.part, step.name),
                 command: step.command(),
                 path: Some(&path),
@@ -136,7 +142,7 @@ impl<'a> Runner<'a> {
             part.missing.push(told(&step.what, &failure));
         }
         if record.comparisons.is_empty() {
-            if is_cut_short && !self.is_interrupted() {
+            if Instant::now() >= deadline && !self.is_interrupted() {
                 let why = "its time was over before anything was measured";
                 part.missing.push(format!("{}: {why}", step.what));
             }
@@ -151,35 +157,28 @@ impl<'a> Runner<'a> {
         let samples = record.samples.as_ref();
         let samples = samples.map(|file| SamplesReader::open(&path.with_file_name(&file.name)));
         let samples = samples.transpose()?;
-        Ok(Some(Reading::new(
-            record,
-            samples,
-            step_idx as u32,
-            is_cut_short,
-        )))
+        Ok(Some(Reading::new(record, samples, step_idx as u32)))
     }
 
-    /// Tells the work to stop when its time is over; whether that was so.
-    fn within_budget<T>(&self, step: &Step, work: impl FnOnce(&AtomicBool) -> T) -> (T, bool) {
+    /// Breaks the work off after that time: something in it hangs.
+    fn at_most<T>(&self, time: Duration, work: impl FnOnce(&AtomicBool) -> T) -> T {
         let (finished, over) = channel::<()>();
         let (stop, interrupted) = (&self.around.stop, &self.around.interrupted);
         thread::scope(|scope| {
             let timer = scope.spawn(move || {
-                let is_over = over.recv_timeout(step.budget) == Err(RecvTimeoutError::Timeout);
-                if is_over {
+                if over.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
                     stop.store(true, Ordering::Relaxed);
                 }
-                is_over
             });
             let done = work(stop);
             drop(finished);
-            let is_over = timer.join().unwrap_or(false);
+            timer.join().ok();
             stop.store(false, Ordering::Relaxed);
             // A signal between the two lines above is not lost.
             if interrupted.load(Ordering::Relaxed) {
                 stop.store(true, Ordering::Relaxed);
             }
-            (done, is_over)
+            done
         })
     }
 }

@@ -12,7 +12,7 @@ pub(crate) mod tool;
 pub(crate) mod waits;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use looptax_bench::{ClientModel, Placement};
 use looptax_path::Arm;
@@ -79,9 +79,17 @@ pub(crate) struct Compare {
     pub(crate) is_agreed: bool,
     /// Whole commands instead of requests.
     pub(crate) exec: Option<Exec>,
+    /// What has not begun by then is left out.
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl Compare {
+    /// Whether its time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
     /// One for each workload that was asked for.
     pub(crate) fn for_each_workload(args: &CompareArgs) -> Result<Vec<Self>, Failure> {
         let seed = format!("{:x}", seed(args.seed.as_deref())?);
@@ -139,6 +147,7 @@ impl Compare {
             is_from_namespace: args.from_namespace,
             is_agreed: args.yes,
             exec,
+            deadline: None,
         })
     }
 

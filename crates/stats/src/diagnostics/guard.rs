@@ -38,11 +38,15 @@ impl GuardTransient {
 /// whole window and the rest of it go through the same scheme ([`Epoch::theta`]), and their
 /// difference per epoch through [`hodges_lehmann::estimate`] at level `alpha`. Pairing within the
 /// epoch keeps the noise of the machine out of it. `None` when an arm has no early requests (they
-/// were not counted, or are rare), when a window is not longer than 10 ms, or without a whole epoch.
+/// were not counted, or are rare), when a window is not longer than 10 ms, without a whole epoch, or
+/// where response times decide: how many requests there were is then set by the schedule of the load.
 ///
 /// Example: 50 ms at 100 per 10 ms; the other arm has 50 in the first 10 ms: ratios 1 and 0.5, and
 /// of 450 instead of 500 requests ln(500/450) = 0.105 is added.
 pub fn guard_transient(epochs: &[Epoch], alpha: f64) -> Option<GuardTransient> {
+    if epochs.iter().any(Epoch::is_by_response) {
+        return None;
+    }
     let [Some(baseline), Some(other)] = Side::BOTH.map(|side| ratio(epochs, side)) else {
         return None;
     };
@@ -79,6 +83,7 @@ fn late_requests(slice: &Slice) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::Response;
     use crate::vectors::{close, plain_slice};
 
     /// Epochs of 50 ms slices with 400 requests after the first 10 ms and these before.
@@ -133,6 +138,18 @@ mod tests {
     #[track_caller]
     fn check_none(epochs: &[Epoch]) {
         assert_eq!(guard_transient(epochs, 0.05), None);
+    }
+
+    #[test]
+    fn requests_on_a_schedule_tell_of_no_transient() {
+        let mut epochs = epochs([100, 50]);
+        for slice in epochs.iter_mut().flat_map(|epoch| &mut epoch.slices) {
+            slice.response = Some(Response {
+                median_ns: 100_000,
+                sum_ns: 100_000 * slice.completions,
+            });
+        }
+        check_none(&epochs);
     }
 
     #[test]
