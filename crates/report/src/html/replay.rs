@@ -47,7 +47,7 @@ fn summary(parts: &[PartStory], out: &mut Markup) {
         columns.push("why they differ");
         out.head(&columns).open("tbody", &[]);
         for part in parts {
-            let published = part.claims.iter().filter(|it| it.cells[2] != "-");
+            let published = part.claims.iter().filter(|it| it.is_published);
             for claim in published {
                 let mut cells = vec![part.name.clone()];
                 cells.extend(claim.cells.iter().cloned());
@@ -85,8 +85,8 @@ fn section(measured: &ReplayPart, part: &PartStory, out: &mut Markup) {
     out.folded(
         "Each claim: rates and times, reasons, proof of the work",
         |out| {
-            for claim in &part.claims {
-                details(claim, out);
+            for (claim, sentences) in part.told() {
+                details(claim, &sentences, out);
             }
         },
     );
@@ -99,11 +99,11 @@ fn section(measured: &ReplayPart, part: &PartStory, out: &mut Markup) {
     out.close("section");
 }
 
-fn details(claim: &ClaimStory, out: &mut Markup) {
+fn details(claim: &ClaimStory, sentences: &[(&str, &str)], out: &mut Markup) {
     let [what, arms, ..] = &claim.cells;
     out.open("div", &[("class", tone_word(claim.tone))]);
     out.element("h3", &[], &format!("{what} ({arms})"));
-    let lines = claim.sentences.iter();
+    let lines = sentences.iter();
     let lines: Vec<String> = lines.map(|(word, it)| format!("{word}: {it}")).collect();
     list(lines.iter().map(String::as_str), out);
     out.close("div");

@@ -37,10 +37,10 @@ fn write_part(part: &PartStory, text: &mut String) {
     for words in &part.findings {
         let _ = writeln!(text, "- {}", escaped(words));
     }
-    for claim in &part.claims {
+    for (claim, sentences) in part.told() {
         let [what, arms, ..] = &claim.cells;
         let _ = writeln!(text, "- {}", escaped(&format!("{what} ({arms})")));
-        for (word, sentence) in &claim.sentences {
+        for (word, sentence) in sentences {
             let _ = writeln!(text, "  - {word}: {}", escaped(sentence));
         }
     }

@@ -15,8 +15,12 @@ pub fn replay(replay: &Replay, path: Option<&str>, style: Style) -> String {
     };
     let text = style.text();
     let mut lines = Lines::new(style);
-    for part in of(replay, text) {
-        write_part(&part, &mut lines);
+    let parts = of(replay, text);
+    for part in &parts {
+        write_part(part, &mut lines);
+    }
+    if parts.len() > 1 {
+        write_all(&parts, &mut lines);
     }
     for line in head(replay, text) {
         lines.item(0, &line);
@@ -46,8 +50,8 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
         Table::new(header, rows.to_vec()).write(lines);
     }
     lines.blank();
-    for claim in &part.claims {
-        write_claim(claim, lines);
+    for (claim, sentences) in part.told() {
+        write_claim(claim, &sentences, lines);
     }
     for line in &part.notes {
         lines.item(2, line);
@@ -59,10 +63,30 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
     lines.blank();
 }
 
-fn write_claim(claim: &ClaimStory, lines: &mut Lines) {
+/// What was published, of all parts: the last thing on the screen.
+fn write_all(parts: &[PartStory], lines: &mut Lines) {
+    let [_, _, published, measured, verdict] = CLAIM_HEAD;
+    let mut rows = Vec::new();
+    for part in parts {
+        for claim in part.claims.iter().filter(|it| it.is_published) {
+            let [what, _, published, measured, verdict] = &claim.cells;
+            let what = format!("{}: {what}", part.name);
+            rows.push(
+                [&what, published, measured, verdict]
+                    .map(String::clone)
+                    .to_vec(),
+            );
+        }
+    }
+    lines.heading(0, "all claims");
+    Table::new(&["", published, measured, verdict], rows).write(lines);
+    lines.blank();
+}
+
+fn write_claim(claim: &ClaimStory, sentences: &[(&str, &str)], lines: &mut Lines) {
     let [what, arms, ..] = &claim.cells;
     lines.item(2, &format!("{what} ({arms})"));
-    for (word, sentence) in &claim.sentences {
+    for (word, sentence) in sentences {
         lines.item(4, &format!("{word}: {sentence}"));
     }
 }

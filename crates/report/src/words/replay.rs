@@ -1,5 +1,7 @@
 //! Published beside measured, in words: the cells and sentences of `replay`, the same for every view.
 
+use std::collections::BTreeSet;
+
 use looptax_record::{
     Estimate, Figure, HotFunction, Published, Replay, ReplayPages, ReplayPart, ReplayPoint,
     ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict,
@@ -52,12 +54,35 @@ impl PartStory {
         ];
         all.into_iter().filter(|(_, _, rows)| !rows.is_empty())
     }
+
+    /// Each claim with its sentences; reasons that one above it has given already are not given again.
+    pub(crate) fn told(&self) -> Vec<(&ClaimStory, Vec<(&'static str, &str)>)> {
+        let mut given = BTreeSet::new();
+        let mut told = Vec::new();
+        for claim in &self.claims {
+            let mut sentences = Vec::new();
+            let mut again = None;
+            for (word, sentence) in &claim.sentences {
+                let is_reason = ["why", "note"].contains(word);
+                if !is_reason || given.insert(sentence.as_str()) {
+                    sentences.push((*word, sentence.as_str()));
+                } else {
+                    again = Some((*word, "as above"));
+                }
+            }
+            sentences.extend(again);
+            told.push((claim, sentences));
+        }
+        told
+    }
 }
 
 /// A row.
 pub(crate) struct ClaimStory {
     /// As [`CLAIM_HEAD`].
     pub(crate) cells: [String; 5],
+    /// Whether somebody published it by itself.
+    pub(crate) is_published: bool,
     pub(crate) tone: Tone,
     /// What was published, what each way gave, why they differ, and what proves the work.
     pub(crate) sentences: Vec<(&'static str, String)>,
@@ -173,6 +198,7 @@ fn claim(row: &ReplayRow, text: Text) -> ClaimStory {
             measured(row.unit, &row.measured, text),
             verdict.to_owned(),
         ],
+        is_published: published.is_some(),
         tone,
         sentences,
     }

@@ -153,14 +153,14 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       others (tcp over unix)
         there: TCP 35 % below the socket
         here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
-        why: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
+        why: as above
       a part (tcp over unix)
         here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
-        note: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
+        note: as above
       dumped 1000 rows
       not measured: the profile: perf is not on PATH
       again: lookups: socket, loopback (run 20261122-120000-1-x)
@@ -198,6 +198,18 @@ fn the_page_begins_with_all_claims_in_one_table() {
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
+}
+
+#[test]
+fn several_publications_end_with_all_claims() {
+    let mut two = made_up("x");
+    two.parts.extend(made_up("y").parts);
+    let text = replay(&two, None, STYLE);
+    let (_, all) = text.split_once("all claims\n").unwrap();
+    for words in ["x: lookups ", "y: others ", "smaller here", "not seen here"] {
+        assert!(all.contains(words), "{words}: {text}");
+    }
+    assert!(!all.contains("a part"), "{text}");
 }
 
 #[test]
