@@ -83,7 +83,12 @@ impl Plot {
             let per_s = self.most_per_s * f64::from(tick) / f64::from(N_TICKS);
             let y = self.y(per_s);
             line([(LEFT, y), (RIGHT, y)], "var(--grid)", out);
-            words((LEFT - 8.0, y + 4.0), "end", &rate(per_s), out);
+            let named = if tick == 0 {
+                "0".to_owned()
+            } else {
+                rate(per_s)
+            };
+            words((LEFT - 8.0, y + 4.0), "end", &named, out);
         }
         for (idx, point) in points.iter().enumerate() {
             let at = (self.x(idx), BOTTOM + 20.0);

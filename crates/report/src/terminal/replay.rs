@@ -49,7 +49,9 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
         lines.blank();
         Table::new(header, rows.to_vec()).write(lines);
     }
-    lines.blank();
+    if !part.claims.is_empty() {
+        lines.blank();
+    }
     for (claim, sentences) in part.told() {
         write_claim(claim, &sentences, lines);
     }

@@ -117,13 +117,22 @@ pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
             if host.cpus == 1 { "CPU" } else { "CPUs" },
             release.unwrap_or("of an unknown release")
         ),
-        format!("{}, begun {}", replay.command.join(" "), replay.started_at),
+        format!("{}, begun {}", replay.command.join(" "), begun(replay)),
     ];
     lines.extend(replay.problems.iter().cloned());
     if replay.interrupted {
         lines.push("interrupted: what was measured until then".to_owned());
     }
     lines.iter().map(|line| text.clean(line)).collect()
+}
+
+/// To the second: `2026-11-22T12:00:00Z`.
+fn begun(replay: &Replay) -> String {
+    let whole = replay.started_at.split_once('.');
+    whole.map_or_else(
+        || replay.started_at.clone(),
+        |(whole, _)| format!("{whole}Z"),
+    )
 }
 
 fn story(part: &ReplayPart, text: Text) -> PartStory {
