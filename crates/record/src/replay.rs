@@ -152,7 +152,7 @@ pub enum ReplayUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayVerdict {
-    /// The interval holds the published figure and not zero.
+    /// The interval holds the published figure and lies near it: between half and twice that effect.
     AsPublished,
     /// The same way round, and less of it.
     Smaller,
@@ -162,7 +162,7 @@ pub enum ReplayVerdict {
     Opposite,
     /// The interval holds zero and not the published figure.
     NotSeen,
-    /// The interval holds both, or there is none.
+    /// The interval is too wide to say, there is none, or others disturbed what it was made from.
     Inconclusive,
     /// The measurement cannot be used.
     Invalid,

@@ -17,8 +17,8 @@ pub(crate) struct ReplayArgs {
     /// Fewer epochs and fewer points; dimitri stops at 256 connections.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Amounts of data as a share of the published ones, which are 1: 0.05. Default: what fits
-    /// minutes; the result says how much smaller that is.
+    /// Amounts of percona's dump and of moonen's stream and messages as a share of the published ones, which are 1: 0.05.
+    /// Default: what fits minutes; the result says how much smaller that is.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: Option<f64>,
     /// A part that could not be measured as a whole makes the exit code 2.
@@ -27,8 +27,8 @@ pub(crate) struct ReplayArgs {
     /// Print the plan and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Folder for the records behind the result, and for the result as `replay.json`. Default:
-    /// looptax-replay-DATE-TIME in this folder.
+    /// Folder for the records behind the result, and for the result as `replay.json`; one with a result is refused.
+    /// Default: looptax-replay-DATE-TIME in this folder.
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// Write the result as JSON there, too; `-` prints it instead of the tables.

@@ -1,5 +1,7 @@
 //! `replay`: published comparisons again, from the plan to published beside measured.
 
+use std::fs::{File, create_dir_all};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +23,9 @@ use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 
+/// The result's file in the folder of the records.
+const RESULT: &str = "replay.json";
+
 /// Runs `replay`.
 pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let parts = Part::asked(&args.names);
@@ -34,8 +39,8 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
         terminal::data(&plan(&parts, &amounts, &folder))?;
         return Ok(Exit::Done);
     }
-    terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     make(&folder)?;
+    terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     if parts.iter().any(|part| part.needs_network()) {
         // A user namespace is had by a process with one thread alone; where it fails, the arms say why.
         get_right().ok();
@@ -45,20 +50,25 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
     sys::raise_open_files();
     let mut replay = empty(args);
     replay.problems.extend(alone.problem());
+    save(&replay, &around.folder)?;
     for part in parts {
         let done = part.run(&amounts, &mut Runner::new(&around, part));
         replay.parts.push(done);
         replay.interrupted = around.interrupted.load(Ordering::Relaxed);
         replay.finished_at = Some(jiff::Timestamp::now().to_string());
         // After each part, so that a crash keeps the others.
-        let value = serde_json::to_value(&replay)?;
-        save_value(&value, &around.folder.join("replay.json"))?;
+        save(&replay, &around.folder)?;
         if replay.interrupted {
             break;
         }
     }
     show(args, &replay, &around.folder, terminal)?;
     Ok(exit(args, &replay))
+}
+
+fn save(replay: &Replay, folder: &Path) -> Result<(), Failure> {
+    let value = serde_json::to_value(replay)?;
+    Ok(save_value(&value, &folder.join(RESULT))?)
 }
 
 fn amounts(args: &ReplayArgs) -> Amounts {
@@ -77,13 +87,23 @@ fn folder(args: &ReplayArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(default)
 }
 
+/// Makes the folder, and takes it: the records of two runs in one would belong to neither.
 fn make(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
+    let cannot = |error: std::io::Error| {
+        let why = match error.kind() {
+            ErrorKind::AlreadyExists => {
+                "a result is there already, or a file of that name".to_owned()
+            }
+            _ => error.to_string(),
+        };
         Failure::usage(
-            format!("cannot make the folder {}: {error}", folder.display()),
+            format!("cannot use the folder {}: {why}", folder.display()),
             "--output names another one",
         )
-    })
+    };
+    create_dir_all(folder).map_err(cannot)?;
+    File::create_new(folder.join(RESULT)).map_err(cannot)?;
+    Ok(())
 }
 
 fn surroundings(
@@ -153,7 +173,7 @@ fn show(
         save_text(&report::html::replay_page(replay), path, Existing::Replace)?;
     }
     if !has_printed {
-        let place = folder.join("replay.json");
+        let place = folder.join(RESULT);
         let place = place.display().to_string();
         let text = report::terminal::replay(replay, Some(&place), terminal.style());
         terminal::data(&text)?;

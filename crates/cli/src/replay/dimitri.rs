@@ -4,7 +4,7 @@ mod profile;
 
 use std::time::Duration;
 
-use looptax_record::{Client, Comparison, Figure, ReplayPart, ReplayPoint, ReplayUnit};
+use looptax_record::{Client, Comparison, Figure, ReplayPart, ReplayPoint, ReplayUnit, Verdict};
 
 use super::effect::Effect;
 use super::programs::on_path;
@@ -69,7 +69,20 @@ pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'
         .collect();
     part.points = sweep.iter().filter_map(|it| point(it)).collect();
     add_rows(&mut part, &reading, &sweep);
-    part.findings.extend(findings(&part.points));
+    let proved: Vec<ReplayPoint> = { sweep.iter() }
+        .filter(|it| it.tax.iter().all(|tax| tax.verdict == Verdict::Difference))
+        .filter_map(|it| point(it))
+        .collect();
+    part.findings.extend(most_served(&part.points));
+    part.findings.extend(largest(&proved));
+    let few = { part.points.iter() }.filter(|it| !has_interval(it));
+    let few = few.map(|it| {
+        format!(
+            "the sweep at {} connections: too few epochs for an interval",
+            it.connections
+        )
+    });
+    part.missing.extend(few);
     let most = most(amounts);
     if most < MOST {
         part.smaller.push(format!(
@@ -151,8 +164,14 @@ fn add(
     part.rows.extend(row(reading, comparison, wanted));
 }
 
-/// The most that each way served, and where they differ most.
-fn findings(points: &[ReplayPoint]) -> Vec<String> {
+/// Without an interval, a tax reaches to 100 %.
+fn has_interval(point: &ReplayPoint) -> bool {
+    let tax = point.tax_pct.known();
+    tax.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(|hi| hi < 100.0))
+}
+
+/// The most that each way served.
+fn most_served(points: &[ReplayPoint]) -> Option<String> {
     let value = |figure: &Figure| figure.known().map(|it| it.value);
     let most = |side: usize| {
         let served = points
@@ -160,26 +179,24 @@ fn findings(points: &[ReplayPoint]) -> Vec<String> {
             .filter_map(|it| Some((value(&it.per_s[side])?, it.connections)));
         served.max_by(|one, other| one.0.total_cmp(&other.0))
     };
-    let mut findings = Vec::new();
-    if let (Some((unix, at_unix)), Some((tcp, at_tcp))) = (most(0), most(1)) {
-        findings.push(format!(
-            "the most: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at {at_tcp}"
-        ));
-    }
-    let shown = points.iter().filter_map(|it| {
+    let ((unix, at_unix), (tcp, at_tcp)) = (most(0)?, most(1)?);
+    Some(format!(
+        "the most: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at {at_tcp}"
+    ))
+}
+
+/// Where the ways differ most, of the points at which they do.
+fn largest(proved: &[ReplayPoint]) -> Option<String> {
+    let shown = proved.iter().filter_map(|it| {
         let tax = it.tax_pct.known()?;
-        // Without an interval, a tax reaches to 100 %.
-        let hi = tax.hi.filter(|hi| *hi < 100.0)?;
-        Some((tax.value, tax.lo?, hi, it.connections))
+        Some((tax.value, tax.lo?, tax.hi?, it.connections))
     });
-    if let Some((tax, lo, hi, at)) = shown.max_by(|one, other| one.0.total_cmp(&other.0)) {
-        findings.push(format!(
-            "the largest difference: TCP loses {tax:.1} % [{lo:.1}, {hi:.1}] at {at} connection{}; the largest of \
-             several is in part the luck of that point",
-            if at == 1 { "" } else { "s" }
-        ));
-    }
-    findings
+    let (tax, lo, hi, at) = shown.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    Some(format!(
+        "the largest difference: TCP loses {tax:.1} % [{lo:.1}, {hi:.1}] at {at} connection{}; the largest of several \
+         is in part the luck of that point",
+        if at == 1 { "" } else { "s" }
+    ))
 }
 
 #[cfg(test)]
@@ -204,8 +221,10 @@ mod tests {
             hottest: Vec::new(),
         };
         let points = [point(1, 50.0, 40.0, 20.0), point(2, 90.0, 81.0, 10.0)];
-        let found = findings(&points);
-        assert!(found[0].contains("90/s on the socket at 2"), "{found:?}");
-        assert!(found[1].contains("20.0 % [19.0, 21.0] at 1"), "{found:?}");
+        let found = most_served(&points).unwrap();
+        assert!(found.contains("90/s on the socket at 2"), "{found}");
+        let found = largest(&points).unwrap();
+        assert!(found.contains("20.0 % [19.0, 21.0] at 1"), "{found}");
+        assert_eq!(largest(&[]), None);
     }
 }

@@ -3,12 +3,13 @@
 //! What was called TCP there is a bridge and a port proxy on top of it, so all of these are measured, and the bill
 //! says what each adds.
 
-use looptax_record::{Bill, Comparison, Figure, ReplayPart, ReplayUnit};
+use looptax_record::{Bill, Comparison, Figure, ReplayPart, ReplayUnit, Verdict};
+use looptax_report::terminal::micros;
 
 use super::effect::Effect;
 use super::published::KAWIN;
 use super::reading::Reading;
-use super::row::{Wanted, row};
+use super::row::{WORDS, Wanted, row};
 use super::{Amounts, Runner, Step};
 
 /// The way that was published, and those that it is made of.
@@ -122,7 +123,10 @@ fn add(
         };
         part.rows.extend(row(reading, comparison, wanted));
     }
-    let bill = comparison.bill.as_ref();
+    let mut taxes = comparison.tax.iter();
+    let is_proved =
+        taxes.any(|tax| tax.arm == PUBLISHED_PORT && tax.verdict == Verdict::Difference);
+    let bill = comparison.bill.as_ref().filter(|_| is_proved);
     part.findings
         .extend(bill.and_then(|bill| shares(bill, what)));
 }
@@ -144,23 +148,34 @@ fn reasons(comparison: &Comparison) -> Vec<String> {
     reasons
 }
 
-/// What of the published port's cost is the proxy's, and what the transport's.
+/// What of the published port's cost is the proxy's, and what the transport's; `None` where that is not proved.
 fn shares(bill: &Bill, what: &str) -> Option<String> {
     let step = |arm: &str| bill.steps.iter().find(|step| step.arm == arm);
-    let value = |figure: &Figure| figure.known().map(|it| it.value);
-    let proxy = step(PUBLISHED_PORT)?;
-    let in_all = value(&proxy.in_all_us)?;
-    if in_all <= 0.0 {
-        return Some(format!(
-            "{what}: the published port costs no more time than the socket here"
-        ));
+    let known = |figure: &Figure| {
+        let it = figure
+            .known()
+            .filter(|it| it.lo.is_some() && it.hi.is_some());
+        it.copied()
+    };
+    let [tcp, bridge, proxy] = ["tcp", "bridge", PUBLISHED_PORT].map(step);
+    let [tcp, bridge, proxy] = [tcp?, bridge?, proxy?];
+    let in_all = known(&proxy.in_all_us)?;
+    if in_all.lo? <= 0.0 {
+        return None;
     }
-    let share = |figure: &Figure| Some(format!("{:.0} %", 100.0 * value(figure)? / in_all));
+    // From what each way costs in all, so that they add up.
+    let until_tcp = known(&tcp.in_all_us)?.value;
+    let until_bridge = known(&bridge.in_all_us)?.value;
+    let share = |figure: &Figure, us: f64| {
+        let time = micros(&known(figure)?, WORDS);
+        Some(format!("{time} ({:.0} %)", 100.0 * us / in_all.value))
+    };
     Some(format!(
-        "{what}: of the time that the published port adds, {} is loopback TCP, {} the bridge and {} the port proxy",
-        share(&step("tcp")?.time_us)?,
-        share(&step("bridge")?.time_us)?,
-        share(&proxy.time_us)?,
+        "{what}: of the {} that the published port adds, loopback TCP has {}, the bridge {} and the port proxy {}",
+        micros(&in_all, WORDS),
+        share(&tcp.time_us, until_tcp)?,
+        share(&bridge.time_us, until_bridge - until_tcp)?,
+        share(&proxy.time_us, in_all.value - until_bridge)?,
     ))
 }
 
@@ -192,9 +207,13 @@ mod tests {
             ],
         };
         let words = shares(&bill, "get").unwrap();
-        assert!(
-            words.ends_with("10 % is loopback TCP, 5 % the bridge and 85 % the port proxy"),
-            "{words}"
-        );
+        for part in [
+            "of the +20.0 µs [20.0, 20.0] that the published port adds",
+            "loopback TCP has +2.0 µs [2.0, 2.0] (10 %)",
+            "the bridge +1.0 µs [1.0, 1.0] (5 %)",
+            "the port proxy +17.0 µs [17.0, 17.0] (85 %)",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
     }
 }

@@ -120,12 +120,16 @@ impl Part {
     /// Measures it, as far as it can be measured here.
     pub(crate) fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
         let part = Runner::begin(self, amounts);
-        match self {
+        let mut part = match self {
             Self::Percona => percona::run(part, amounts, runner),
             Self::Dimitri => dimitri::run(part, amounts, runner),
             Self::Moonen => moonen::run(part, amounts, runner),
             Self::WordPress => wordpress::run(part, amounts, runner),
             Self::Kawin => kawin::run(part, amounts, runner),
-        }
+        };
+        let few = part.rows.iter().filter(|row| !row::has_interval(row));
+        let few = few.map(|row| format!("{}: too few epochs for an interval", row.what));
+        part.missing.extend(few.collect::<Vec<_>>());
+        part
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'
         let reasons = vec![
             "published for 100 GB each; here the rate decides, which is the time of a fixed amount"
                 .to_owned(),
-            "18 years and a core of another kind lie between the two".to_owned(),
+            "there a kernel of 2008 on a core of that time".to_owned(),
         ];
         add(
             &mut part,
@@ -156,8 +156,8 @@ fn say_smaller(part: &mut ReplayPart) {
     let share = |all: u64, published: u64| 100.0 * all as f64 / (2 * published) as f64;
     if let Some(bytes) = streamed {
         part.smaller.push(format!(
-            "streamed {:.1} GB on each way instead of 100 ({:.0} %)",
-            bytes as f64 / 2e9,
+            "streamed {:.1} GB over both ways together instead of 100 on each ({:.0} %)",
+            bytes as f64 / 1e9,
             share(bytes, STREAM_BYTES)
         ));
     }

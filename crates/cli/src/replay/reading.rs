@@ -49,7 +49,12 @@ pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReplayProof {
     let is_command = comparison.commands.is_some();
     ReplayProof {
         rows: comparison.workload.rows,
-        requests: if is_command { 0 } else { n_requests },
+        // A batch holds so many.
+        requests: if is_command {
+            0
+        } else {
+            n_requests * u64::from(comparison.workload.pipeline)
+        },
         server_count: comparison.server_count.clone(),
         streamed_bytes: per_request.map(|bytes| bytes * n_requests),
         runs: is_command.then_some(n_requests),

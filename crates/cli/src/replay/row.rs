@@ -22,20 +22,27 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// For words that go into the record, whatever the terminal shows.
-const WORDS: Style = Style {
+pub(super) const WORDS: Style = Style {
     width: usize::MAX,
     color: false,
     unicode: true,
 };
 
-/// Whether `compare` withholds its verdict because of what others did, or of a drift: an interval knows of neither.
+/// Shares of the machine that others may have over the whole run, percent: those of a calm epoch.
+const MOST_STEAL_PCT: f64 = 1.0;
+const MOST_FOREIGN_PCT: f64 = 5.0;
+
+/// Whether `compare` withholds its verdict because of a drift or of what others did, or had much of the machine taken
+/// where it withholds it for another reason: an interval knows of neither.
 fn is_disturbed(tax: &Tax) -> bool {
-    let is_withheld = tax.verdict == Verdict::Inconclusive;
-    is_withheld
-        && matches!(
-            tax.reason,
-            Reason::NoisyEpochs { .. } | Reason::Trend { .. } | Reason::GuardTransient { .. }
-        )
+    let is_objection = matches!(
+        tax.reason,
+        Reason::NoisyEpochs { .. } | Reason::Trend { .. } | Reason::GuardTransient { .. }
+    );
+    let shares = &tax.diagnostics;
+    let is_busy =
+        shares.steal_pct > Some(MOST_STEAL_PCT) || shares.foreign_pct > Some(MOST_FOREIGN_PCT);
+    tax.verdict == Verdict::Inconclusive && (is_objection || is_busy)
 }
 
 /// The row; `None` where that arm was not measured.
@@ -74,10 +81,19 @@ pub(crate) fn row(
     {
         reasons.push(format!("compare gives no verdict of its own: {why}"));
     }
+    if wanted.claim.is_some() {
+        let warnings = comparison.warnings.iter();
+        reasons.extend(warnings.map(|it| format!("compare warns: {it}")));
+    }
     if tax.look.is_none() {
         let planned = comparison.schedule.looks.last();
+        let why = if reading.record.interrupted {
+            "interrupted"
+        } else {
+            "ended when its time was over"
+        };
         reasons.push(format!(
-            "ended when its time was over, after {} of {} epochs",
+            "{why}, after {} of {} epochs",
             tax.n_epochs,
             planned.map_or(0, |look| look.epochs)
         ));
@@ -95,4 +111,11 @@ pub(crate) fn row(
         reasons,
         step_idx: reading.step_idx,
     })
+}
+
+/// Whether what it shows has two ends; a tax without one reaches to 100 %.
+pub(super) fn has_interval(row: &ReplayRow) -> bool {
+    let it = row.measured.known();
+    let is_bound = |hi: f64| row.unit != ReplayUnit::TaxPct || hi < 100.0;
+    it.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(is_bound))
 }

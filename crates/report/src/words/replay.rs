@@ -9,7 +9,7 @@ use looptax_record::{
 };
 
 use super::Tone;
-use crate::format::{Text, amount, rate};
+use crate::format::{GLUE, Text, amount, rate};
 
 /// Titles of the columns of claims.
 pub(crate) const CLAIM_HEAD: [&str; 5] = ["", "arms", "published", "measured here", "verdict"];
@@ -61,16 +61,16 @@ impl PartStory {
         let mut told = Vec::new();
         for claim in &self.claims {
             let mut sentences = Vec::new();
-            let mut again = None;
+            let mut has_again = false;
             for (word, sentence) in &claim.sentences {
                 let is_reason = ["why", "note"].contains(word);
                 if !is_reason || given.insert(sentence.as_str()) {
                     sentences.push((*word, sentence.as_str()));
-                } else {
-                    again = Some((*word, "as above"));
+                } else if !has_again {
+                    has_again = true;
+                    sentences.push((*word, "as above, too"));
                 }
             }
-            sentences.extend(again);
             told.push((claim, sentences));
         }
         told
@@ -119,6 +119,7 @@ pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
         ),
         format!("{}, begun {}", replay.command.join(" "), begun(replay)),
     ];
+    lines.push("what is measured compares the ways epoch by epoch: the figures of each way alone need not give the same ratio".to_owned());
     lines.extend(replay.problems.iter().cloned());
     if replay.interrupted {
         lines.push("interrupted: what was measured until then".to_owned());
@@ -276,7 +277,22 @@ fn digits(times: f64) -> String {
     format!("{times:.decimals$}")
 }
 
+/// `18.7K/s [17.6, 19.9]`; without the brackets where there is no interval.
 fn side(side: &ReplaySide, text: Text) -> String {
+    let shown = side_with_ends(side, text);
+    let has_ends = side
+        .figure
+        .known()
+        .is_none_or(|it| it.lo.is_some() || it.hi.is_some());
+    match shown.split_once('[') {
+        Some((value, _)) if !has_ends => {
+            format!("{}, no interval", value.trim_end_matches([' ', GLUE]))
+        }
+        _ => shown,
+    }
+}
+
+fn side_with_ends(side: &ReplaySide, text: Text) -> String {
     let Some(it) = side.figure.known() else {
         return "n/a".to_owned();
     };

@@ -153,14 +153,14 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       others (tcp over unix)
         there: TCP 35 % below the socket
         here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
+        why: as above, too
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
-        why: as above
       a part (tcp over unix)
         here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
+        note: as above, too
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
-        note: as above
       dumped 1000 rows
       not measured: the profile: perf is not on PATH
       again: lookups: socket, loopback (run 20261122-120000-1-x)
@@ -168,6 +168,7 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
 
     2 CPUs, unknown processor, Linux 6.18
     looptax replay x, begun 2026-11-22T12:00:00Z
+    what is measured compares the ways epoch by epoch: the figures of each way alone need not give the same ratio
     result: out/replay.json
     "#);
 }

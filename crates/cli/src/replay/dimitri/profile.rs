@@ -34,12 +34,19 @@ const SAMPLES_PER_S: &str = "499";
 const TIMER: &str = "perf has no counter of cycles here and samples by a timer: what the kernel does with interrupts off \
                      shows where it switches them on again, as in finish_task_switch";
 
+/// Said where perf may not look into the kernel.
+const USER_ALONE: &str = "the kernel's part of the server's hottest functions: perf may look at programs alone here, and \
+                          shares are of their time; root may do more, or everybody with sysctl \
+                          kernel.perf_event_paranoid=1";
+
 /// What perf saw in one look.
 #[derive(Debug, Default, PartialEq)]
 struct Profile {
     hottest: Vec<HotFunction>,
     /// Sampled by a timer instead of a counter of cycles.
     is_timer: bool,
+    /// Without the kernel: the event's name ends in a `u` then.
+    is_user_alone: bool,
 }
 
 /// Adds the hottest functions to the points of `part`, or says why there are none.
@@ -77,6 +84,7 @@ fn look_at_all(
     let target = Target::open(spec, &settings.arms, &settings, &host)?;
     let cases = overview.targets.iter().flat_map(|it| &it.cases);
     let mut is_timer = false;
+    let mut is_user_alone = false;
     let mut done = Ok(());
     for case in cases.filter(|case| case.doing == Doing::Judge) {
         if runner.is_interrupted() || done.is_err() {
@@ -85,6 +93,7 @@ fn look_at_all(
         let profile = one(case, &settings, &target, amounts, runner);
         done = profile.map(|profile| {
             is_timer |= profile.is_timer;
+            is_user_alone |= profile.is_user_alone;
             let mut points = part.points.iter_mut();
             if let Some(point) = points.find(|it| it.connections == case.connections) {
                 point.hottest = profile.hottest;
@@ -92,7 +101,9 @@ fn look_at_all(
         });
     }
     let closed = target.close();
-    if is_timer {
+    if is_user_alone {
+        part.missing.push(USER_ALONE.to_owned());
+    } else if is_timer {
         part.findings.push(TIMER.to_owned());
     }
     done.and(closed)
@@ -178,7 +189,12 @@ fn report(data: &Path) -> Result<Profile, Failure> {
 /// The first functions of what `perf report` prints: ` 6.64%  |[kernel.kallsyms]  |[k] finish_task_switch`. What has no
 /// name counts together for its file.
 fn profile(text: &str) -> Profile {
-    let is_timer = { text.lines() }.any(|line| line.starts_with('#') && line.contains("cpu-clock"));
+    let mut events = { text.lines() }.filter_map(|line| line.split_once("of event '"));
+    let event = events.next().map_or("", |(_, event)| event);
+    let is_timer = event.contains("cpu-clock");
+    let is_user_alone = event
+        .split_once(':')
+        .is_some_and(|(_, how)| how.contains('u'));
     let mut hottest: Vec<HotFunction> = Vec::new();
     for function in text.lines().filter_map(function) {
         let mut known = hottest.iter_mut();
@@ -189,7 +205,11 @@ fn profile(text: &str) -> Profile {
     }
     hottest.sort_by(|one, other| other.share_pct.total_cmp(&one.share_pct));
     hottest.truncate(MOST_SHOWN);
-    Profile { hottest, is_timer }
+    Profile {
+        hottest,
+        is_timer,
+        is_user_alone,
+    }
 }
 
 fn function(line: &str) -> Option<HotFunction> {
@@ -231,5 +251,6 @@ mod tests {
         );
         assert!(found.is_timer);
         assert_eq!(profile("# of event 'cycles:P'\n"), Profile::default());
+        assert!(!found.is_user_alone && profile("# of event 'cpu-clock:u'\n").is_user_alone);
     }
 }
