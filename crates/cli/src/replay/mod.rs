@@ -128,7 +128,7 @@ impl Part {
             Self::Kawin => kawin::run(part, amounts, runner),
         };
         let few = part.rows.iter().filter(|row| !row::has_interval(row));
-        let few = few.map(|row| format!("{}: too few epochs for an interval", row.what));
+        let few = few.map(|row| format!("{}: no interval", row.what));
         part.missing.extend(few.collect::<Vec<_>>());
         part
     }
