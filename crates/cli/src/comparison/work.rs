@@ -26,7 +26,8 @@ pub(crate) fn measure_all(
 ) -> Result<(), Failure> {
     let settings = parts[0].settings;
     if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
-        return exec::measure(None, settings, exec, sink, &mut stage, stop);
+        let measured = exec::measure(None, settings, exec, sink, &mut stage, stop);
+        return unless_stopped(measured, stop);
     }
     let host = Host::new(machine)?;
     for part in parts {
@@ -49,7 +50,11 @@ fn measure_part(
         stage.say(&spec.before_measuring());
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
-        let mut target = Target::open(spec, arms, settings, host)?;
+        let opened = Target::open(spec, arms, settings, host);
+        if opened.is_err() && stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut target = opened?;
         let measured = match (&settings.exec, planned) {
             (Some(exec), _) => exec::measure(Some(&mut target), settings, exec, sink, stage, stop),
             (None, Some(planned)) => offered(planned, &target, sink).and_then(|cases| {
@@ -59,13 +64,18 @@ fn measure_part(
         };
         // What we wrote is dropped and what we started is stopped, whatever happened.
         let closed = target.close();
-        // What fails after Ctrl-C was broken off in the middle of something: that is no error.
-        if !stop.load(Ordering::Relaxed) {
-            measured?;
-        }
+        unless_stopped(measured, stop)?;
         closed?;
     }
     Ok(())
+}
+
+/// What fails after Ctrl-C was broken off in the middle of something: that is no error.
+fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
+    if stop.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    measured
 }
 
 /// The comparisons of a target, now that it can be asked what it offers.
