@@ -13,6 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "looptax",
         &[
+            "looptax-failure",
             "looptax-bench",
             "looptax-discover",
             "looptax-advise",
@@ -31,11 +32,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-discover", DEEP),
     ("looptax-advise", DEEP),
     ("looptax-redirect", DEEP),
-    ("looptax-store", &["looptax-stats", "looptax-record"]),
+    (
+        "looptax-store",
+        &["looptax-failure", "looptax-stats", "looptax-record"],
+    ),
     ("looptax-report", &["looptax-stats", "looptax-record"]),
     ("looptax-path", GROUND),
     ("looptax-servers", GROUND),
-    ("looptax-wire", &[]),
+    ("looptax-failure", &[]),
+    ("looptax-wire", &["looptax-failure"]),
     ("looptax-script", &[]),
     ("looptax-stats", &[]),
     ("looptax-record", &[]),
@@ -56,6 +61,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 const DEEP: &[&str] = &[
+    "looptax-failure",
     "looptax-path",
     "looptax-servers",
     "looptax-wire",
@@ -63,7 +69,12 @@ const DEEP: &[&str] = &[
     "looptax-stats",
     "looptax-record",
 ];
-const GROUND: &[&str] = &["looptax-wire", "looptax-stats", "looptax-record"];
+const GROUND: &[&str] = &[
+    "looptax-failure",
+    "looptax-wire",
+    "looptax-stats",
+    "looptax-record",
+];
 
 /// Only these talk to a person.
 const TERMINAL_PACKAGES: [&str; 2] = ["looptax", "xtask"];

@@ -1,10 +1,10 @@
 //! Where connections come from: a trait that the command line fulfils.
 
-use std::error::Error;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use looptax_failure::Failure;
 use looptax_stats::Side;
 use looptax_wire::{Codec, Draws};
 
@@ -59,7 +59,7 @@ pub trait Errand: Send {
     ///
     /// # Errors
     /// Whatever went wrong; the run ends with it.
-    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>>;
+    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Failure>;
 }
 
 /// System calls that an errand took for data.
@@ -99,6 +99,21 @@ pub struct Helper {
 /// By side: where its client threads are started from, if not from the coordinator.
 pub type Origins = [Option<Arc<dyn Origin>>; 2];
 
+/// Why an epoch has no connections.
+#[derive(Debug)]
+pub enum ConnectError {
+    /// One could not be opened or proved.
+    Connection(Failure),
+    /// The server refuses what they are to ask.
+    Refused(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for ConnectError {
+    fn from(error: E) -> Self {
+        Self::Connection(error.into())
+    }
+}
+
 /// Opens connections for an epoch.
 pub trait Connector {
     /// Where the client threads of contrast `contrast_idx` are started from. Where a side has such a
@@ -123,7 +138,7 @@ pub trait Connector {
         _first: Side,
         _coins: u64,
         _n: usize,
-    ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Option<Errands>, ConnectError> {
         Ok(None)
     }
 
@@ -139,5 +154,5 @@ pub trait Connector {
         first: Side,
         coins: u64,
         n: usize,
-    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>>;
+    ) -> Result<[Vec<Wired>; 2], ConnectError>;
 }

@@ -13,7 +13,7 @@ use std::thread;
 use looptax_stats::Side;
 
 use crate::clock::now_ns;
-use crate::connect::{Connector, Helper};
+use crate::connect::{ConnectError, Connector, Helper};
 use crate::cores::{CoreMap, pin_process};
 use crate::error::{BenchError, side_name};
 use crate::load::{Command, Failure, Gate, Load, SliceSpec, Store};
@@ -63,9 +63,12 @@ impl EpochRunner<'_> {
         let origins = connector.origins(order.contrast_idx);
         let start_ns = now_ns();
         let source = Source::open(connector, order.contrast_idx, &draw, plan.connections).map_err(
-            |source| BenchError::Connect {
-                contrast: contrast.name.clone(),
-                source,
+            |error| match error {
+                ConnectError::Refused(failure) => BenchError::Refused(failure),
+                ConnectError::Connection(source) => BenchError::Connect {
+                    contrast: contrast.name.clone(),
+                    source,
+                },
             },
         )?;
         let n_threads = self.n_threads(order.contrast_idx);

@@ -1,10 +1,10 @@
 //! What ends an experiment early.
 
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use looptax_failure::{Explain, Failure, Severity};
 use looptax_stats::Side;
 use looptax_wire::WireError;
 
@@ -71,7 +71,7 @@ pub enum LoadError {
     #[error("a connection failed between its opening and its end")]
     Errand {
         /// Why.
-        source: Box<dyn Error + Send + Sync>,
+        source: Failure,
     },
     /// The client thread panicked: a bug of ours.
     #[error("the client thread panicked")]
@@ -165,8 +165,11 @@ pub enum BenchError {
         /// The contrast.
         contrast: String,
         /// Why.
-        source: Box<dyn Error + Send + Sync>,
+        source: Failure,
     },
+    /// The server refuses what the connections are to ask, which is no trouble with connecting.
+    #[error(transparent)]
+    Refused(Failure),
     /// A request failed: no result of this run can be trusted.
     #[error("a request failed in {stage} (`{contrast}`, {side} side)")]
     Request {
@@ -199,6 +202,60 @@ pub enum BenchError {
         /// Why.
         source: io::Error,
     },
+}
+
+impl Explain for BenchError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Connect { source, .. } | Self::Refused(source) => {
+                source.hint().map(str::to_owned)
+            }
+            Self::Request { .. } => Some(
+                "nothing is concluded from a run with a failed request; the server's log may say why"
+                    .to_owned(),
+            ),
+            Self::Command { source, .. } => Some(source.hint().to_owned()),
+            Self::Machine { .. } => Some("--placement free needs no pinning".to_owned()),
+        }
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            Self::Connect { source, .. } | Self::Refused(source) => source.severity(),
+            // A command that cannot even be warmed up with has measured nothing.
+            Self::Command {
+                run: RunName::WarmUp,
+                source:
+                    CommandError::Start { .. }
+                    | CommandError::Wait { .. }
+                    | CommandError::Code { .. }
+                    | CommandError::Signal { .. }
+                    | CommandError::Timeout { .. }
+                    | CommandError::Stopped { .. },
+                ..
+            }
+            | Self::Machine { .. } => Severity::Environment,
+            Self::Request { .. } | Self::Command { .. } => Severity::Invalid,
+        }
+    }
+}
+
+impl CommandError {
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "is it installed, and on PATH or named with its folder?",
+            Self::Timeout { .. } => "--exec-timeout allows more; or let each run do less",
+            Self::Stopped { .. } => {
+                "it cannot ask: give it passwords by its environment or its configuration file"
+            }
+            Self::WrongTransport { .. } => {
+                "its configuration files or its own flags may overrule the transport; nothing is concluded from this run"
+            }
+            Self::Wait { .. } | Self::Code { .. } | Self::Signal { .. } => {
+                "run it by hand to see more; nothing is concluded from a comparison with a failed run"
+            }
+        }
+    }
 }
 
 pub(crate) fn side_name(side: Side) -> &'static str {

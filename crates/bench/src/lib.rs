@@ -29,7 +29,8 @@ mod whole;
 
 pub use blocks::{BlockPlan, Blocks, Timed, run_blocks};
 pub use connect::{
-    Connector, Errand, ErrandCalls, Errands, Helper, Origin, Origins, Records, Wired, Worker,
+    ConnectError, Connector, Errand, ErrandCalls, Errands, Helper, Origin, Origins, Records, Wired,
+    Worker,
 };
 pub use cores::{CoreMap, allowed_cores};
 pub use epoch::{EpochData, SliceData};

@@ -3,11 +3,11 @@
 mod sessions;
 mod visits;
 
-use std::error::Error;
 use std::fs;
 use std::io;
 
-use looptax_bench::{Connector, Errands, Helper, Origins, Records, Wired, Worker};
+use looptax_bench::{ConnectError, Connector, Errands, Helper, Origins, Records, Wired, Worker};
+use looptax_failure::{Explain, Failure};
 use looptax_path::{
     Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, Unlimited, prove,
 };
@@ -64,17 +64,17 @@ impl<'a> TargetConnector<'a> {
         side: Side,
         coins: u64,
         n: usize,
-    ) -> Result<Vec<Conversation>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Vec<Conversation>, Failure> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
         let endpoint = endpoints[picked(coins, side, endpoints.len())].clone();
         let endpoint = self.target.ways.seen_from_there(arm, endpoint);
         let links = self.target.ways.open(arm, &endpoint, self.limits, n)?;
-        let talk = |link| self.target.talk_over(arm, link, self.limits);
-        Ok(links
-            .into_iter()
-            .map(talk)
-            .collect::<Result<_, PathError>>()?)
+        let talk = |link| {
+            let talk = self.target.talk_over(arm, link, self.limits);
+            talk.map_err(cut_off)
+        };
+        links.into_iter().map(talk).collect()
     }
 
     /// Whether what was asked on a case that is over took its arms' ways, as far as only counts can tell.
@@ -134,9 +134,9 @@ impl<'a> TargetConnector<'a> {
         contrast_idx: usize,
         Draw { first, coins }: Draw,
         n: usize,
-    ) -> Result<Met, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Met, Failure> {
         if n == 0 {
-            return Err("no connection was asked for".into());
+            return Err(Failure::new("no connection was asked for"));
         }
         let open = |side| self.open(contrast_idx, side, coins, n);
         let mut talks = match first {
@@ -187,12 +187,12 @@ impl<'a> TargetConnector<'a> {
         side: Side,
         talks: Vec<Conversation>,
         census: &Census,
-    ) -> Result<Vec<Wired>, PathError> {
+    ) -> Result<Vec<Wired>, ConnectError> {
         let mut wired = Vec::with_capacity(talks.len());
         let relayed = self.relayed(contrast_idx, side);
         for mut talk in talks {
             let proof = self.prove(contrast_idx, side, &talk, census, relayed.as_ref())?;
-            let codec = self.codec(&mut talk, wired.len())?;
+            let codec = self.codec(&mut talk, wired.len()).map_err(not_prepared)?;
             self.n_prepared += 1;
             let worker = worker_of(&proof, &self.target.pids);
             let Unlimited { fd, seal } = talk.into_link().into_unlimited()?;
@@ -242,7 +242,7 @@ impl Connector for TargetConnector<'_> {
         first: Side,
         coins: u64,
         n: usize,
-    ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Option<Errands>, ConnectError> {
         self.visits(contrast_idx, Draw { first, coins }, n)
     }
 
@@ -252,7 +252,7 @@ impl Connector for TargetConnector<'_> {
         first: Side,
         coins: u64,
         n: usize,
-    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
+    ) -> Result<[Vec<Wired>; 2], ConnectError> {
         let Met {
             talks: [baseline, other],
             censuses,
@@ -290,6 +290,27 @@ impl Records for SealedRecords {
     }
 }
 
+/// Logging in worked when the run began, so a login that is cut off later has another cause.
+fn cut_off(error: PathError) -> Failure {
+    let is_crowded = matches!(&error, PathError::Talk { source, .. } if source.may_be_crowding());
+    let failure = Failure::from(error);
+    if !is_crowded {
+        return failure;
+    }
+    failure.with_hint(
+        "the server may allow no more connections (lower -c or raise its limit), or it is ending; \
+         its log says which",
+    )
+}
+
+/// What a server refuses to do is its own kind of trouble.
+fn not_prepared(error: PathError) -> ConnectError {
+    match error {
+        PathError::Refused { .. } => ConnectError::Refused(error.into()),
+        other => other.into(),
+    }
+}
+
 /// Which of `n` processes serves a side: the same for all its connections of an epoch.
 fn picked(coins: u64, side: Side, n: usize) -> usize {
     let [of_baseline, of_other] = [coins & u64::from(u32::MAX), coins >> 32];
@@ -318,6 +339,8 @@ pub(crate) struct CrowdedError {
     then: u64,
     now: u64,
 }
+
+impl Explain for CrowdedError {}
 
 /// The thread that serves a connection, when it is one of a server process that we know: a number
 /// from another pid namespace would point at a stranger.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use looptax_failure::Failure;
 use looptax_record::Record;
 use looptax_report as report;
 use looptax_store::{Existing, save_text};
 
 use crate::args::FormatArgs;
-use crate::failure::Failure;
 use crate::outputs::Outputs;
 use crate::terminal;
 

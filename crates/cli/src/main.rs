@@ -33,8 +33,9 @@ mod target;
 mod terminal;
 mod wordpress;
 
-use args::{Cli, Command};
 use clap::Parser;
+
+use args::{Cli, Command};
 use failure::{Exit, Failure};
 use terminal::Terminal;
 
@@ -43,7 +44,7 @@ fn main() {
     sys::hide_passwords();
     let exit = run(cli).unwrap_or_else(|failure| {
         terminal::failure(&failure);
-        failure.exit
+        failure.severity().into()
     });
     std::process::exit(exit.code());
 }

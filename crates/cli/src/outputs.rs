@@ -7,9 +7,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use looptax_failure::Failure;
 use rustix::fs::{Access, access};
-
-use crate::failure::Failure;
 
 /// What is read and written.
 #[derive(Default)]
@@ -119,7 +118,7 @@ mod tests {
         let reading = || Outputs::default().reads(&at("record.json"));
         let check = |path: PathBuf, words: &str| {
             let refused = reading().writes("--md", Some(&path)).err().unwrap();
-            assert!(refused.error.to_string().contains(words), "{refused:?}");
+            assert!(refused.to_string().contains(words), "{refused:?}");
         };
         check(at("record.json"), "over the record");
         check(at("link"), "over the record");

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use looptax_failure::Failure;
 use looptax_record::{PastRun, Record};
 use looptax_store::{History, load};
 
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 
 /// Where the history lies; `None` without a home.
@@ -40,8 +40,8 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
     let added = History::open(&place).and_then(|history| history.add(&run));
     if let Err(error) = added {
         let failure = Failure::from(error);
-        terminal.words(&format!("not in the history: {:#}\n", failure.error));
-        if let Some(hint) = failure.hint {
+        terminal.words(&format!("not in the history: {failure:#}\n"));
+        if let Some(hint) = failure.hint() {
             terminal.words(&format!("{hint}\n"));
         }
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::{Address, Fields, Product};
 use looptax_discover::{Endpoint, NamespaceId, Place, Server, ServerKind};
+use looptax_failure::Failure;
 
-use crate::failure::Failure;
 use crate::local::own_address;
 
 /// What stands where a password would.

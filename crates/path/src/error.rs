@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use looptax_failure::{Explain, Severity};
 use looptax_wire::WireError;
 
 use crate::LocalPorts;
@@ -96,9 +97,8 @@ pub enum PathError {
     },
 }
 
-impl PathError {
-    /// The next step, where there is one that follows from the error alone.
-    pub fn hint(&self) -> Option<String> {
+impl Explain for PathError {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::TooLong { .. } => {
                 Some("use a shorter folder, or a symbolic link to it from a short path".to_owned())
@@ -121,6 +121,13 @@ impl PathError {
                 Some("memcached names its threads from version 1.6.18 on".to_owned())
             }
             Self::Option { .. } | Self::NoSuchWorkload { .. } => None,
+        }
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            Self::Unproved { .. } | Self::DifferentServers { .. } => Severity::Invalid,
+            _ => Severity::Environment,
         }
     }
 }

@@ -10,7 +10,6 @@ use looptax_wire::Sent;
 use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
 use crate::prepare::ping;
-
 pub use echo::{Echo, EchoRequest};
 pub use oltp::Oltp;
 pub use tpcb::TPCB_ACCOUNTS;

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use looptax_failure::Explain;
+
 use crate::Obstacle;
 
 /// The program was not run.
@@ -58,3 +60,5 @@ pub enum RedirectError {
         source: io::Error,
     },
 }
+
+impl Explain for RedirectError {}

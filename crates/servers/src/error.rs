@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use looptax_failure::Explain;
 use looptax_wire::WireError;
 
 use crate::{Kind, find_binary};
@@ -207,9 +208,8 @@ pub enum ServerError {
     },
 }
 
-impl ServerError {
-    /// What the person can do next, where that is known.
-    pub fn hint(&self) -> Option<String> {
+impl Explain for ServerError {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::BinaryMissing { kind: Kind::Mysql, .. } if find_binary(Kind::Mariadb).is_some() => {
                 Some("the server installed here is MariaDB: `private:mariadb`".to_owned())

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use looptax_failure::Explain;
 use looptax_record::SCHEMA_VERSION;
 
 /// A record could not be saved or read.
@@ -145,9 +146,10 @@ impl StoreError {
             _ => false,
         }
     }
+}
 
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Explain for StoreError {
+    fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::AlreadyExists { .. } => "give another name, or remove the file first",
             Self::CreateFile { source, .. }

@@ -26,7 +26,7 @@ pub fn save(record: &Record, path: &Path, existing: Existing) -> Result<(), Stor
 ///
 /// # Errors
 /// As [`save`], without [`StoreError::AlreadyExists`].
-pub fn save_value(value: &serde_json::Value, path: &Path) -> Result<(), StoreError> {
+pub fn save_value(value: &impl Serialize, path: &Path) -> Result<(), StoreError> {
     write(value, &Place::find(path, Existing::Replace)?)
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use looptax_failure::Explain;
+
 /// A conversation with a server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -121,6 +123,21 @@ fn escaped(found: char) -> String {
         '\t' | '\n' | '\r' => found.escape_default().to_string(),
         byte if byte.is_ascii_control() => format!("\\x{:02x}", u32::from(byte)),
         other => other.escape_debug().to_string(),
+    }
+}
+
+impl Explain for WireError {}
+
+impl WireError {
+    /// Whether a login may have ended so because the server had no room for one more connection.
+    ///
+    /// Redis tells it in words, which get lost when it closes the connection before it has read.
+    pub fn may_be_crowding(&self) -> bool {
+        match self {
+            Self::Closed { .. } => true,
+            Self::Server { message, .. } => message.contains("max number of clients"),
+            _ => false,
+        }
     }
 }
 

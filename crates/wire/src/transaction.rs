@@ -11,10 +11,9 @@ mod values;
 
 use std::sync::Arc;
 
+use crate::{Codec, Draws, Reply, WireError};
 pub use pieces::{Escapes, Pieces, quote};
 pub use values::{Bound, Values};
-
-use crate::{Codec, Draws, Reply, WireError};
 
 /// A request of one or more statements.
 #[derive(Debug, Clone, PartialEq, Eq)]

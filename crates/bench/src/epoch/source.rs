@@ -1,10 +1,8 @@
 //! Where an epoch's requests come from: connections that last as long as the epoch, or errands.
 
-use std::error::Error;
-
 use looptax_stats::Side;
 
-use crate::connect::{Connector, Errands, Wired};
+use crate::connect::{ConnectError, Connector, Errands, Wired};
 use crate::cores::{CoreMap, pin_process, pin_worker};
 use crate::error::BenchError;
 use crate::load::{ClientThread, Lane, LaneLimits, Load};
@@ -34,7 +32,7 @@ impl Source {
         contrast_idx: usize,
         draw: &EpochDraw,
         n: usize,
-    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Self, ConnectError> {
         Ok(
             match connector.errands(contrast_idx, draw.first, draw.coins, n)? {
                 Some(errands) => Self::Errands(errands),

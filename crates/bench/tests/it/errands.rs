@@ -1,14 +1,14 @@
 //! Errands: requests that bring their own connections are counted, timed and ended like any others.
 
-use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use looptax_bench::{
-    BenchError, ClientModel, Connector, Errand, ErrandCalls, Errands, LoadError, Outcome, Silent,
-    Stage, Wired, run,
+    BenchError, ClientModel, ConnectError, Connector, Errand, ErrandCalls, Errands, LoadError,
+    Outcome, Silent, Stage, Wired, run,
 };
+use looptax_failure::Failure;
 use looptax_stats::Side;
 use looptax_wire::Draws;
 
@@ -21,9 +21,9 @@ struct Counting {
 }
 
 impl Errand for Counting {
-    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
+    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Failure> {
         if self.n_runs.fetch_add(1, Ordering::Relaxed) >= self.fails_after {
-            return Err(Box::new(io::Error::from(io::ErrorKind::AddrNotAvailable)));
+            return Err(io::Error::from(io::ErrorKind::AddrNotAvailable).into());
         }
         Ok(ErrandCalls {
             sends: 3,
@@ -62,7 +62,7 @@ impl Connector for Errander {
         _first: Side,
         _coins: u64,
         n: usize,
-    ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Option<Errands>, ConnectError> {
         let of = |side: Side, fails_after| {
             let errand = || {
                 Box::new(Counting {
@@ -88,8 +88,8 @@ impl Connector for Errander {
         _first: Side,
         _coins: u64,
         _n: usize,
-    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
-        Err("errands need no connections".into())
+    ) -> Result<[Vec<Wired>; 2], ConnectError> {
+        Err(Failure::new("errands need no connections").into())
     }
 }
 
@@ -129,6 +129,6 @@ fn an_errand_that_fails_ends_the_run_with_its_cause() {
         panic!("{found:?}");
     };
     assert_eq!((side, stage), ("other", Stage::Slice));
-    let cause: &io::Error = source.downcast_ref().unwrap();
+    let cause: &io::Error = source.chain().next().unwrap().downcast_ref().unwrap();
     assert_eq!(cause.kind(), io::ErrorKind::AddrNotAvailable);
 }

@@ -1,12 +1,13 @@
 //! A peer that fails ends the run at once, by name, and what was measured before is kept.
 
-use std::error::Error;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    BenchError, ClientModel, Connector, LoadError, Outcome, Plan, Shape, Silent, Stage, Wired, run,
+    BenchError, ClientModel, ConnectError, Connector, LoadError, Outcome, Plan, Shape, Silent,
+    Stage, Wired, run,
 };
+use looptax_failure::Failure;
 use looptax_stats::{Side, StopCause};
 
 use crate::peer::{Answer, Peers, Script};
@@ -143,8 +144,11 @@ impl Connector for Fewer {
         first: Side,
         coins: u64,
         n: usize,
-    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
-        self.n_left = self.n_left.checked_sub(1).ok_or("too many connections")?;
+    ) -> Result<[Vec<Wired>; 2], ConnectError> {
+        self.n_left = self
+            .n_left
+            .checked_sub(1)
+            .ok_or_else(|| Failure::new("too many connections"))?;
         self.peers.connect(contrast_idx, first, coins, n)
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! A request is a key of 8 bytes, a reply a length of 4 bytes and as many of data, all little-endian.
 
-use std::error::Error;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use looptax_bench::{Connector, Wired};
+use looptax_bench::{ConnectError, Connector, Wired};
+use looptax_failure::Failure;
 use looptax_stats::Side;
 use looptax_wire::{Codec, Draws, Reply, WireError};
 
@@ -107,10 +107,7 @@ impl Peers {
             .collect()
     }
 
-    fn open(
-        &self,
-        side: Side,
-    ) -> Result<(Wired, JoinHandle<KeysSeen>), Box<dyn Error + Send + Sync>> {
+    fn open(&self, side: Side) -> Result<(Wired, JoinHandle<KeysSeen>), Failure> {
         let (near, far) = UnixStream::pair()?;
         near.set_read_timeout(Some(self.limit))?;
         let script = self.scripts[side.idx()];
@@ -133,7 +130,7 @@ impl Connector for Peers {
         _: Side,
         _: u64,
         n: usize,
-    ) -> Result<[Vec<Wired>; 2], Box<dyn Error + Send + Sync>> {
+    ) -> Result<[Vec<Wired>; 2], ConnectError> {
         let mut wired = [Vec::new(), Vec::new()];
         let mut running = [Vec::new(), Vec::new()];
         for side in Side::BOTH {

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use looptax_failure::Explain;
 use looptax_path::{Endpoint, Limits, Link, PathError};
 
 pub(super) type Job = Box<dyn FnOnce() + Send>;
@@ -14,6 +15,8 @@ pub(super) type Job = Box<dyn FnOnce() + Send>;
 #[derive(Debug, thiserror::Error)]
 #[error("the thread that opens connections of an arm has ended")]
 pub(crate) struct GoneError;
+
+impl Explain for GoneError {}
 
 /// The thread; it ends with this.
 pub(crate) struct Apart {

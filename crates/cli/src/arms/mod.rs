@@ -12,6 +12,7 @@ pub(crate) mod ways;
 use std::net::{Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
+use looptax_failure::{Explain, Failure};
 use looptax_path::{
     Arm, Host, Network, OwnCgroup, Protocol, Sockmap, SockmapError, get_right, has_nft,
     may_make_namespaces,
@@ -19,7 +20,6 @@ use looptax_path::{
 use looptax_redirect::Beside;
 use looptax_servers::Kind;
 
-use crate::failure::Failure;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
 
@@ -252,7 +252,7 @@ fn ipv6() -> Result<(), String> {
     }
 }
 
-fn no_network(error: &anyhow::Error, had_right: bool) -> String {
+fn no_network(error: &Failure, had_right: bool) -> String {
     let next = if had_right {
         "the kernel, or whoever confines this process, forbids it"
     } else {
@@ -263,6 +263,6 @@ fn no_network(error: &anyhow::Error, had_right: bool) -> String {
 }
 
 fn one_line(failure: &Failure) -> String {
-    let hint = failure.hint.as_deref().unwrap_or_default();
-    format!("{:#}; {hint}", failure.error)
+    let hint = failure.hint().unwrap_or_default();
+    format!("{failure:#}; {hint}")
 }

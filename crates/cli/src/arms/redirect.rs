@@ -5,18 +5,17 @@
 //! looked at. What became of the connections is asked of the kernel, from a thread whose calls nobody
 //! answers, and held against the supervisor's count. Called by `compare`, `target` and `connector`.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use looptax_bench::Origin;
+use looptax_failure::{Explain, Failure, Severity};
 use looptax_path::{Endpoint, Limits, Link, PathError};
 use looptax_redirect::{
     Beside, Mapping, Obstacle, RedirectError, Route, SocketName, Stats, Switches, probe,
 };
 
 use super::apart::{Apart, Job};
-use crate::failure::Failure;
 
 const WITHOUT: &str =
     "leave redirect out of --arms; `looptax run` could not move anything here either";
@@ -29,10 +28,8 @@ const WITHOUT: &str =
 /// A usage failure when the kernel, or whoever confines us, forbids it.
 pub(super) fn supervisor() -> Result<Arc<Beside>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
-    let beside = Beside::start(features).map_err(|error| Failure {
-        hint: Some(WITHOUT.to_owned()),
-        ..error.into()
-    })?;
+    let beside =
+        Beside::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
     Ok(Arc::new(beside))
 }
 
@@ -43,10 +40,7 @@ fn forbidden(obstacle: Obstacle) -> Failure {
         }
         _ => WITHOUT,
     };
-    Failure {
-        hint: Some(hint.to_owned()),
-        ..RedirectError::Forbidden(obstacle).into()
-    }
+    Failure::from(RedirectError::Forbidden(obstacle)).with_hint(hint)
 }
 
 /// A connection of the arm is not what it has to be.
@@ -73,10 +67,9 @@ pub(crate) enum NotMoved {
     Died,
 }
 
-impl NotMoved {
-    /// The next step.
-    pub(crate) fn hint(&self) -> String {
-        match self {
+impl Explain for NotMoved {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
             Self::Stayed { .. } => {
                 "`looptax run --dry-run --verbose` says more of the server's port and socket"
             }
@@ -86,8 +79,12 @@ impl NotMoved {
             Self::Uncounted { .. } => {
                 "nothing is concluded; please report it, it is a bug of looptax"
             }
-        }
-        .to_owned()
+        };
+        Some(hint.to_owned())
+    }
+
+    fn severity(&self) -> Severity {
+        Severity::Invalid
     }
 }
 
@@ -129,7 +126,7 @@ impl RedirectArm {
         endpoint: &Endpoint,
         limits: Limits,
         n: usize,
-    ) -> Result<Vec<Link>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Vec<Link>, Failure> {
         let n_begun = self.n_begun();
         let begin = move || {
             n_begun.fetch_add(1, Ordering::Relaxed);
@@ -137,7 +134,7 @@ impl RedirectArm {
         let links = self.apart.open(endpoint, limits, n, begin)?;
         let mut links = links.map_err(|error| match error {
             error if is_unanswered(&error) => NotMoved::Died.into(),
-            error => Box::<dyn Error + Send + Sync>::from(error),
+            error => Failure::from(error),
         })?;
         self.check()?;
         for link in &mut links {

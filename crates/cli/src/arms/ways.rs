@@ -1,12 +1,12 @@
 //! A target's ways: where each arm's connections are opened from, what they go through, how they are sealed.
 
-use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use looptax_bench::{Helper, Origin};
+use looptax_failure::{Explain, Failure, Severity};
 use looptax_path::{
     Arm, Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, in_sidecar,
     move_to_sidecar, relayed_by,
@@ -18,7 +18,6 @@ use super::Machine;
 use super::apart::{Apart, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
 use super::spliced::{NotSpliced, Spliced};
-use crate::failure::Failure;
 
 /// What there is beside plain connections of this process.
 #[derive(Default)]
@@ -63,17 +62,22 @@ pub(crate) enum NotOnWay {
     Spliced(#[from] NotSpliced),
 }
 
-impl NotOnWay {
-    /// The next step.
-    pub(crate) fn hint(&self) -> String {
+impl Explain for NotOnWay {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Moved(not_moved) => not_moved.hint(),
             Self::Spliced(_) => {
-                "nothing is concluded from this run; leave sockmap out of --arms".to_owned()
+                Some("nothing is concluded from this run; leave sockmap out of --arms".to_owned())
             }
         }
     }
+
+    fn severity(&self) -> Severity {
+        Severity::Invalid
+    }
 }
+
+impl Explain for HostError {}
 
 impl Ways {
     /// Connections of this process alone, some of them over TLS.
@@ -187,7 +191,7 @@ impl Ways {
         endpoint: &Endpoint,
         limits: Limits,
         n: usize,
-    ) -> Result<Vec<Link>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Vec<Link>, Failure> {
         if let Some(redirect) = self.redirect(arm) {
             return redirect.open(endpoint, limits, n);
         }

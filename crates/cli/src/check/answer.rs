@@ -3,11 +3,11 @@
 use looptax_advise::app::{Change, Credentials, Found};
 use looptax_advise::check::{Outcome, Point};
 use looptax_advise::{Address, Takes};
+use looptax_failure::Failure;
 use serde::Serialize;
 
 use super::sources::Looked;
 use super::{Question, container, points, way};
-use crate::failure::Failure;
 use crate::socket_of::{self, HIDDEN, Near};
 
 /// What there is to say.

@@ -4,9 +4,9 @@ use std::fs;
 
 use looptax_advise::check::Confinement;
 use looptax_discover::{NamespaceId, Server, process};
+use looptax_failure::Failure;
 
 use super::rights::Rights;
-use crate::failure::Failure;
 use crate::socket_of::Near;
 
 /// A client that would use the socket.

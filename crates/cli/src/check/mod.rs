@@ -19,8 +19,8 @@ use std::time::Duration;
 use looptax_advise::check::{self, Burst, Outcome, Point};
 use looptax_advise::{Address, Product};
 use looptax_discover::{Place, Server};
+use looptax_failure::Failure;
 
-use crate::failure::Failure;
 use crate::local::own_address;
 use crate::socket_of::{self, Near, SocketOf};
 pub(crate) use client::Client;

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use looptax_advise::app::{self, Reading, Source};
 use looptax_advise::{Address, Product};
 use looptax_discover::{Process, ServerKind, Survey};
+use looptax_failure::Failure;
 
 use super::client::user_name;
 use super::container::{Service, services};
-use crate::failure::Failure;
 
 /// One byte more than is read as configuration, so that more is seen as too much.
 const MOST_BYTES: u64 = (1 << 20) + 1;

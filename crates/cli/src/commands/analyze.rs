@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use looptax_failure::Failure;
 use looptax_record::{Record, SamplesAt, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, SamplesReader, save};
 
 use crate::args::AnalyzeArgs;
 use crate::convert::remedies;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::formats;
 use crate::measure::judging;
 use crate::outputs::Outputs;
@@ -72,7 +73,7 @@ fn show(
 ) -> Result<(), Failure> {
     match &args.json {
         Some(path) if path.as_os_str() == "-" => {
-            terminal::data(&format!("{}\n", serde_json::to_string_pretty(record)?))?;
+            terminal::json(record)?;
             return Ok(());
         }
         Some(path) => save(record, path, Existing::Replace)?,

@@ -5,13 +5,14 @@ mod told;
 use looptax_advise::Address;
 use looptax_advise::check::{Outcome, Point};
 use looptax_discover::{Survey, survey};
+use looptax_failure::Failure;
 use looptax_report::terminal::{cleaned, fitted};
 
 use crate::args::CheckArgs;
 use crate::check::answer::{self, Answer, Around};
 use crate::check::sources::{self, Looked};
 use crate::check::{Client, Question, points};
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
 /// Runs `check`.
@@ -38,7 +39,7 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
         no_login: None,
     })?;
     if args.json {
-        terminal::data(&format!("{}\n", serde_json::to_string_pretty(&points)?))?;
+        terminal::json(&points)?;
     } else {
         let style = terminal.style();
         let outcome = fitted(&cleaned(&told::outcome(&points), style), style.width);
@@ -96,7 +97,7 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     terminal.words(LOGINS);
     let answers = answers(&looked, &seen, around)?;
     if args.json {
-        terminal::data(&format!("{}\n", serde_json::to_string_pretty(&answers)?))?;
+        terminal::json(&answers)?;
     } else {
         terminal::data(&told::answers(&answers, &looked, terminal.style()))?;
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use looptax_failure::Failure;
 use looptax_record::{Record, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
@@ -12,7 +13,7 @@ use crate::args::CompareArgs;
 use crate::arms::Machine;
 use crate::comparison::{empty_record, measure_all, parts};
 use crate::convert::remedies;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::formats;
 use crate::measure::Sink;
 use crate::outputs::Outputs;
@@ -141,8 +142,7 @@ fn show(
 ) -> Result<(), Failure> {
     let copied = match &args.json {
         Some(json) if json.as_os_str() == "-" => {
-            let text = serde_json::to_string_pretty(&sink.record)?;
-            terminal::data(&format!("{text}\n"))?;
+            terminal::json(&sink.record)?;
             return Ok(());
         }
         Some(json) => looptax_store::save(&sink.record, json, Existing::Replace),

@@ -1,10 +1,11 @@
 //! `diff`: two runs held against each other.
 
+use looptax_failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::DiffArgs;
 use crate::diff::diff;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 
@@ -13,11 +14,10 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let (before, _) = record_of(&args.before)?;
     let (after, _) = record_of(&args.after)?;
     let diff = diff(&before, &after)?;
-    let text = if args.json {
-        format!("{}\n", serde_json::to_string_pretty(&diff)?)
+    if args.json {
+        terminal::json(&diff)?;
     } else {
-        report::diff(&diff, terminal.style())
-    };
-    terminal::data(&text)?;
+        terminal::data(&report::diff(&diff, terminal.style()))?;
+    }
     Ok(Exit::Done)
 }

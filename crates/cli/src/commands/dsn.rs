@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use looptax_advise::{Address, Dialect, Fields, dialects};
 use looptax_discover::survey;
+use looptax_failure::Failure;
 use looptax_report::terminal::cleaned;
 use serde::Serialize;
 
 use crate::args::DsnArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::local::own_address;
 use crate::socket_of::{self, HIDDEN, Near, SocketOf};
 use crate::terminal::{self, Terminal};
@@ -32,19 +33,16 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
         .iter()
         .map(|dialect| Answer::new(dialect, &address, &fields, args.show_password))
         .collect();
-    let text = if args.json {
-        format!("{}\n", serde_json::to_string_pretty(&answers)?)
-    } else if args.explain {
+    if args.json {
+        terminal::json(&answers)?;
+        return Ok(Exit::Done);
+    }
+    let text = if args.explain {
         explained(&answers, &address)
     } else {
         elsewhere(&address) + &spelled(&answers, &socket)
     };
-    let text = if args.json {
-        text
-    } else {
-        cleaned(&text, terminal.style())
-    };
-    terminal::data(&text)?;
+    terminal::data(&cleaned(&text, terminal.style()))?;
     Ok(Exit::Done)
 }
 

@@ -5,13 +5,14 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_discover::{Survey, survey};
+use looptax_failure::Failure;
 use looptax_record::{CostSource, Found};
 use looptax_report::terminal::{self as report, First};
 use looptax_store::save_value;
 
 use crate::args::FindArgs;
 use crate::comparison::echo_in_ten_seconds;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::find::{cost, listing::listing};
 use crate::signals::stop_flag;
 use crate::terminal::screen::Screen;
@@ -91,9 +92,9 @@ fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
 fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failure> {
     match &args.json {
         Some(path) if path.as_os_str() == "-" => {
-            terminal::data(&format!("{}\n", serde_json::to_string_pretty(found)?))?;
+            terminal::json(found)?;
         }
-        Some(path) => save_value(&serde_json::to_value(found)?, path)?,
+        Some(path) => save_value(found, path)?,
         None => terminal::data(&report::found(found, First::Servers, terminal.style()))?,
     }
     Ok(())

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use looptax_failure::Failure;
 use looptax_record::{Comparison, Estimate, Reason, Tax, Verdict};
 use looptax_report::terminal::{Style, cleaned, percent, why_withheld};
 
 use crate::args::GateArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 

@@ -1,9 +1,10 @@
 //! `history`: what was measured on this machine.
 
+use looptax_failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::{HistoryArgs, HistoryCommand, ListArgs};
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::past::{open_history, record_of};
 use crate::terminal::{self, Terminal};
 
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &HistoryArgs, terminal: Terminal) -> Result<Exit, Failur
 fn list(args: &ListArgs, terminal: Terminal) -> Result<(), Failure> {
     let (runs, n_unread) = open_history()?.latest(args.most)?;
     if args.json {
-        terminal::data(&format!("{}\n", serde_json::to_string_pretty(&runs)?))?;
+        terminal::json(&runs)?;
     } else {
         terminal::data(&report::history(&runs, terminal.style()))?;
     }

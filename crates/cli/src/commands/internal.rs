@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use looptax_failure::Failure;
 use looptax_servers::{echo, publish, reaper};
 
 use crate::args::{Cli, EXIT_CODES, InternalCommand, SavedForm};
 use crate::check::reach;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::terminal;
 
 /// Runs an internal command.
@@ -45,12 +46,12 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
                 SavedForm::Record => looptax_record::schema(),
                 SavedForm::Replay => looptax_record::replay_schema(),
             };
-            let schema = serde_json::to_string_pretty(&schema)?;
-            terminal::data(&format!("{schema}\n"))?;
+            terminal::json(&schema)?;
             Ok(Exit::Done)
         }
         InternalCommand::Reach(args) => {
-            terminal::data(&serde_json::to_string(&reach::child(args))?)?;
+            let answer = serde_json::to_string(&reach::child(args)).map_err(io::Error::from)?;
+            terminal::data(&answer)?;
             Ok(Exit::Done)
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use looptax_failure::Failure;
 use looptax_path::get_right;
 use looptax_record::{REPLAY_SCHEMA_VERSION, Replay};
 use looptax_report as report;
@@ -15,7 +16,7 @@ use signal_hook::flag;
 
 use crate::alone::Claim;
 use crate::args::ReplayArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::host;
 use crate::outputs::Outputs;
 use crate::replay::{Amounts, Part, Runner, Surroundings, plan};
@@ -67,8 +68,7 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
 }
 
 fn save(replay: &Replay, folder: &Path) -> Result<(), Failure> {
-    let value = serde_json::to_value(replay)?;
-    Ok(save_value(&value, &folder.join(RESULT))?)
+    Ok(save_value(replay, &folder.join(RESULT))?)
 }
 
 fn amounts(args: &ReplayArgs) -> Amounts {
@@ -150,14 +150,13 @@ fn show(
     terminal: Terminal,
 ) -> Result<(), Failure> {
     let is_stdout = |path: &PathBuf| path.as_os_str() == "-";
-    let json = || serde_json::to_string_pretty(replay);
     let mut has_printed = false;
     if let Some(path) = &args.json {
         if is_stdout(path) {
-            terminal::data(&format!("{}\n", json()?))?;
+            terminal::json(replay)?;
             has_printed = true;
         } else {
-            save_value(&serde_json::to_value(replay)?, path)?;
+            save_value(replay, path)?;
         }
     }
     if let Some(path) = &args.md {

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use looptax_failure::Failure;
 use looptax_record::Record;
 use looptax_store::{Existing, save_text};
 
 use crate::args::ReportArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::past::record_of;

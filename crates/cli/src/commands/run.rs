@@ -2,12 +2,13 @@
 
 use std::io;
 
+use looptax_failure::Failure;
 use looptax_redirect::{
     Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Switches,
 };
 
 use crate::args::RunArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::moving::{self, words};
 use crate::sys;
 use crate::terminal::{self, Terminal};
@@ -17,17 +18,32 @@ const AS_IT_IS: &str = "without --strict the command runs as it is, over TCP";
 
 /// Runs `run`.
 pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    started(args, terminal).map_err(|failure| match failure.exit {
-        Exit::NotExecutable | Exit::NotFound => failure,
-        _ if args.dry_run => failure,
-        _ => Failure {
-            exit: Exit::NotRun,
-            ..failure
-        },
-    })
+    match started(args, terminal) {
+        Err(NotRun { failure, .. }) if args.dry_run => Err(failure),
+        Err(NotRun { failure, exit }) => {
+            terminal::failure(&failure);
+            Ok(exit)
+        }
+        Ok(exit) => Ok(exit),
+    }
 }
 
-fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
+/// Why the program does not run under looptax, and the exit code for it.
+struct NotRun {
+    failure: Failure,
+    exit: Exit,
+}
+
+impl<E: Into<Failure>> From<E> for NotRun {
+    fn from(error: E) -> Self {
+        Self {
+            failure: error.into(),
+            exit: Exit::NotRun,
+        }
+    }
+}
+
+fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     check_name(args)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     let switches = switches(args)?;
@@ -99,9 +115,9 @@ fn unmoved(
     args: &RunArgs,
     why: &str,
     terminal: Terminal,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, NotRun> {
     if args.strict {
-        return Err(Failure::usage(why, AS_IT_IS));
+        return Err(Failure::usage(why, AS_IT_IS).into());
     }
     terminal.words(&words::line(&format!("nothing is moved: {why}")));
     Err(not_run(looptax_redirect::exec(program)))
@@ -115,7 +131,7 @@ fn why(obstacle: &Obstacle) -> String {
     }
 }
 
-fn not_run(error: RedirectError) -> Failure {
+fn not_run(error: RedirectError) -> NotRun {
     let exit = match &error {
         RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             Exit::NotFound
@@ -129,9 +145,8 @@ fn not_run(error: RedirectError) -> Failure {
         _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
         _ => "run the command without looptax; it then goes over TCP",
     };
-    Failure {
-        error: error.into(),
-        hint: Some(hint.to_owned()),
+    NotRun {
+        failure: Failure::from(error).with_hint(hint),
         exit,
     }
 }

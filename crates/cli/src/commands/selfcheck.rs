@@ -14,6 +14,7 @@ use looptax_bench::{
     ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
     run as bench,
 };
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_report::terminal::fitted;
 use looptax_servers::Kind;
@@ -27,7 +28,7 @@ use crate::alone::Claim;
 use crate::args::{Check, SelfcheckArgs};
 use crate::arms::Machine;
 use crate::connector::TargetConnector;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::measure::plan::DELTA;
 use crate::settings::load::Load;
 use crate::settings::target::{TargetSpec, parse};
@@ -183,9 +184,8 @@ fn all(check: &mut Bench<'_>, args: &SelfcheckArgs) -> Result<Vec<Value>, Failur
 
 fn show(report: &Value, json: Option<&Path>, terminal: Terminal) -> Result<(), Failure> {
     let text = || fitted(&text::of(report), terminal.style().width);
-    let pretty = format!("{}\n", serde_json::to_string_pretty(report)?);
     match json {
-        Some(path) if path.as_os_str() == "-" => terminal::data(&pretty)?,
+        Some(path) if path.as_os_str() == "-" => terminal::json(report)?,
         Some(path) => {
             looptax_store::save_value(report, path)?;
             terminal::data(&text())?;

@@ -4,9 +4,10 @@
 
 use std::fmt::Write;
 
+use looptax_failure::Failure;
+
 use crate::args::CompareArgs;
 use crate::arms::Machine;
-use crate::failure::Failure;
 use crate::measure::plan;
 use crate::settings::{Compare, remedies};
 
@@ -99,7 +100,7 @@ pub(crate) fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'
 }
 
 fn not_measured(title: &str, failure: &Failure) -> String {
-    format!("{title}: not measured: {:#}", failure.error)
+    format!("{title}: not measured: {failure:#}")
 }
 
 impl Parts<'_> {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use clap::Parser;
+use looptax_failure::Failure;
 use looptax_record::Record;
 use looptax_store::{Existing, Saver};
 
@@ -14,7 +15,6 @@ use super::{empty_record, measure_all, parts};
 use crate::alone::Claim;
 use crate::args::{Cli, CompareArgs};
 use crate::arms::Machine;
-use crate::failure::Failure;
 use crate::measure::Sink;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
@@ -86,7 +86,7 @@ pub(crate) fn echo_in_ten_seconds(terminal: Terminal) -> Result<Record, Failure>
         "--fixed",
         "10s",
     ];
-    let args = Cli::try_parse_from(LINE)?.compare;
+    let args = Cli::try_parse_from(LINE).map_err(Failure::new)?.compare;
     let _alone = Claim::take(terminal);
     let stop = stop_flag()?;
     let named = Named {

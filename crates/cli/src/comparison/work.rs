@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use looptax_failure::Failure;
 use looptax_path::Arm;
 
 use super::parts::Part;
 use crate::arms::Machine;
 use crate::exec;
-use crate::failure::Failure;
 use crate::measure::plan::{Case, TargetPlan};
 use crate::measure::{self, Sink};
 use crate::target::{Host, Target};

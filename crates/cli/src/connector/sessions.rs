@@ -1,8 +1,7 @@
 //! Connections that are opened anew after so many requests (`--reconnect-every`).
 
-use std::error::Error;
-
 use looptax_bench::{Errand, ErrandCalls};
+use looptax_failure::Failure;
 use looptax_path::{Calls, PathError, Sending, Session, Visit, Workload};
 use looptax_wire::Draws;
 
@@ -50,7 +49,7 @@ impl SessionErrand {
 }
 
 impl Errand for SessionErrand {
-    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
+    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Failure> {
         let is_new = self.session.is_none() || self.n_done == self.every;
         let (session, ended) = self.session()?;
         let before = if is_new {

@@ -1,10 +1,10 @@
 //! Requests that open and close their own connections: proved once per epoch on connections of the same
 //! kind, then repeated by the load engine.
 
-use std::error::Error;
 use std::sync::Arc;
 
-use looptax_bench::{Errand, ErrandCalls, Errands};
+use looptax_bench::{ConnectError, Errand, ErrandCalls, Errands};
+use looptax_failure::Failure;
 use looptax_path::{Arm, PathError, Visit};
 use looptax_stats::Side;
 use looptax_wire::Draws;
@@ -16,7 +16,7 @@ use super::{Draw, Met, TargetConnector};
 struct VisitErrand(Visit);
 
 impl Errand for VisitErrand {
-    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Box<dyn Error + Send + Sync>> {
+    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Failure> {
         let calls = self.0.run()?;
         Ok(ErrandCalls {
             sends: calls.sends,
@@ -32,7 +32,7 @@ impl TargetConnector<'_> {
         contrast_idx: usize,
         draw: Draw,
         n: usize,
-    ) -> Result<Option<Errands>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Option<Errands>, ConnectError> {
         if !self.target.opens_within_requests() {
             return Ok(None);
         }

@@ -5,12 +5,11 @@
 
 mod conditions;
 
+use looptax_failure::Failure;
 use looptax_record::{
     Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Reason, Record, Tax,
 };
 use looptax_stats as stats;
-
-use crate::failure::Failure;
 
 /// The difference of two records.
 ///

@@ -5,9 +5,9 @@
 use std::process::{Command, Stdio};
 
 use looptax_bench::CommandPlan;
+use looptax_failure::Failure;
 use looptax_path::{Arm, Endpoint};
 
-use crate::failure::Failure;
 use crate::settings::exec::{Exec, Given, TRANSPORT, Template, joined};
 use crate::settings::tool::{Flavor, without_passwords};
 use crate::target::Target;
@@ -69,10 +69,10 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
         .arg("--version")
         .stdin(Stdio::null())
         .output();
-    let answer = asked.map_err(|source| Failure {
-        error: anyhow::Error::from(source).context(format!("cannot start `{}`", joined(words))),
-        hint: Some("is it installed, and on PATH?".to_owned()),
-        exit: crate::failure::Exit::Environment,
+    let answer = asked.map_err(|source| {
+        Failure::from(source)
+            .context(format!("cannot start `{}`", joined(words)))
+            .with_hint("is it installed, and on PATH?")
     })?;
     let is_mariadb = String::from_utf8_lossy(&answer.stdout).contains("MariaDB");
     Ok(if is_mariadb {

@@ -11,11 +11,11 @@ mod watch;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_bench::{WholePlan, run_commands};
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_report::live::Unit;
 use looptax_stats::StopRule;
 
-use crate::failure::Failure;
 use crate::measure::plan::DELTA;
 use crate::measure::{Sink, with_log};
 use crate::settings::exec::Exec;

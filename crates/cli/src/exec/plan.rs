@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::Length;
+use looptax_failure::Failure;
 use looptax_path::{Arm, Protocol};
 use looptax_report::live::Step;
 use looptax_stats::Looks;
 
 use super::arms;
-use crate::failure::Failure;
 use crate::measure::plan::{minutes, target_line};
 use crate::settings::exec::{Exec, Given, joined};
 use crate::settings::target::TargetSpec;

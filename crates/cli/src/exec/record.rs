@@ -1,13 +1,13 @@
 //! A comparison of whole commands for the record, judged from its own raw numbers as any other.
 
 use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_record as record;
 use record::{Comparison, Hex64};
 
 use crate::convert::judged::ProvedArm;
 use crate::convert::raw;
-use crate::failure::Failure;
 use crate::measure::judging::{self, Ending};
 use crate::measure::plan::DELTA;
 use crate::settings::exec::{Exec, Given, joined};

@@ -7,10 +7,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use looptax_bench::{Sight, Tally, Watcher};
+use looptax_failure::Failure;
 use looptax_path::{Arm, Endpoint, Peer, peers_of};
 use looptax_stats::Side;
 
-use crate::failure::Failure;
 use crate::target::Target;
 
 /// Sockets of name services, message buses and logs: the C library talks to them on its own.

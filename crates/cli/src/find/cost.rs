@@ -8,10 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use looptax_failure::Failure;
 use looptax_record::{Comparison, CostSource, Placement, Record, Verdict};
 use looptax_store::load;
-
-use crate::failure::Failure;
 
 /// Records that are read at most, the newest first.
 const MOST_RECORDS: usize = 20;

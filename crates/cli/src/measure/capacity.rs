@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{Pacing, look};
+use looptax_failure::Failure;
 
 use super::pairs;
 use super::plan::{self, Case};
 use crate::connector::TargetConnector;
-use crate::failure::Failure;
 use crate::settings::Compare;
 use crate::target::Target;
 

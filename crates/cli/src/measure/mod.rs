@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_bench::{BenchError, Outcome, Placement, look, run};
+use looptax_failure::Failure;
 use looptax_path::{Arm, LocalPorts};
 use looptax_record as record;
 use looptax_report::live::Unit;
@@ -19,7 +20,6 @@ use looptax_stats::rate_modes;
 use crate::connector::TargetConnector;
 use crate::convert::judged::ProvedArm;
 use crate::convert::raw;
-use crate::failure::{Exit, Failure};
 use crate::settings::Compare;
 use crate::settings::waits::client_of;
 use crate::target::Target;
@@ -138,14 +138,11 @@ pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
         target.has_exited()
     });
     match ended {
-        Some(how) => Failure {
-            error: failure.error.context(how),
-            hint: Some(
-                "its last words are above; nothing is concluded from this comparison".to_owned(),
-            ),
-            // Whether a request was under way or the next connection is chance.
-            exit: Exit::Invalid,
-        },
+        // Whether a request was under way or the next connection is chance.
+        Some(how) => failure
+            .context(how)
+            .with_hint("its last words are above; nothing is concluded from this comparison")
+            .invalid(),
         None => failure,
     }
 }

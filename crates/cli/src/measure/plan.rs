@@ -8,13 +8,13 @@ use std::time::Duration;
 use looptax_bench::{
     Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp, allowed_cores,
 };
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_report::live::Step;
 use looptax_stats::{Looks, StopRule};
 
 use crate::arms::{Machine, Missing, choose};
 use crate::exec::plan as exec_plan;
-use crate::failure::Failure;
 use crate::settings::target::TargetSpec;
 use crate::settings::waits::Waits;
 use crate::settings::{Compare, Effort, Requests};

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use looptax_failure::Failure;
 use looptax_record::{Hex64, Record, SamplesAt};
 use looptax_store::Saver;
-
-use crate::failure::Failure;
 
 /// The record being made.
 pub(crate) struct Sink {
@@ -82,9 +81,8 @@ impl Sink {
     /// Fails where latencies could not be written; the record has been saved without them.
     pub(crate) fn check_samples(&mut self) -> Result<(), Failure> {
         match self.saver.as_mut().and_then(Saver::lost) {
-            Some(lost) => Err(anyhow::Error::from(lost)
-                .context("the record is saved, but not the latencies of all requests")
-                .into()),
+            Some(lost) => Err(Failure::from(lost)
+                .context("the record is saved, but not the latencies of all requests")),
             None => Ok(()),
         }
     }

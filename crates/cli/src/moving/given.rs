@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path;
 
+use looptax_failure::Failure;
 use looptax_redirect::SocketName;
 
 use super::{Candidate, mapping, named};
-use crate::failure::Failure;
 
 fn wrong(text: &str, what: impl fmt::Display) -> Failure {
     Failure::usage(

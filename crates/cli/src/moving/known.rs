@@ -6,12 +6,12 @@
 use looptax_advise::check::{Outcome, Point};
 use looptax_advise::{Address, Product};
 use looptax_discover::Server;
+use looptax_failure::Failure;
 use looptax_redirect::SocketName;
 
 use super::Candidate;
 use crate::args::RunArgs;
 use crate::check::{Client, Question, points};
-use crate::failure::Failure;
 use crate::local::own_address;
 use crate::socket_of::Near;
 

@@ -17,10 +17,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use looptax_discover::{Server, survey};
+use looptax_failure::Failure;
 use looptax_redirect::{Demand, Mapping, Route, SocketName};
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
 use known::Verdict;
 
 /// A port and the socket of the same server.

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use looptax_failure::Failure;
 use looptax_record::{ReplayPart, ReplayStep};
 use looptax_store::SamplesReader;
 
@@ -17,7 +18,6 @@ use super::reading::Reading;
 use super::{Amounts, Part, Step};
 use crate::args::{Cli, Command};
 use crate::comparison::{Measured, Named, measured};
-use crate::failure::Failure;
 use crate::past::remember;
 use crate::terminal::Terminal;
 
@@ -187,7 +187,7 @@ impl<'a> Runner<'a> {
 pub(super) fn arguments(step: &Step) -> Result<crate::args::CompareArgs, Failure> {
     let words = once(OsString::from("looptax")).chain(once("compare".into()));
     let words = words.chain(step.words.iter().map(OsString::from));
-    match Cli::try_parse_from(words)?.command {
+    match Cli::try_parse_from(words).map_err(Failure::new)?.command {
         Some(Command::Compare(args)) => Ok(*args),
         _ => Err(Failure::usage(
             format!("`{}` is no comparison", step.line()),
@@ -198,7 +198,7 @@ pub(super) fn arguments(step: &Step) -> Result<crate::args::CompareArgs, Failure
 
 /// What went wrong with something, in one line with the next step.
 pub(super) fn told(what: &str, failure: &Failure) -> String {
-    let hint = failure.hint.as_deref().map(|hint| format!("; {hint}"));
-    let line = format!("{what}: {:#}{}", failure.error, hint.unwrap_or_default());
+    let hint = failure.hint().map(|hint| format!("; {hint}"));
+    let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());
     line.replace('\n', " ")
 }

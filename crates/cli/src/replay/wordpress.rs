@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use looptax_failure::Failure;
 use looptax_record::{
     Figure, ReplayPages, ReplayPart, ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayUnit,
     ServerCount, SideUnit,
@@ -15,7 +16,6 @@ use super::claim::{Claim, in_unit};
 use super::published::WORDPRESS;
 use super::{Amounts, Runner};
 use crate::arms::Machine;
-use crate::failure::Failure;
 use crate::target::Host;
 use crate::wordpress::{
     Contrast, Fifteen, Measured, Options, SideFigures, SiteMeasured, measure, told,

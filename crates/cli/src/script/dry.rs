@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use looptax_failure::Failure;
 use looptax_script::{Action, Presets, ScriptSet, Session};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
-
-use crate::failure::Failure;
 
 /// Transactions that are tried: rare branches of `\if` may still fail later.
 const N_TRIED: usize = 1_000;

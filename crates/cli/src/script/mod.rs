@@ -6,11 +6,11 @@ mod dry;
 use std::fs;
 use std::sync::Arc;
 
+use looptax_failure::Failure;
 use looptax_path::Protocol;
 use looptax_script::{Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec};
 use looptax_wire::Sent;
 
-use crate::failure::Failure;
 use crate::settings::Requests;
 pub(crate) use codec::ScriptCodec;
 

@@ -1,9 +1,9 @@
 //! What was asked of the echo server: sizes within bounds, or a clear refusal.
 
+use looptax_failure::Failure;
 use looptax_path::{Echo, EchoRequest};
 
 use crate::args::echo::{EchoArgs, Switch};
-use crate::failure::Failure;
 
 /// Least bytes of anything: the key that comes back.
 const LEAST_BYTES: u64 = 8;

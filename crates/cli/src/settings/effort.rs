@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use looptax_failure::Failure;
+
 use super::time;
 use crate::args::CompareArgs;
-use crate::failure::Failure;
 
 /// A fixed time below this holds no six epochs.
 const SHORTEST: Duration = Duration::from_secs(1);

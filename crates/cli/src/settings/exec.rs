@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use looptax_failure::Failure;
+
 use super::tool::{self, Tool};
 use crate::args::ExecArgs;
-use crate::failure::Failure;
 
 /// Stands for a tool's own flags.
 pub(crate) const TRANSPORT: &str = "{transport}";
@@ -197,7 +198,7 @@ mod tests {
     #[track_caller]
     fn refused(line: &str, words: &str) {
         let failure = exec(line).unwrap_err();
-        let text = format!("{:#} {:?}", failure.error, failure.hint);
+        let text = format!("{failure:#} {:?}", failure.hint());
         assert!(text.contains(words), "{text}");
     }
 

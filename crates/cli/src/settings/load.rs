@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use looptax_bench::Arrivals;
+use looptax_failure::Failure;
 
 use super::time;
 use crate::args::{ArrivalsWord, CompareArgs};
-use crate::failure::Failure;
 
 /// Shares of the capacity that a rate sweep goes through, in percent.
 const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];

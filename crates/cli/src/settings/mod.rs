@@ -15,11 +15,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use looptax_bench::{ClientModel, Placement};
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_servers::{Kind, find_binary};
 
 use crate::args::CompareArgs;
-use crate::failure::Failure;
 pub(crate) use echo::EchoAsked;
 pub(crate) use effort::Effort;
 use effort::{effort, warm_up};
@@ -259,7 +259,8 @@ pub(crate) fn seed(typed: Option<&str>) -> Result<u64, Failure> {
         })
     } else {
         let mut bytes = [0; 8];
-        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+            .map_err(std::io::Error::from)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 }

@@ -4,13 +4,13 @@
 //! others one thing changed. Called by `compare`.
 
 use looptax_bench::Placement;
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_servers::Kind;
 
 use super::target::{self, TargetSpec};
 use super::{Compare, requests, words};
 use crate::args::CompareArgs;
-use crate::failure::Failure;
 
 /// Connections where nothing is said: one alone has no placement to choose.
 const CONNECTIONS: u32 = 16;

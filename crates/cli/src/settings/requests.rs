@@ -1,13 +1,13 @@
 //! What is asked of the server, and which other options go with it.
 
 use looptax_bench::{ClientModel, Distribution};
+use looptax_failure::Failure;
 use looptax_wire::Sent;
 
 use super::EchoAsked;
 use super::effort::Effort;
 use super::load::Load;
 use crate::args::{CompareArgs, ProtocolWord};
-use crate::failure::Failure;
 
 /// The echo server's workload of long requests.
 const STREAM: &str = "stream";

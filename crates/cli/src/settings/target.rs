@@ -3,13 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use clap::CommandFactory;
+use looptax_failure::Failure;
 use looptax_path::Protocol;
 use looptax_servers::Kind;
 use looptax_wire::{Login, Secret};
 use url::{Host, Url};
 
 use crate::args::Cli;
-use crate::failure::Failure;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
                      private:memcached, echo, \
@@ -230,6 +230,6 @@ mod tests {
     #[test]
     fn a_broken_url_does_not_show_its_password() {
         let failure = parse("mysql://root:geheim@127.0.0.1:99999/").unwrap_err();
-        assert!(!format!("{:#} {:?}", failure.error, failure.hint).contains("geheim"));
+        assert!(!format!("{failure:#} {:?}", failure.hint()).contains("geheim"));
     }
 }

@@ -3,11 +3,10 @@
 use std::fmt;
 
 use looptax_bench::ClientModel;
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_record::{Client, ClientLike};
 use looptax_report::real_clients::{self, RealClient};
-
-use crate::failure::Failure;
 
 /// One way to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,9 @@
 //!
 //! Nobody's log is filled, nobody's disk or replica written to, nobody's connections used up.
 
+use looptax_failure::Failure;
 use looptax_path::{Conversation, Protocol};
 use looptax_wire::redis::Value;
-
-use crate::failure::{Exit, Failure};
 
 /// Measured connections may take this part of those that are free.
 const PART_OF_FREE: u64 = 10;
@@ -104,13 +103,10 @@ fn refuse(
             continue;
         };
         if values.contains(&value.as_str()) {
-            return Err(Failure {
-                error: anyhow::anyhow!("the server runs with `{name} = {value}`: {why}"),
-                hint: Some(format!(
-                    "change `{name}` while measuring, or measure a private server"
-                )),
-                exit: Exit::Environment,
-            });
+            return Err(Failure::usage(
+                format!("the server runs with `{name} = {value}`: {why}"),
+                format!("change `{name}` while measuring, or measure a private server"),
+            ));
         }
     }
     Ok(())
@@ -129,13 +125,12 @@ pub(super) fn refuse_if_crowded(
     if wanted * PART_OF_FREE <= free {
         return Ok(());
     }
-    Err(Failure {
-        error: anyhow::anyhow!(
+    Err(Failure::usage(
+        format!(
             "{wanted} connections are more than a tenth of the {free} that the server has free"
         ),
-        hint: Some("use fewer with -c; --own-server says that nobody else needs them".to_owned()),
-        exit: Exit::Environment,
-    })
+        "use fewer with -c; --own-server says that nobody else needs them",
+    ))
 }
 
 /// Connections that the server allows, and those in use.

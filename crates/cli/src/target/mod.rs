@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
+use looptax_failure::Failure;
 use looptax_path::{
     Arm, Conversation, Endpoint, Limits, Link, PathError, Protocol, Sending, TlsClient, Workload,
 };
@@ -23,7 +24,6 @@ use looptax_wire::Login;
 use crate::arms::Machine;
 use crate::arms::redirect::RedirectArm;
 use crate::arms::ways::Ways;
-use crate::failure::Failure;
 use crate::script;
 use crate::settings::Compare;
 use crate::settings::target::TargetSpec;
@@ -165,7 +165,8 @@ impl Target {
         let mut server = PrivateServer::start(&config, &host.reaper)?;
         let mut ways = Ways::to_container(arms, &host.machine, &mut server, &host.self_exe)?;
         let authority = server.authority.as_deref();
-        ways.tls = authority.map(TlsClient::trusting).transpose()?;
+        let trusted = authority.map(TlsClient::trusting).transpose();
+        ways.tls = trusted.map_err(Failure::new)?;
         let all = || server.instances.iter();
         let mut target = Self {
             kind: kind.name().to_owned(),

@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::Path;
 
+use looptax_failure::Failure;
 use looptax_path::Workload;
 
 use super::workloads::VALUE_BYTES;
-use crate::failure::Failure;
 use crate::settings::Requests;
 
 /// A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and PostgreSQL, and as much
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_figures() {
         let refused = refuse_more(7, 3_000_000_000, Some(2_500_000_000), "free memory");
-        let words = refused.unwrap_err().error.to_string();
+        let words = refused.unwrap_err().to_string();
         assert_eq!(
             words,
             "--rows 7 needs about 3.5 GB of free memory, and 2.5 GB are there"

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use looptax_failure::Failure;
 use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, TlsClient, Workload};
 use looptax_wire::{Login, Secret, WireError};
 
@@ -11,7 +12,6 @@ use super::scratch::Scratch;
 use super::workloads::{self, Place};
 use super::{Script, Target, connections, sending, threads_of};
 use crate::arms::ways::Ways;
-use crate::failure::{Exit, Failure};
 use crate::settings::Compare;
 use crate::settings::target::Running;
 
@@ -55,7 +55,8 @@ pub(super) fn open(spec: &Running, arms: &[Arm], settings: &Compare) -> Result<T
         ways: Ways::sealed_by(
             { arms.iter().any(|arm| arm.is_tls()) }
                 .then(TlsClient::trusting_anybody)
-                .transpose()?,
+                .transpose()
+                .map_err(Failure::new)?,
         ),
         private: None,
         scratch: None,
@@ -299,16 +300,15 @@ fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
     };
     match names.first() {
         None => Ok(()),
-        Some(first) => Err(Failure {
-            error: anyhow::anyhow!(
+        Some(first) => Err(Failure::usage(
+            format!(
                 "an earlier run that was killed left {} behind",
                 names.join(", ")
             ),
-            hint: Some(match conversation.protocol() {
+            match conversation.protocol() {
                 Protocol::Mysql => format!("DROP DATABASE {first};"),
                 _ => format!("DROP SCHEMA {first} CASCADE;"),
-            }),
-            exit: Exit::Environment,
-        }),
+            },
+        )),
     }
 }

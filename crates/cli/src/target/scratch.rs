@@ -3,6 +3,7 @@
 //! Everything carries [`PREFIX`] and our process id, so that a crashed run's leftovers are known by
 //! name; keys expire by themselves.
 
+use looptax_failure::Failure;
 use looptax_path::{Conversation, Protocol, Workload};
 use looptax_wire::WireError;
 
@@ -63,7 +64,7 @@ impl Scratch {
         workload: &Workload,
         conversation: &mut Conversation,
         settings: &Compare,
-    ) -> Result<(), anyhow::Error> {
+    ) -> Result<(), Failure> {
         match self {
             Self::Database(name) => {
                 conversation.execute(&format!("CREATE DATABASE {name}"))?;
@@ -86,7 +87,7 @@ impl Scratch {
         workload: &Workload,
         conversation: &mut Conversation,
         settings: &Compare,
-    ) -> Result<(), anyhow::Error> {
+    ) -> Result<(), Failure> {
         match self {
             Self::Database(name) => {
                 conversation.execute(&format!("USE {name}"))?;

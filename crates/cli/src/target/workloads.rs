@@ -6,10 +6,10 @@ mod catalogue;
 mod fill;
 mod sending;
 
+use looptax_failure::Failure;
 use looptax_path::{Oltp, Protocol, TPCB_ACCOUNTS, Workload};
 use looptax_servers::dataset;
 
-use crate::failure::Failure;
 use crate::settings::Requests;
 pub(crate) use catalogue::list;
 use catalogue::unknown;

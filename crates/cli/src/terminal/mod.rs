@@ -8,10 +8,11 @@ pub(crate) mod stage;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
+use looptax_failure::Failure;
 use looptax_report::terminal::{Style, fitted};
+use serde::Serialize;
 
 use crate::args::{ColorWhen, GlobalArgs};
-use crate::failure::Failure;
 
 /// Columns where nobody says.
 const DEFAULT_WIDTH: usize = 120;
@@ -93,6 +94,11 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
     }
 }
 
+/// Data as JSON: to stdout, as [`data`].
+pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
+    data(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
 /// Whether stderr is a terminal that can move its cursor.
 pub(crate) fn can_be_drawn_on() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
@@ -101,13 +107,13 @@ pub(crate) fn can_be_drawn_on() -> bool {
 /// Prints an error, its causes and the next step.
 pub(crate) fn failure(failure: &Failure) {
     let mut stderr = io::stderr().lock();
-    let mut chain = failure.error.chain();
+    let mut chain = failure.chain();
     let first = chain.next().map(ToString::to_string).unwrap_or_default();
     let _ = writeln!(stderr, "error: {first}");
     for cause in chain {
         let _ = writeln!(stderr, "caused by: {cause}");
     }
-    if let Some(hint) = &failure.hint {
+    if let Some(hint) = failure.hint() {
         let _ = writeln!(stderr, "hint: {hint}");
     }
 }

@@ -5,12 +5,12 @@
 use std::sync::atomic::AtomicBool;
 
 use looptax_bench::{BlockPlan, Timed, run_blocks};
+use looptax_failure::Failure;
 use looptax_servers::wordpress::{Page, Site, Transport, WordPress};
 use looptax_stats::{Decision, Look, StopRule, classify};
 
 use super::Length;
 use super::figures::query_theta;
-use crate::failure::{Exit, Failure};
 
 /// Epochs of blocks of pages, each block in the order of the transports.
 pub(crate) type Epochs = Vec<Vec<Vec<Timed<Page>>>>;
@@ -85,10 +85,7 @@ fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<Strin
 }
 
 fn invalid(what: &str) -> Failure {
-    Failure {
-        exit: Exit::Invalid,
-        ..Failure::usage(what, "nothing is concluded from this measurement")
-    }
+    Failure::usage(what, "nothing is concluded from this measurement").invalid()
 }
 
 /// What proves the work; `None` where there was none.

@@ -11,16 +11,15 @@ pub(crate) mod told;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use looptax_failure::Failure;
 use looptax_servers::ServerError;
 use looptax_servers::wordpress::{Installed, Site, Transport, WordPress};
 use looptax_stats::{Look, Looks};
 
+use crate::target::Host;
 pub(crate) use figures::{Contrast, Fifteen, SideFigures};
 use figures::{contrast, fifteen, side};
 use loads::{Epochs, Loaded};
-
-use crate::failure::Failure;
-use crate::target::Host;
 
 /// How much is measured.
 #[derive(Debug, Clone, Default)]
@@ -206,10 +205,7 @@ fn why(error: &ServerError) -> String {
 /// What has ended says more about a failure than the failure itself.
 fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
     match wordpress.has_exited() {
-        Some(how) => Failure {
-            error: failure.error.context(how),
-            ..failure
-        },
+        Some(how) => failure.context(how),
         None => failure,
     }
 }

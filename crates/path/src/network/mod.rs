@@ -23,6 +23,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use looptax_failure::Explain;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 pub use nat::has_nft;
@@ -74,6 +75,8 @@ pub struct NetworkError {
     #[source]
     source: io::Error,
 }
+
+impl Explain for NetworkError {}
 
 fn failed(action: &'static str) -> impl Fn(io::Error) -> NetworkError {
     move |source| NetworkError { action, source }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use looptax_failure::Explain;
+
 /// Splicing of connections failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SockmapError {
@@ -65,10 +67,9 @@ pub enum SockmapError {
     },
 }
 
-impl SockmapError {
-    /// The next step, where there is one that follows from the error alone.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
+impl Explain for SockmapError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
             Self::Processor => None,
             Self::NoCgroup { .. } => Some(
                 "mount it: `mount -t cgroup2 none /sys/fs/cgroup/unified`, in a folder of any name",
@@ -85,7 +86,8 @@ impl SockmapError {
             ),
             Self::Kernel { source, .. } => kernel_hint(source),
             Self::Check { .. } => Some(NEEDED),
-        }
+        };
+        hint.map(str::to_owned)
     }
 }
 

@@ -17,10 +17,9 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, OwnedFd};
 
+use assembler::Instruction;
 pub use cgroup::OwnCgroup;
 pub use error::SockmapError;
-
-use assembler::Instruction;
 use programs::{COUNTER_BYTES, END_BYTES, Maps, SERVER_BYTES, STATE_BYTES, STOPPED};
 use rights::explain;
 use sys::{Map, MapKind, MapShape, ProgramKind};

@@ -8,8 +8,9 @@
 //! linux/bpf.h for contexts and numbers; their byte orders as net/core/filter.c fills them: addresses in
 //! network order, `local_port` in host order, `remote_port` as a 32-bit number in network order.
 
-use super::assembler::{Assembler, Helper, Instruction, Label, Register};
 use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
+
+use super::assembler::{Assembler, Helper, Instruction, Label, Register};
 
 /// Bytes of a connection's key: own address, the other's, own port, the other's.
 pub(super) const END_BYTES: u32 = 16;

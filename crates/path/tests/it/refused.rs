@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use libtest_mimic::Trial;
+use looptax_failure::Explain;
 use looptax_path::{OwnCgroup, Sockmap};
 
 use crate::moved::{Deed, Moved, say};

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use looptax_failure::Explain;
 use looptax_servers::{Kind, PrivateServer, Reaper, ServerError, find_binary, leftovers};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};

@@ -3,6 +3,7 @@
 use std::fs;
 use std::thread;
 
+use looptax_failure::Explain;
 use looptax_record::PastRun;
 use looptax_store::{History, StoreError};
 

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fs;
 
+use looptax_failure::Explain;
 use looptax_record::SCHEMA_VERSION;
 use looptax_store::{Existing, StoreError, load, save};
 

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use looptax_failure::Explain;
 use looptax_record::{Figure, SCHEMA_VERSION};
 use looptax_store::{StoreError, load};
 use serde_json::{Value, json};

@@ -7,12 +7,12 @@
 use std::io::ErrorKind;
 
 use looptax_bench::{EpochData, InTurns, Shape, SliceData};
+use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_stats::{Side, median, selfcheck as rules};
 use serde_json::{Value, json};
 
 use super::{Bench, OneRun, pct};
-use crate::failure::Failure;
 
 /// Delays as parts of the time that a request takes.
 const PARTS: [f64; 3] = [0.01, 0.03, 0.10];

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use looptax_bench::look;
+use looptax_failure::Failure;
 use looptax_record::{HotFunction, ReplayPart};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -16,7 +17,6 @@ use super::super::runner::arguments;
 use super::super::{Amounts, Runner, Step};
 use crate::arms::Machine;
 use crate::connector::TargetConnector;
-use crate::failure::Failure;
 use crate::measure::plan::{self, Case, Doing};
 use crate::settings::Compare;
 use crate::target::{Host, Target};
@@ -63,10 +63,8 @@ pub(super) fn add(part: &mut ReplayPart, step: &Step, amounts: &Amounts, runner:
         return;
     }
     if let Err(failure) = look_at_all(part, step, amounts, runner) {
-        part.missing.push(format!(
-            "the server's hottest functions: {:#}",
-            failure.error
-        ));
+        part.missing
+            .push(format!("the server's hottest functions: {failure:#}"));
     }
 }
 
@@ -158,7 +156,7 @@ fn record(data: &Path, pid: u32) -> Result<Child, Failure> {
 fn end(mut perf: Child) -> Result<(), Failure> {
     let had_ended = perf.try_wait()?.is_some();
     if !had_ended && let Some(pid) = Pid::from_raw(perf.id().cast_signed()) {
-        kill_process(pid, Signal::INT)?;
+        kill_process(pid, Signal::INT).map_err(std::io::Error::from)?;
     }
     let output = perf.wait_with_output()?;
     if !had_ended {

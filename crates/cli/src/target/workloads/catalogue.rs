@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
+use looptax_failure::Failure;
 use looptax_path::Protocol;
-
-use crate::failure::Failure;
 
 /// A word, who knows it, and what it asks for.
 pub(super) struct Entry {

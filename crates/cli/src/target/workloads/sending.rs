@@ -1,10 +1,10 @@
 //! What can be sent how: options that do not go with a workload, and sends that are too large.
 
+use looptax_failure::Failure;
 use looptax_path::{Echo, EchoRequest, Protocol, Workload};
 use looptax_wire::Sent;
 
 use super::catalogue::SQL;
-use crate::failure::Failure;
 use crate::settings::Requests;
 
 /// What one send may hold at most, in bytes: a pipeline of large values would else fill both socket

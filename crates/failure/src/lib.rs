@@ -1,0 +1,159 @@
+//! What went wrong, why, what to do next, and whether a measurement is spoilt by it.
+//!
+//! Each room owns its error type and says of each error by [`Explain`] what a person can do about it. [`Failure`]
+//! carries any of them to whoever tells the person; nobody on the way looks into it or knows its type.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// An error that knows what to do about it. A type that knows nothing implements it with an empty body.
+pub trait Explain: Error + Send + Sync + 'static {
+    /// The next step for a person; without a final dot.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+
+    /// What follows from it for what was going on.
+    fn severity(&self) -> Severity {
+        Severity::Environment
+    }
+}
+
+impl Explain for io::Error {}
+
+/// What follows from an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Wrong usage, or the environment does not allow it: nothing was concluded.
+    Environment,
+    /// A measurement that was under way is invalid.
+    Invalid,
+}
+
+/// An error on its way to a person, with its causes and the next step.
+///
+/// `{}` prints what happened, `{:#}` its causes too, in one line.
+#[derive(Debug)]
+pub struct Failure {
+    error: Box<dyn Error + Send + Sync>,
+    hint: Option<String>,
+    severity: Severity,
+}
+
+impl Failure {
+    /// A failure without a cause or a next step.
+    pub fn new(message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        Self {
+            error: message.into(),
+            hint: None,
+            severity: Severity::Environment,
+        }
+    }
+
+    /// Wrong usage, with the next step.
+    pub fn usage(message: impl fmt::Display, hint: impl Into<String>) -> Self {
+        Self::new(message).with_hint(hint)
+    }
+
+    /// Replaces the next step.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says that the measurement under way is invalid.
+    #[must_use]
+    pub fn invalid(mut self) -> Self {
+        self.severity = Severity::Invalid;
+        self
+    }
+
+    /// Puts a sentence before what happened, which becomes its cause.
+    #[must_use]
+    pub fn context(self, message: impl fmt::Display) -> Self {
+        let (message, source) = (message.to_string(), self.error);
+        Self {
+            error: Box::new(Context { message, source }),
+            ..self
+        }
+    }
+
+    /// The next step.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// What follows from it.
+    pub fn severity(&self) -> Severity {
+        self.severity
+    }
+
+    /// What happened, then each cause.
+    pub fn chain(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
+        let first: &(dyn Error + 'static) = self.error.as_ref();
+        std::iter::successors(Some(first), |error| (*error).source())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return write!(f, "{}", self.error);
+        }
+        let causes: Vec<String> = self.chain().map(ToString::to_string).collect();
+        f.write_str(&causes.join(": "))
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<E: Explain> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self {
+            hint: error.hint(),
+            severity: error.severity(),
+            error: Box::new(error),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Context {
+    message: String,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Context {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(self.source.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_keeps_causes_hint_and_severity() {
+        let inner = io::Error::other("no space");
+        let failure = Failure::from(inner).with_hint("free some").invalid();
+        let failure = failure.context("cannot save");
+        assert_eq!(failure.to_string(), "cannot save");
+        assert_eq!(format!("{failure:#}"), "cannot save: no space");
+        assert_eq!(failure.hint(), Some("free some"));
+        assert_eq!(failure.severity(), Severity::Invalid);
+    }
+}
