@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "looptax",
         &[
             "looptax-failure",
+            "looptax-analysis",
             "looptax-bench",
             "looptax-discover",
             "looptax-advise",
@@ -40,6 +41,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-path", GROUND),
     ("looptax-servers", GROUND),
     ("looptax-failure", &[]),
+    (
+        "looptax-analysis",
+        &[
+            "looptax-failure",
+            "looptax-bench",
+            "looptax-path",
+            "looptax-record",
+            "looptax-stats",
+        ],
+    ),
     ("looptax-wire", &["looptax-failure"]),
     ("looptax-script", &[]),
     ("looptax-stats", &[]),

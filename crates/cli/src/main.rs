@@ -10,8 +10,6 @@ mod check;
 mod commands;
 mod comparison;
 mod connector;
-mod convert;
-mod diff;
 mod exec;
 mod failure;
 mod find;

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
+use looptax_analysis::remedies;
 use looptax_failure::Failure;
 use looptax_record::{Record, SamplesAt, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, SamplesReader, save};
 
 use crate::args::AnalyzeArgs;
-use crate::convert::remedies;
 use crate::failure::Exit;
 use crate::formats;
-use crate::measure::judging;
 use crate::outputs::Outputs;
 use crate::past::record_of;
 use crate::terminal::{self, Terminal};
@@ -34,9 +33,9 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
         None => Vec::new(),
     };
     for comparison in &mut record.comparisons {
-        judging::judge_again(comparison, &mut read);
+        looptax_analysis::judge_again(comparison, &mut read);
     }
-    judging::compare_slice_lengths(&mut record.comparisons);
+    looptax_analysis::compare_slice_lengths(&mut record.comparisons);
     if let Some(first) = record.remedies.first() {
         record.remedies = remedies::of(&record.comparisons, &first.today);
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use looptax_analysis::remedies;
 use looptax_failure::Failure;
 use looptax_record::{Record, Verdict};
 use looptax_report::terminal as report;
@@ -12,7 +13,6 @@ use crate::alone::Claim;
 use crate::args::CompareArgs;
 use crate::arms::Machine;
 use crate::comparison::{empty_record, measure_all, parts};
-use crate::convert::remedies;
 use crate::failure::Exit;
 use crate::formats;
 use crate::measure::Sink;

@@ -1,10 +1,10 @@
 //! `diff`: two runs held against each other.
 
+use looptax_analysis::diff;
 use looptax_failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::DiffArgs;
-use crate::diff::diff;
 use crate::failure::Exit;
 use crate::past::record_of;
 use crate::terminal::{self, Terminal};

@@ -1,14 +1,14 @@
 //! A comparison of whole commands for the record, judged from its own raw numbers as any other.
 
+use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::raw;
 use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
 use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_record as record;
 use record::{Comparison, Hex64};
 
-use crate::convert::judged::ProvedArm;
-use crate::convert::raw;
-use crate::measure::judging::{self, Ending};
+use crate::measure::judging;
 use crate::measure::plan::DELTA;
 use crate::settings::exec::{Exec, Given, joined};
 use crate::settings::tool::without_passwords;
@@ -43,8 +43,8 @@ pub(super) fn comparison(
     } else {
         CUT_SHORT_ALPHA
     };
-    let ending = Ending::of_run(&outcome.contrast, cut_short, outcome.failure.as_ref());
-    judging::judge(&mut comparison, &arms, &[ending], &mut |_| Vec::new());
+    let ending = judging::ending_of(&outcome.contrast, cut_short, outcome.failure.as_ref());
+    looptax_analysis::judge(&mut comparison, &arms, &[ending], &mut |_| Vec::new());
     Ok(comparison)
 }
 

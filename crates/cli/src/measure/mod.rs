@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use looptax_analysis::Ending;
+use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::raw;
 use looptax_bench::{BenchError, Outcome, Placement, look, run};
 use looptax_failure::Failure;
 use looptax_path::{Arm, LocalPorts};
@@ -18,14 +21,11 @@ use looptax_report::live::Unit;
 use looptax_stats::rate_modes;
 
 use crate::connector::TargetConnector;
-use crate::convert::judged::ProvedArm;
-use crate::convert::raw;
 use crate::settings::Compare;
 use crate::settings::waits::client_of;
 use crate::target::Target;
 use crate::target::counters::Counter;
 use crate::terminal::stage::{Scene, Stage};
-use judging::Ending;
 use plan::{Case, Doing};
 pub(crate) use sink::Sink;
 
@@ -198,7 +198,11 @@ fn judge(
         let arms = arms(target, case, &connector, client_idx * n_others)?;
         let mut endings = Vec::with_capacity(n_others);
         for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
-            endings.push(Ending::of_run(&contrast, cut_short_alpha, failure.as_ref()));
+            endings.push(judging::ending_of(
+                &contrast,
+                cut_short_alpha,
+                failure.as_ref(),
+            ));
             for mut epoch in contrast.epochs {
                 let samples = keep_samples(sink, &mut epoch);
                 comparison
@@ -218,7 +222,7 @@ fn judge(
         comparison.load = judging::load_of(target, case, &plan, capacity);
         judge_live(&mut comparison, &arms, &endings, sink);
         sink.record.comparisons.push(comparison);
-        judging::compare_slice_lengths(&mut sink.record.comparisons);
+        looptax_analysis::compare_slice_lengths(&mut sink.record.comparisons);
     }
     failure.map_or(Ok(()), |failure| Err(failure.into()))
 }
@@ -282,7 +286,7 @@ fn judge_live(
     sink: &mut Sink,
 ) {
     let mut samples: BTreeMap<u64, Vec<u32>> = sink.take_samples();
-    judging::judge(comparison, arms, endings, &mut |at| {
+    looptax_analysis::judge(comparison, arms, endings, &mut |at| {
         samples.remove(&at.offset_bytes).unwrap_or_default()
     });
     if !sink.keeps_samples() {

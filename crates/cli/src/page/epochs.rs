@@ -1,10 +1,9 @@
 //! Every epoch's own effect and what disturbed it: the same numbers that the verdict was made from.
 
+use looptax_analysis::numbers;
 use looptax_record::Comparison;
 use looptax_report::html::EpochShown;
 use looptax_stats::{Epoch, Side, ln_cost, noise_shares, noisy_epochs, tax_pct};
-
-use crate::convert::numbers;
 
 /// The epochs of all pairs of arms, pair by pair.
 pub(super) fn of(comparison: &Comparison) -> Vec<EpochShown> {

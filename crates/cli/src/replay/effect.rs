@@ -3,13 +3,13 @@
 //! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
 //! of the look that the run stopped at. Nothing is computed from other people's numbers here.
 
+use looptax_analysis::numbers;
 use looptax_record::{Arm, Comparison, Figure, ReplaySide, SideUnit, Tax};
 use looptax_stats::{
     Comparison as Compared, Epoch, Estimate, Quantile, Side, Slice, compare, hodges_lehmann,
 };
 
 use super::reading::Reading;
-use crate::convert::numbers;
 
 /// What a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ const NO_CLIENT_CPU: &str = "the client's CPU time could not be read";
 const NO_SERVER_CPU: &str = "the server's CPU time could not be read";
 
 /// The estimate as a figure, or `reason`.
-pub(super) fn figure(estimate: Option<Estimate>, reason: &str) -> Figure {
+pub(crate) fn figure(estimate: Option<Estimate>, reason: &str) -> Figure {
     match estimate {
         Some(it) => Figure::new(it.value, it.lo, it.hi, it.n as u64),
         None => Figure::missing(reason),
@@ -20,22 +20,22 @@ pub(super) fn figure(estimate: Option<Estimate>, reason: &str) -> Figure {
 }
 
 /// [`figure`] of something that every whole epoch has.
-pub(super) fn plain(estimate: Option<Estimate>) -> Figure {
+pub(crate) fn plain(estimate: Option<Estimate>) -> Figure {
     figure(estimate, NO_EPOCH)
 }
 
 /// What the reasons for absent percentiles are made of.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Epochs there are.
-    pub(super) n_epochs: usize,
+    pub n_epochs: usize,
     /// How long one took, in seconds.
-    pub(super) epoch_s: f64,
+    pub epoch_s: f64,
 }
 
 impl Pace {
     /// The mean over the epochs of `pair`, with connecting and priming.
-    pub(super) fn of(raw: &Raw, pair: [u32; 2]) -> Self {
+    pub(crate) fn of(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
         for (_, epoch) in of_pair(raw, pair) {
             n_epochs += 1;
@@ -53,7 +53,7 @@ impl Pace {
 }
 
 /// What the other arm adds to each latency statistic, µs.
-pub(super) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
+pub(crate) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
     let quantile = |quantile| of_quantile(judgement, quantile, pace, |tax| tax.difference_us);
     Latency {
         mean: plain(judgement.latency_us),
@@ -65,7 +65,7 @@ pub(super) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
 }
 
 /// One arm's latency statistics, µs: quantiles over blocks, so that their intervals can be trusted.
-pub(super) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency {
+pub(crate) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency {
     let quantile =
         |quantile| of_quantile(judgement, quantile, pace, |tax| tax.sides_us[side.idx()]);
     Latency {
@@ -78,7 +78,7 @@ pub(super) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency 
 }
 
 /// One arm's percentiles over all its requests, µs.
-pub(super) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
+pub(crate) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
     let quantile = |quantile| {
         let mut percentiles = judgement.percentiles.iter();
         let found = percentiles.find(|percentile| percentile.quantile == quantile)?;
@@ -96,7 +96,7 @@ pub(super) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
 }
 
 /// What the other arm adds to the CPU time per request, µs.
-pub(super) fn cpu_tax(judgement: &Judgement) -> CpuTax {
+pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
     let cpu = judgement.cpu_us;
     let reason = |reason| {
         if judgement.theta.is_none() {
@@ -118,7 +118,7 @@ pub(super) fn cpu_tax(judgement: &Judgement) -> CpuTax {
 }
 
 /// One arm's CPU time per request, µs.
-pub(super) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
+pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
     let summary = &judgement.sides[side.idx()];
     let reason = |reason| {
         if summary.throughput_per_s.is_none() {
@@ -135,7 +135,7 @@ pub(super) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
 
 /// System calls per request over all slices of a side, guards and drains included; `None` without
 /// requests, and where none were counted.
-pub(super) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls> {
+pub(crate) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls> {
     let slices = of_pair(raw, pair).flat_map(|(_, epoch)| sided(epoch));
     let (mut requests, mut calls) = (0, [0, 0, 0]);
     for (_, slice) in slices.filter(|(it, _)| *it == side) {

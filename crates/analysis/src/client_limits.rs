@@ -20,7 +20,7 @@ const LATE: f64 = 0.1;
 ///
 /// `p99_us` are the arms' 99th percentiles. Of a whole command its own code is what somebody wants to
 /// know about: it has none.
-pub(super) fn of(
+pub(crate) fn of(
     raw: &Raw,
     pair: [u32; 2],
     arms: &[ProvedArm; 2],
@@ -100,7 +100,7 @@ fn above(share: f64, most: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::{made_up, raw};
+    use crate::{made_up, raw};
 
     const PAIR: [u32; 2] = [0, 1];
 

@@ -15,7 +15,7 @@ use super::numbers::epochs;
 use super::words;
 
 /// What each remedy brings over `today`, by number of connections.
-pub(crate) fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
+pub fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     let mut all: Vec<Remedies> = Vec::new();
     for (idx, base) in comparisons.iter().enumerate() {
         let is_known = all.iter().any(|it| it.connections == base.connections);
@@ -244,8 +244,8 @@ mod tests {
     use looptax_record::{CpuTicks, Epoch, Raw, Verdict};
 
     use super::*;
-    use crate::convert::judged::{Question, judge};
-    use crate::convert::{made_up, numbers, raw};
+    use crate::judged::{Question, judge};
+    use crate::{made_up, numbers, raw};
 
     /// 12 epochs per pair; `counts` are requests in a slice of 50 ms, today's first.
     fn comparison(arms: &[&str], counts: &[u64]) -> Comparison {
@@ -280,7 +280,7 @@ mod tests {
         let pairs =
             { judged.iter().enumerate() }.map(|(idx, it)| ([0, idx as u32 + 1], it.arms.clone()));
         Comparison {
-            arms: super::super::judged::arms(pairs),
+            arms: crate::judged::arms(pairs),
             tax: judged.iter().map(|it| it.tax.clone()).collect(),
             raw: raw.clone(),
             ..made_up::comparison()

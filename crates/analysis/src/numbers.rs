@@ -13,7 +13,7 @@ use super::raw::letter;
 ///
 /// `samples` reads a block of the companion file: latencies in nanoseconds. An epoch whose latencies
 /// were not kept has none.
-pub(crate) fn epochs(
+pub fn epochs(
     raw: &Raw,
     pair: [u32; 2],
     mut samples: impl FnMut(&SamplesAt) -> Vec<u32>,
@@ -31,10 +31,7 @@ pub(crate) fn epochs(
 }
 
 /// The epochs of `pair` with their positions among all epochs of the comparison.
-pub(crate) fn of_pair(
-    raw: &Raw,
-    pair: [u32; 2],
-) -> impl Iterator<Item = (usize, &record::Epoch)> + Clone {
+pub fn of_pair(raw: &Raw, pair: [u32; 2]) -> impl Iterator<Item = (usize, &record::Epoch)> + Clone {
     let epochs = raw.epochs.iter().enumerate();
     epochs.filter(move |(_, epoch)| epoch.pair == pair)
 }
@@ -43,7 +40,7 @@ pub(crate) fn of_pair(
 ///
 /// The order says which side ran: in an A/A run both sides are the same arm. A slice without a known
 /// letter is left out, which leaves the epoch unbalanced and so without an effect.
-pub(super) fn sided(epoch: &record::Epoch) -> impl Iterator<Item = (Side, &record::Slice)> {
+pub fn sided(epoch: &record::Epoch) -> impl Iterator<Item = (Side, &record::Slice)> {
     let slices = epoch.order.chars().zip(&epoch.slices);
     slices.filter_map(|(order, slice)| {
         let side = Side::BOTH.into_iter().find(|side| letter(*side) == order)?;
@@ -91,7 +88,7 @@ mod tests {
     use looptax_record::Hex64;
 
     use super::*;
-    use crate::convert::{made_up, raw};
+    use crate::{made_up, raw};
 
     /// Sends `data` through the record and its JSON and compares with the direct way.
     #[track_caller]

@@ -17,7 +17,7 @@ const OWN_QUESTIONS: u64 = 200;
 const BACKLOG_SHARE: f64 = 0.05;
 
 /// Reasons why the epochs of `pair` cannot be used.
-pub(super) fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut reasons = Vec::new();
     // A command that is too short to be looked at is no proof against its arm: see `warnings`.
     for arm in arms
@@ -70,7 +70,7 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
 /// A warning when the server's own count is not ours.
 ///
 /// It may count a little more: our questions to it, once per epoch, are in it.
-pub(crate) fn miscounted(count: &ServerCount) -> Option<String> {
+pub fn miscounted(count: &ServerCount) -> Option<String> {
     let apart = count.sent.abs_diff(count.counted);
     let is_little = apart <= OWN_QUESTIONS || apart as f64 <= MISCOUNTED * count.sent as f64;
     (!is_little).then(|| {
@@ -82,7 +82,7 @@ pub(crate) fn miscounted(count: &ServerCount) -> Option<String> {
 }
 
 /// What a reader should know about the epochs of `pair`.
-pub(super) fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
     for arm in arms.iter().filter(|arm| !arm.verified) {
         warnings.extend(arm.proof.seen.map(|seen| {
@@ -128,7 +128,7 @@ fn slices(raw: &Raw, pair: [u32; 2]) -> impl Iterator<Item = (Side, &Slice)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::{made_up, raw};
+    use crate::{made_up, raw};
 
     const PAIR: [u32; 2] = [0, 1];
 

@@ -15,7 +15,7 @@ use looptax_stats as stats;
 ///
 /// # Errors
 /// A failure that says why, where nothing in them can be compared.
-pub(crate) fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
+pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
     if before.method_version != after.method_version {
         return Err(Failure::usage(
             format!(

@@ -6,7 +6,7 @@ use looptax_record as record;
 use looptax_stats::{Direction, Metric, Quantile, Reason, Side, Verdict, Warning};
 
 /// The verdict.
-pub(super) fn verdict(verdict: Verdict) -> record::Verdict {
+pub(crate) fn verdict(verdict: Verdict) -> record::Verdict {
     match verdict {
         Verdict::Difference => record::Verdict::Difference,
         Verdict::Negligible => record::Verdict::Negligible,
@@ -17,7 +17,7 @@ pub(super) fn verdict(verdict: Verdict) -> record::Verdict {
 }
 
 /// Who loses.
-pub(super) fn direction(direction: Direction) -> record::Direction {
+pub(crate) fn direction(direction: Direction) -> record::Direction {
     match direction {
         Direction::OtherSlower => record::Direction::OtherSlower,
         Direction::OtherFaster => record::Direction::OtherFaster,
@@ -25,7 +25,7 @@ pub(super) fn direction(direction: Direction) -> record::Direction {
 }
 
 /// Why the verdict is what it is.
-pub(super) fn reason(reason: Reason) -> record::Reason {
+pub(crate) fn reason(reason: Reason) -> record::Reason {
     match reason {
         Reason::ExcludesZero => record::Reason::ExcludesZero,
         Reason::InsideDelta => record::Reason::InsideDelta,
@@ -76,7 +76,7 @@ pub(super) fn reason(reason: Reason) -> record::Reason {
 }
 
 /// The field of [`record::Tax`] that holds the metric.
-pub(super) fn field(metric: Metric) -> &'static str {
+pub(crate) fn field(metric: Metric) -> &'static str {
     match metric {
         Metric::ClientCpu => "cpu_us.client",
         Metric::ServerCpu => "cpu_us.server",
@@ -89,7 +89,7 @@ pub(super) fn field(metric: Metric) -> &'static str {
 }
 
 /// The warning as a sentence, or `None` where the record holds the same as figures.
-pub(super) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
+pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {
         Warning::IncompleteEpochs { n_epochs } => Some(format!(

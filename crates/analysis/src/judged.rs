@@ -15,15 +15,15 @@ use super::{client_limits, doubts, words};
 
 /// An arm before anything is said about its speed: where it led and how that was proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProvedArm {
+pub struct ProvedArm {
     /// `unix`, `tcp`, ….
-    pub(crate) name: String,
+    pub name: String,
     /// Socket path or `ip:port`.
-    pub(crate) endpoint: String,
+    pub endpoint: String,
     /// Whether every connection was proved; `false` makes the comparison invalid.
-    pub(crate) verified: bool,
+    pub verified: bool,
     /// What the proof found.
-    pub(crate) proof: record::Proof,
+    pub proof: record::Proof,
 }
 
 impl From<&Arm> for ProvedArm {
@@ -39,44 +39,44 @@ impl From<&Arm> for ProvedArm {
 
 /// What [`judge`] works on.
 #[derive(Debug)]
-pub(crate) struct Question<'a> {
+pub struct Question<'a> {
     /// The comparison's raw data; only the epochs of `pair` are looked at.
-    pub(crate) raw: &'a Raw,
+    pub raw: &'a Raw,
     /// Arms' indexes, `[baseline, other]`.
-    pub(crate) pair: [u32; 2],
+    pub pair: [u32; 2],
     /// The same epochs by [`super::numbers::epochs`].
-    pub(crate) epochs: &'a [Epoch],
+    pub epochs: &'a [Epoch],
     /// The two arms, `[baseline, other]`.
-    pub(crate) arms: [ProvedArm; 2],
+    pub arms: [ProvedArm; 2],
     /// Connections per arm.
-    pub(crate) connections: u32,
+    pub connections: u32,
     /// Two-sided level of every interval: that of the look the run stopped at.
-    pub(crate) alpha: f64,
+    pub alpha: f64,
     /// Half the width of "no difference that matters", as a fraction.
-    pub(crate) delta: f64,
+    pub delta: f64,
     /// What makes it invalid beyond what raw data and proofs say themselves.
-    pub(crate) invalid: Vec<String>,
+    pub invalid: Vec<String>,
     /// The look the run stopped at, from 0; `None` when it was broken off.
-    pub(crate) look: Option<u32>,
+    pub look: Option<u32>,
     /// Whether more looks were planned.
-    pub(crate) stopped_early: bool,
+    pub stopped_early: bool,
 }
 
 /// What the record says about one pair of arms.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Judged {
+pub struct Judged {
     /// The other arm against the baseline.
-    pub(crate) tax: Tax,
+    pub tax: Tax,
     /// Each arm by itself, `[baseline, other]`.
-    pub(crate) arms: [Arm; 2],
+    pub arms: [Arm; 2],
     /// Sentences for [`record::Comparison::warnings`].
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// For [`record::Comparison::stalls`]; epochs are counted over all pairs.
-    pub(crate) stalls: Vec<Stall>,
+    pub stalls: Vec<Stall>,
 }
 
 /// Judges one pair of arms.
-pub(crate) fn judge(question: &Question) -> Judged {
+pub fn judge(question: &Question) -> Judged {
     let Question {
         raw,
         pair,
@@ -124,7 +124,7 @@ pub(crate) fn judge(question: &Question) -> Judged {
 /// The arms of a comparison in the order of their indexes, each as its first pair shows it.
 ///
 /// So the baseline, which is in every pair, has the figures of the first one.
-pub(crate) fn arms(pairs: impl IntoIterator<Item = ([u32; 2], [Arm; 2])>) -> Vec<Arm> {
+pub fn arms(pairs: impl IntoIterator<Item = ([u32; 2], [Arm; 2])>) -> Vec<Arm> {
     let mut by_idx = BTreeMap::new();
     for (idxs, arms) in pairs {
         for (idx, arm) in idxs.into_iter().zip(arms) {
@@ -241,7 +241,7 @@ mod tests {
     use looptax_record::{Direction, Figure, Reason, SamplesAt, Verdict};
 
     use super::*;
-    use crate::convert::{made_up, numbers, raw};
+    use crate::{made_up, numbers, raw};
 
     const PAIR: [u32; 2] = [0, 1];
 

@@ -11,7 +11,7 @@ const TICK_NS: f64 = 10_000_000.0;
 
 /// One epoch of the record; `pair` holds the arms' indexes, `[baseline, other]`, and `samples` where
 /// the latencies of each lie, in the same order.
-pub(crate) fn epoch(
+pub fn epoch(
     data: &EpochData,
     pair: [u32; 2],
     samples: [Option<record::SamplesAt>; 2],
@@ -48,7 +48,7 @@ pub(crate) fn epoch(
 }
 
 /// The letter of a side in an epoch's order; [`super::numbers`] reads it back.
-pub(super) fn letter(side: Side) -> char {
+pub fn letter(side: Side) -> char {
     match side {
         Side::Baseline => 'b',
         Side::Other => 'o',
@@ -109,7 +109,7 @@ fn cpu_ticks(ticks: CpuTicks) -> record::CpuTicks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::made_up;
+    use crate::made_up;
 
     #[test]
     fn each_slice_and_connection_finds_its_arm_and_core() {

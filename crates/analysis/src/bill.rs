@@ -110,7 +110,7 @@ fn cpu(cost: &Cost) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::{made_up, raw};
+    use crate::{made_up, raw};
 
     fn names(words: &[&str]) -> Vec<String> {
         words.iter().map(|it| (*it).to_owned()).collect()

@@ -1,0 +1,22 @@
+//! Raw epochs of a record in; estimates, verdicts, the bill, the ranking of remedies and the differences of two runs
+//! out.
+//!
+//! Pure: no I/O, no clock. The live run and `analyze` take the same way, from the record: [`numbers`] and then
+//! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
+
+mod bill;
+mod client_limits;
+mod diff;
+pub mod doubts;
+mod figures;
+pub mod judged;
+mod judging;
+#[cfg(test)]
+mod made_up;
+pub mod numbers;
+pub mod raw;
+pub mod remedies;
+mod words;
+
+pub use diff::diff;
+pub use judging::{Ending, compare_slice_lengths, judge, judge_again};
