@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "looptax-failure",
             "looptax-analysis",
+            "looptax-experiment",
             "looptax-bench",
             "looptax-discover",
             "looptax-advise",
@@ -41,6 +42,24 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-path", GROUND),
     ("looptax-servers", GROUND),
     ("looptax-failure", &[]),
+    (
+        "looptax-experiment",
+        &[
+            "looptax-failure",
+            "looptax-advise",
+            "looptax-analysis",
+            "looptax-bench",
+            "looptax-path",
+            "looptax-record",
+            "looptax-redirect",
+            "looptax-report",
+            "looptax-script",
+            "looptax-servers",
+            "looptax-stats",
+            "looptax-store",
+            "looptax-wire",
+        ],
+    ),
     (
         "looptax-analysis",
         &[

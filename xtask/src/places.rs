@@ -38,6 +38,10 @@ pub(crate) const RESERVED: &[Reserved] = &[
                 reason: "dates the record and draws progress",
             },
             Place {
+                start: "crates/experiment/",
+                reason: "ends a comparison whose time is over",
+            },
+            Place {
                 start: "xtask/",
                 reason: "says how long a step took",
             },

@@ -5,7 +5,7 @@ use looptax_record as record;
 use looptax_stats::Side;
 
 /// An epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the rest.
-pub fn data(idx: u64, counts: [u64; 2]) -> EpochData {
+pub(crate) fn data(idx: u64, counts: [u64; 2]) -> EpochData {
     let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|side: usize| Side::BOTH[side]);
     let slices = order.into_iter().zip(0..);
     EpochData {
@@ -44,7 +44,7 @@ pub fn data(idx: u64, counts: [u64; 2]) -> EpochData {
 }
 
 /// An arm that was proved to be what `name` says.
-pub fn arm(name: &str) -> super::judged::ProvedArm {
+pub(crate) fn arm(name: &str) -> super::judged::ProvedArm {
     super::judged::ProvedArm {
         name: name.to_owned(),
         endpoint: "somewhere".to_owned(),
@@ -57,7 +57,7 @@ pub fn arm(name: &str) -> super::judged::ProvedArm {
 }
 
 /// One without arms and epochs: one connection, both ends on one core, as fast as answers come.
-pub fn comparison() -> record::Comparison {
+pub(crate) fn comparison() -> record::Comparison {
     record::Comparison {
         target: record::Target {
             kind: "redis".to_owned(),

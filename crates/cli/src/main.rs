@@ -3,31 +3,22 @@
 //! The way through: arguments (typed) → settings (meant) → command → record → report → exit code.
 //! `process::exit` stands only here.
 
-mod alone;
 mod args;
-mod arms;
 mod check;
 mod commands;
-mod comparison;
-mod connector;
-mod exec;
 mod failure;
 mod find;
 mod formats;
-mod host;
 mod local;
-mod measure;
 mod moving;
 mod outputs;
 mod page;
 mod past;
 mod replay;
-mod script;
 mod settings;
 mod signals;
 mod socket_of;
 mod sys;
-mod target;
 mod terminal;
 mod wordpress;
 

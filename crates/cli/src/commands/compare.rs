@@ -4,36 +4,37 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use looptax_analysis::remedies;
+use looptax_experiment::AskPassword;
+use looptax_experiment::Experiment;
+use looptax_experiment::Machine;
+use looptax_experiment::Sink;
+use looptax_experiment::comparison::{empty_record, measure_all, parts};
+use looptax_experiment::list_workloads;
+use looptax_experiment::spec::target::TargetSpec;
 use looptax_failure::Failure;
 use looptax_record::{Record, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
 
-use crate::alone::Claim;
 use crate::args::CompareArgs;
-use crate::arms::Machine;
-use crate::comparison::{empty_record, measure_all, parts};
 use crate::failure::Exit;
 use crate::formats;
-use crate::measure::Sink;
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::past::remember;
-use crate::settings::Compare;
-use crate::settings::target::TargetSpec;
+use crate::settings;
 use crate::signals::stop_flag;
 use crate::sys;
-use crate::target::workloads::list;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal};
+use crate::terminal::{self, Terminal, claim};
 
 /// Runs `compare`.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     if args.list {
-        terminal::data(&list())?;
+        terminal::data(&list_workloads())?;
         return Ok(Exit::Done);
     }
-    let asked = parts::asked(args)?;
+    let asked = settings::asked(args)?;
     let settings = &asked.all[0].1;
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
@@ -55,19 +56,21 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     }
     terminal.words(&format!("{}\n", parts.text()));
     agree(settings)?;
-    let alone = Claim::take(terminal);
+    let alone = claim(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
     let mut sink = sink(args, settings)?;
     sink.record.problems.extend(alone.problem());
     sink.record.problems.extend(parts.not_measured());
-    let stage = if args.live {
+    let mut stage = if args.live {
         let steps = parts.all.iter().flat_map(|part| part.plan.steps.clone());
         Stage::live(terminal, steps.collect(), &stop)?
     } else {
         Stage::line(terminal)
     };
-    let measured = measure_all(&parts.all, machine, &mut sink, stage, &stop);
+    let ask = (machine, terminal::password as AskPassword);
+    let measured = measure_all(&parts.all, ask, &mut sink, &mut stage, &stop);
+    drop(stage);
     sink.record.interrupted |= stop.load(Ordering::Relaxed);
     if let Some(today) = &asked.today {
         sink.record.remedies = remedies::of(&sink.record.comparisons, today);
@@ -93,7 +96,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
 }
 
 /// Running servers are measured only after somebody agreed.
-fn agree(settings: &Compare) -> Result<(), Failure> {
+fn agree(settings: &Experiment) -> Result<(), Failure> {
     let has_running = settings
         .targets
         .iter()
@@ -110,7 +113,7 @@ fn agree(settings: &Compare) -> Result<(), Failure> {
     ))
 }
 
-fn sink(args: &CompareArgs, settings: &Compare) -> Result<Sink, Failure> {
+fn sink(args: &CompareArgs, settings: &Experiment) -> Result<Sink, Failure> {
     let now = jiff::Zoned::now();
     let is_stdout = args
         .json

@@ -5,18 +5,19 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_discover::{Survey, survey};
+use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_failure::Failure;
 use looptax_record::{CostSource, Found};
 use looptax_report::terminal::{self as report, First};
 use looptax_store::save_value;
 
 use crate::args::FindArgs;
-use crate::comparison::echo_in_ten_seconds;
 use crate::failure::Exit;
 use crate::find::{cost, listing::listing};
 use crate::signals::stop_flag;
 use crate::terminal::screen::Screen;
-use crate::terminal::{self, Terminal};
+use crate::terminal::stage::Stage;
+use crate::terminal::{self, Terminal, claim};
 
 /// Between the two looks that rates are made of.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
@@ -68,7 +69,9 @@ fn watch(
 /// What a request costs, from where the user said, or else from records that lie about.
 fn sources(args: &FindArgs, terminal: Terminal) -> Result<Vec<CostSource>, Failure> {
     if args.measure {
-        let record = echo_in_ten_seconds(terminal)?;
+        let _alone = claim(terminal);
+        let stop = stop_flag()?;
+        let record = echo_in_ten_seconds(&mut Stage::line(terminal), &stop)?;
         return Ok(cost::of(&record, "measured with the built-in echo server"));
     }
     match &args.record {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use looptax_experiment::host;
 use looptax_failure::Failure;
 use looptax_path::get_right;
 use looptax_record::{REPLAY_SCHEMA_VERSION, Replay};
@@ -14,15 +15,13 @@ use looptax_store::{Existing, save_text, save_value};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::alone::Claim;
 use crate::args::ReplayArgs;
 use crate::failure::Exit;
-use crate::host;
 use crate::outputs::Outputs;
 use crate::replay::{Amounts, Part, Runner, Surroundings, plan};
 use crate::signals::stop_flag;
 use crate::sys;
-use crate::terminal::{self, Terminal};
+use crate::terminal::{self, Terminal, claim};
 
 /// The result's file in the folder of the records.
 const RESULT: &str = "replay.json";
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
         // A user namespace is had by a process with one thread alone; where it fails, the arms say why.
         get_right().ok();
     }
-    let alone = Claim::take(terminal);
+    let alone = claim(terminal);
     let around = surroundings(args, folder, terminal)?;
     sys::raise_open_files();
     let mut replay = empty(args);
@@ -135,7 +134,7 @@ fn empty(args: &ReplayArgs) -> Replay {
         command: std::env::args().collect(),
         quick: args.quick,
         scale: args.scale,
-        host: host::host(),
+        host: host(),
         parts: Vec::new(),
         problems: Vec::new(),
         interrupted: false,

@@ -14,6 +14,13 @@ use looptax_bench::{
     ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
     run as bench,
 };
+use looptax_experiment::Experiment;
+use looptax_experiment::Machine;
+use looptax_experiment::TargetConnector;
+use looptax_experiment::plan::DELTA;
+use looptax_experiment::spec::target::TargetSpec;
+use looptax_experiment::spec::{new_seed, seed};
+use looptax_experiment::{Host, Target, ask_nobody};
 use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_report::terminal::fitted;
@@ -24,19 +31,12 @@ use looptax_stats::{
 };
 use serde_json::{Value, json};
 
-use crate::alone::Claim;
 use crate::args::{Check, SelfcheckArgs};
-use crate::arms::Machine;
-use crate::connector::TargetConnector;
 use crate::failure::Exit;
-use crate::measure::plan::DELTA;
-use crate::settings::load::Load;
-use crate::settings::target::{TargetSpec, parse};
-use crate::settings::{Compare, Effort, Requests, seed};
+use crate::settings::target_of;
 use crate::signals::stop_flag;
-use crate::target::{Host, Target};
 use crate::terminal::progress::Line;
-use crate::terminal::{self, Terminal};
+use crate::terminal::{self, Terminal, claim};
 
 /// Rows of the server: enough that keys differ, quick to fill.
 const ROWS: u32 = 10_000;
@@ -75,7 +75,7 @@ const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
 /// Runs `selfcheck`.
 pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let kind = match parse(&args.target)? {
+    let kind = match target_of(&args.target)? {
         TargetSpec::Private(kind) => kind,
         TargetSpec::Running(_) => {
             return Err(Failure::usage(
@@ -88,15 +88,15 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         .client
         .parse()
         .map_err(|error| Failure::usage(error, "poll is the default"))?;
-    let settings = settings(kind, seed(args.seed.as_deref())?);
+    let settings = settings(kind, args.seed.as_deref().map_or_else(new_seed, seed)?);
     let stop = stop_flag()?;
     terminal.words(&format!(
         "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two lengths of \
          slices (--only chooses)",
         args.fixed, args.runs
     ));
-    let _alone = Claim::take(terminal);
-    let host = Host::new(Machine::plain())?;
+    let _alone = claim(terminal);
+    let host = Host::new(Machine::plain(), ask_nobody)?;
     let target = Target::open(&TargetSpec::Private(kind), &ARMS, &settings, &host)?;
     let mut check = Bench {
         target: &target,
@@ -135,32 +135,11 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
     })
 }
 
-fn settings(kind: Kind, seed: u64) -> Compare {
-    Compare {
-        targets: vec![TargetSpec::Private(kind)],
-        arms: ARMS.to_vec(),
-        adds_tls: false,
+fn settings(kind: Kind, seed: u64) -> Experiment {
+    Experiment {
         connections: Some(vec![1]),
-        requests: Requests::default(),
-        sample_bytes: 0,
-        warm_up: None,
-        load: Load::Closed {
-            think: Duration::ZERO,
-        },
-        is_sweep: false,
-        placements: None,
-        clients: None,
-        socket: None,
         rows: ROWS,
-        effort: Effort::Full,
-        slice: None,
-        seed,
-        may_write: false,
-        is_own_server: false,
-        is_from_namespace: false,
-        is_agreed: true,
-        exec: None,
-        deadline: None,
+        ..Experiment::new(TargetSpec::Private(kind), seed)
     }
 }
 

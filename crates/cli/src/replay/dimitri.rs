@@ -4,13 +4,17 @@ mod profile;
 
 use std::time::Duration;
 
+use looptax_experiment::Experiment;
+use looptax_path::Arm;
 use looptax_record::{Client, Comparison, Figure, ReplayPart, ReplayPoint, ReplayUnit, Verdict};
+use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::programs::on_path;
 use super::published::DIMITRI;
 use super::reading::Reading;
 use super::row::{Wanted, row};
+use super::step::on_one_core;
 use super::{Amounts, Runner, Step};
 
 /// Connections that the published sweep ended with, and a quick one here.
@@ -31,15 +35,23 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     let step = Step::new(
         "sweep",
         format!("prepared point selects at 1, 2, 4 … {most} connections: socket, loopback"),
-        &format!(
-            "private:mariadb --workload point-select --sweep 1..{most} --arms unix,tcp --placement same --rows {rows}"
-        ),
+        (sweep_to(most, rows), &["point-select"]),
         amounts.either(140, 360),
     );
     vec![
         step.epochs(amounts, amounts.either(6, 8))
             .requests(amounts, None),
     ]
+}
+
+fn sweep_to(most: u32, rows: u64) -> Experiment {
+    let powers = (0..32).map(|power| 1_u32 << power);
+    let between: Vec<u32> = powers.filter(|n| *n < most).chain([most]).collect();
+    Experiment {
+        is_sweep: true,
+        rows: rows as u32,
+        ..on_one_core(Kind::Mariadb, &[Arm::Unix, Arm::Tcp], &between)
+    }
 }
 
 /// What is done beside the sweep.

@@ -3,41 +3,57 @@
 //! What was called TCP there is a bridge and a port proxy on top of it, so all of these are measured, and the bill
 //! says what each adds.
 
+use looptax_bench::ClientModel;
+use looptax_experiment::Experiment;
+use looptax_experiment::spec::{Clients, Requests};
+use looptax_path::Arm;
 use looptax_record::{Bill, Comparison, Figure, ReplayPart, ReplayUnit, Verdict};
 use looptax_report::terminal::micros;
+use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::published::KAWIN;
 use super::reading::Reading;
 use super::row::{WORDS, Wanted, row};
+use super::step::on_one_core;
 use super::{Amounts, Runner, Step};
 
 /// The way that was published, and those that it is made of.
 const PUBLISHED_PORT: &str = "proxy";
 const PARTS: [(&str, &str); 2] = [("tcp", "loopback TCP"), ("bridge", "and the bridge")];
-const ARMS: &str = "--arms unix,tcp,bridge,proxy --placement same";
+const ARMS: [Arm; 4] = [Arm::Unix, Arm::Tcp, Arm::Bridge, Arm::Proxy];
 /// Slices of a length of their own: with three pairs of arms they must not grow to seconds on a busy machine.
 /// They hold over a thousand sends and over a hundred transactions, of which the mean is wanted and no tail.
 const REDIS_SLICE_MS: u32 = 50;
 const MARIADB_SLICE_MS: u32 = 100;
-/// As redis-benchmark has by default.
-const REDIS_CLIENT: &str = "--pipeline 16 --value-size 3 -c 50 --client event";
 
 pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     let keys = amounts.of(100_000, 100_000, 100);
     let epochs = amounts.either(10, 20);
-    let redis = format!("private:redis --workload get,set {REDIS_CLIENT} {ARMS} --rows {keys}");
-    let mariadb = format!("private:mariadb --workload read-write -c 16 {ARMS} --rows {keys}");
+    let with = |kind, connections| Experiment {
+        rows: keys as u32,
+        ..on_one_core(kind, &ARMS, &[connections])
+    };
+    // As redis-benchmark has by default.
+    let redis = Experiment {
+        requests: Requests {
+            pipeline: 16,
+            value_bytes: Some(3),
+            ..Requests::default()
+        },
+        clients: Some(Clients::Models(vec![ClientModel::Event])),
+        ..with(Kind::Redis, 50)
+    };
     let redis = Step::new(
         "redis",
         "Redis get and set, 16 commands in a send, 50 connections: socket, loopback, bridge, published port",
-        &redis,
+        (redis, &["get", "set"]),
         amounts.either(70, 130),
     );
     let mariadb = Step::new(
         "mariadb",
         "MariaDB read-write, 16 connections: socket, loopback, bridge, published port",
-        &mariadb,
+        (with(Kind::Mariadb, 16), &["read-write"]),
         amounts.either(70, 130),
     );
     let whole = |step: Step, slice_ms| {

@@ -7,12 +7,16 @@ mod attempts;
 
 use std::time::Duration;
 
+use looptax_bench::Placement as BenchPlacement;
+use looptax_path::Arm;
 use looptax_record::{Comparison, Placement, ReplayPart, ReplayUnit};
+use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::published::MOONEN;
 use super::reading::Reading;
 use super::row::{Wanted, row};
+use super::step::on_one_core;
 use super::{Amounts, Runner, Step};
 
 /// What was streamed and sent on each way.
@@ -40,15 +44,21 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     };
     let stream = epochs(STREAM_BYTES, STREAMED_PER_EPOCH, amounts.either(8, 12));
     let messages = epochs(MESSAGES, MESSAGES_PER_EPOCH, amounts.either(12, 40));
-    let ping =
-        "echo --workload ping --request-size 8 --reply-size 8 --arms unix,tcp -c 1 --placement";
+    let echo = on_one_core(Kind::Echo, &[Arm::Unix, Arm::Tcp], &[1]);
+    let ping = |placement| {
+        let mut ping = echo.clone();
+        ping.placements = Some(vec![placement]);
+        ping.requests.echo.request_bytes = Some(8);
+        ping.requests.echo.reply_bytes = Some(8);
+        ping
+    };
     // Both grow with what was asked for: two seconds an epoch, and half a second.
     let stream_s = amounts.either(30, 45).max(3 * stream);
     let messages_s = amounts.either(20, 40).max(messages);
     let stream = Step::new(
         "stream",
         "a stream, both ends on one core",
-        "echo --workload stream --arms unix,tcp -c 1 --placement same",
+        (echo.clone(), &["stream"]),
         stream_s,
     )
     .epochs(amounts, stream)
@@ -56,7 +66,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     let same = Step::new(
         "messages",
         "8-byte messages, each answered by one, both ends on one core",
-        &format!("{ping} same"),
+        (ping(BenchPlacement::Same), &["ping"]),
         messages_s,
     )
     .epochs(amounts, messages)
@@ -64,7 +74,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     let split = Step::new(
         "two-cores",
         "the same messages with the ends on two cores, as a dual core may have had them",
-        &format!("{ping} split"),
+        (ping(BenchPlacement::Split), &["ping"]),
         amounts.either(15, 20),
     )
     .epochs(amounts, amounts.either(10, 16))

@@ -2,13 +2,21 @@
 //!
 //! Point selects are also measured with TLS, which MySQL 8's own clients take over TCP and not over the socket.
 
+use looptax_bench::Arrivals;
+use looptax_experiment::Experiment;
+use looptax_experiment::spec::exec::Exec;
+use looptax_experiment::spec::load::{Load, Rate};
+use looptax_experiment::spec::target::TargetSpec;
+use looptax_path::Arm;
 use looptax_record::{Comparison, ReplayPart, ReplayUnit};
+use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::programs::on_path;
 use super::published::PERCONA;
 use super::reading::Reading;
 use super::row::{Wanted, row};
+use super::step::on_one_core;
 use super::{Amounts, Runner, Step};
 
 /// Rows that the dump had.
@@ -20,22 +28,30 @@ const MANY: u32 = 64;
 
 pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     let rows = amounts.of(100_000, 100_000, 100);
-    let selects = format!(
-        "private:mariadb --workload point-select -c 1,{MANY} --arms unix,tcp,tls --placement same --rows {rows}"
-    );
+    let at = |connections: &[u32], arms: &[Arm]| Experiment {
+        rows: rows as u32,
+        ..on_one_core(Kind::Mariadb, arms, connections)
+    };
     let selects = Step::new(
         "selects",
         "prepared primary-key lookups, 1 and 64 connections: socket, loopback, loopback with TLS",
-        &selects,
+        (
+            at(&[1, MANY], &[Arm::Unix, Arm::Tcp, Arm::Tls]),
+            &["point-select"],
+        ),
         amounts.either(80, 150),
     );
-    let load = format!(
-        "private:mariadb --workload point-select -c {MANY} --rate 40%,80% --arms unix,tcp --placement same --rows {rows}"
-    );
+    let at_rates = Experiment {
+        load: Load::Open {
+            rates: vec![Rate::OfCapacity(40.0), Rate::OfCapacity(80.0)],
+            arrivals: Arrivals::Poisson,
+        },
+        ..at(&[MANY], &[Arm::Unix, Arm::Tcp])
+    };
     let load = Step::new(
         "load",
         "lookups at 40 and 80 % of what TCP can serve, 64 connections: socket, loopback",
-        &load,
+        (at_rates, &["point-select"]),
         amounts.either(90, 150),
     );
     vec![
@@ -56,15 +72,21 @@ fn dump(amounts: &Amounts) -> Step {
     Step::new(
         "dump",
         format!("whole runs of {dumper}, {rows} rows: socket, loopback"),
-        "private:mariadb --arms unix,tcp --exec",
+        (whole_dumps(dumper, rows), &[]),
         budget_s,
     )
-    .word(format!(
-        "{dumper} --single-transaction {{transport}} looptax"
-    ))
-    .word("--rows")
-    .word(rows.to_string())
     .epochs(amounts, amounts.either(8, 12))
+}
+
+fn whole_dumps(dumper: &str, rows: u64) -> Experiment {
+    let line = format!("{dumper} --single-transaction {{transport}} looptax");
+    Experiment {
+        rows: rows as u32,
+        exec: Some(
+            Exec::one_line(&line, "10m").expect("the line has a program that looptax knows"),
+        ),
+        ..Experiment::new(TargetSpec::Private(Kind::Mariadb), 0)
+    }
 }
 
 fn dumped_rows(amounts: &Amounts) -> u64 {

@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use looptax_experiment::plan::minutes;
+
 use super::{Amounts, Part};
-use crate::measure::plan::minutes;
 
 /// What will be measured, how long that may take, and where it goes.
 pub(crate) fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {

@@ -1,7 +1,5 @@
 //! Runs a part's steps as `compare` would, one after the other, and keeps their records.
 
-use std::ffi::OsString;
-use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,17 +7,16 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::Parser;
+use looptax_experiment::comparison::{Measured, Named, measured};
 use looptax_failure::Failure;
 use looptax_record::{ReplayPart, ReplayStep};
 use looptax_store::SamplesReader;
 
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
-use crate::args::{Cli, Command};
-use crate::comparison::{Measured, Named, measured};
 use crate::past::remember;
 use crate::terminal::Terminal;
+use crate::terminal::stage::Stage;
 
 /// An epoch that began in time may take so much longer.
 const GRACE: Duration = Duration::from_secs(30);
@@ -124,12 +121,16 @@ impl<'a> Runner<'a> {
         let deadline = Instant::now() + step.budget;
         let done = self.at_most(step.budget + GRACE, |stop| {
             let named = Named {
-                deadline: Some(deadline),
                 suffix: &format!("-{}-{}", self.part, step.name),
                 command: step.command(),
                 path: Some(&path),
             };
-            measured(&arguments(step)?, named, self.around.terminal, stop)
+            let mut experiments = step.experiments()?;
+            for experiment in &mut experiments {
+                experiment.deadline = Some(deadline);
+            }
+            let mut stage = Stage::line(self.around.terminal);
+            measured(experiments, named, &mut stage, stop)
         });
         let Measured { record, failure } = done?;
         part.missing.extend(
@@ -180,19 +181,6 @@ impl<'a> Runner<'a> {
             }
             done
         })
-    }
-}
-
-/// What `compare` would be told, filled as from a command line.
-pub(super) fn arguments(step: &Step) -> Result<crate::args::CompareArgs, Failure> {
-    let words = once(OsString::from("looptax")).chain(once("compare".into()));
-    let words = words.chain(step.words.iter().map(OsString::from));
-    match Cli::try_parse_from(words).map_err(Failure::new)?.command {
-        Some(Command::Compare(args)) => Ok(*args),
-        _ => Err(Failure::usage(
-            format!("`{}` is no comparison", step.line()),
-            "this is a mistake in looptax itself",
-        )),
     }
 }
 

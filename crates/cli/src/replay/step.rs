@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
-use crate::settings::exec::joined;
+use looptax_bench::Placement;
+use looptax_experiment::Experiment;
+use looptax_experiment::spec::exec::joined;
+use looptax_experiment::spec::target::TargetSpec;
+use looptax_experiment::spec::{Effort, new_seed};
+use looptax_failure::Failure;
+use looptax_path::Arm;
+use looptax_servers::Kind;
 
 /// Tests do not depend on time.
 const TEST_BUDGET: Duration = Duration::from_mins(10);
@@ -34,74 +41,97 @@ impl Amounts {
     }
 }
 
-/// One comparison.
+/// One comparison, of several workloads maybe.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     /// A word for the record's file.
     pub(crate) name: &'static str,
     /// What is compared, for a person.
     pub(crate) what: String,
-    /// What `compare` is told.
-    pub(crate) words: Vec<String>,
+    /// What is measured, with each of its workloads.
+    experiment: Experiment,
+    workloads: Vec<&'static str>,
     /// It is broken off after that much measuring, and keeps what it has.
     pub(crate) budget: Duration,
 }
 
 impl Step {
-    /// `words` are those of `compare`, blanks between them, with the number of epochs left out.
+    /// The workloads of a comparison, with the number of epochs left out.
     pub(crate) fn new(
         name: &'static str,
         what: impl Into<String>,
-        words: &str,
+        (experiment, workloads): (Experiment, &[&'static str]),
         budget_s: u64,
     ) -> Self {
         Self {
             name,
             what: what.into(),
-            words: words.split_whitespace().map(str::to_owned).collect(),
+            experiment,
+            workloads: workloads.to_vec(),
             budget: Duration::from_secs(budget_s),
         }
     }
 
-    /// One look after so many epochs; tests want fewer and shorter ones.
+    /// One interim analysis after so many epochs; tests want fewer and shorter ones.
     #[must_use]
     pub(crate) fn epochs(mut self, amounts: &Amounts, n: u64) -> Self {
         let n = amounts.epochs.map_or(n, u64::from);
         if amounts.epochs.is_some() {
             self.budget = TEST_BUDGET;
         }
-        self.words.extend(["--fixed".to_owned(), n.to_string()]);
+        self.experiment.effort = Effort::Epochs(n as usize);
         self
     }
 
     /// A short warm-up, and slices of a length, where one is given, or as tests want them: not for whole commands.
     #[must_use]
     pub(crate) fn requests(mut self, amounts: &Amounts, slice_ms: Option<u32>) -> Self {
-        let warm_up = if amounts.epochs.is_some() { "0s" } else { "1s" };
-        self.words
-            .extend(["--warm-up".to_owned(), warm_up.to_owned()]);
-        if let Some(ms) = amounts.slice_ms.or(slice_ms) {
-            self.words.extend(["--slice-ms".to_owned(), ms.to_string()]);
-        }
+        let warm_up_s = u64::from(amounts.epochs.is_none());
+        self.experiment.warm_up = Some(Duration::from_secs(warm_up_s));
+        let slice_ms = amounts.slice_ms.or(slice_ms);
+        self.experiment.slice = slice_ms.map(|ms| Duration::from_millis(u64::from(ms)));
         self
     }
 
-    /// A further word of `compare`, blanks and all.
-    #[must_use]
-    pub(crate) fn word(mut self, word: impl Into<String>) -> Self {
-        self.words.push(word.into());
-        self
+    /// The experiments, one for each workload, with a seed of their own.
+    ///
+    /// # Errors
+    /// The kernel gives no random bytes.
+    pub(crate) fn experiments(&self) -> Result<Vec<Experiment>, Failure> {
+        let seed = new_seed()?;
+        let with = |workload: Option<&str>| {
+            let mut experiment = self.experiment.clone();
+            experiment.requests.workload = workload.map(str::to_owned);
+            experiment.seed = seed;
+            experiment
+        };
+        Ok(if self.workloads.is_empty() {
+            vec![with(None)]
+        } else {
+            self.workloads.iter().map(|it| with(Some(it))).collect()
+        })
     }
 
     /// The command line that anybody can repeat it with.
     pub(crate) fn command(&self) -> Vec<String> {
-        let mut command = vec!["looptax".to_owned(), "compare".to_owned()];
-        command.extend(self.words.iter().cloned());
-        command
+        let mut experiment = self.experiment.clone();
+        experiment.requests.workload =
+            (!self.workloads.is_empty()).then(|| self.workloads.join(","));
+        experiment.command_without_seed()
     }
 
     /// The same as one line for a shell.
     pub(crate) fn line(&self) -> String {
         joined(&self.command())
+    }
+}
+
+/// Two arms and more of a private server, both ends of a connection on one core.
+pub(crate) fn on_one_core(kind: Kind, arms: &[Arm], connections: &[u32]) -> Experiment {
+    Experiment {
+        arms: arms.to_vec(),
+        connections: Some(connections.to_vec()),
+        placements: Some(vec![Placement::Same]),
+        ..Experiment::new(TargetSpec::Private(kind), 0)
     }
 }

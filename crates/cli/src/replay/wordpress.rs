@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+use looptax_experiment::Machine;
+use looptax_experiment::spec::new_seed;
+use looptax_experiment::{Host, ask_nobody};
 use looptax_failure::Failure;
 use looptax_record::{
     Figure, ReplayPages, ReplayPart, ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayUnit,
@@ -15,8 +18,6 @@ use looptax_stats::Estimate;
 use super::claim::{Claim, in_unit};
 use super::published::WORDPRESS;
 use super::{Amounts, Runner};
-use crate::arms::Machine;
-use crate::target::Host;
 use crate::wordpress::{
     Contrast, Fifteen, Measured, Options, SideFigures, SiteMeasured, measure, told,
 };
@@ -45,10 +46,14 @@ pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'
 fn pages(amounts: &Amounts, runner: &Runner<'_>) -> Result<Measured, Failure> {
     let options = Options {
         is_quick: amounts.is_quick,
-        seed: crate::settings::seed(None)?,
+        seed: new_seed()?,
         epochs: amounts.epochs.map(|n| n as usize),
     };
-    measure(&options, &Host::new(Machine::plain())?, runner.stop())
+    measure(
+        &options,
+        &Host::new(Machine::plain(), ask_nobody)?,
+        runner.stop(),
+    )
 }
 
 fn add(part: &mut ReplayPart, measured: &Measured, runner: &Runner<'_>) {

@@ -8,6 +8,7 @@ pub(crate) mod stage;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
+use looptax_experiment::Claim;
 use looptax_failure::Failure;
 use looptax_report::terminal::{Style, fitted};
 use serde::Serialize;
@@ -129,6 +130,21 @@ fn size_of(stream: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     }
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
+}
+
+/// Takes the machine-wide lock, and warns where another run holds it.
+pub(crate) fn claim(terminal: Terminal) -> Claim {
+    let claim = Claim::take();
+    if let Some(warning) = claim.warning() {
+        terminal.words(warning);
+    }
+    claim
+}
+
+/// Asks for the password of a server that is shown so; `None` without a terminal.
+pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
+    let ask = || rpassword::prompt_password(format!("password for {shown}: "));
+    io::stdin().is_terminal().then(ask)
 }
 
 /// Asks a yes-or-no question on the terminal; no without one.

@@ -6,24 +6,12 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use looptax_bench::{Observer, Progress};
-use looptax_report::live::{Step, Unit};
+use looptax_bench::Progress;
+use looptax_experiment::observer::{Observer, PlannedStep, Scene};
 
 use super::Terminal;
 use super::live::Live;
 use super::progress::Line;
-
-/// A comparison that begins.
-pub(crate) struct Scene {
-    /// Server, workload, connections, placement.
-    pub(crate) title: String,
-    /// The arms of its contrasts, in the plan's order.
-    pub(crate) arms: Vec<[String; 2]>,
-    /// What happens before the first epoch.
-    pub(crate) news: String,
-    /// What is counted.
-    pub(crate) unit: Unit,
-}
 
 /// Where it is shown.
 pub(crate) enum Stage {
@@ -46,22 +34,22 @@ impl Stage {
     /// The whole terminal behind stderr, until it is dropped; `q` sets `stop`.
     pub(crate) fn live(
         terminal: Terminal,
-        steps: Vec<Step>,
+        steps: Vec<PlannedStep>,
         stop: &Arc<AtomicBool>,
     ) -> io::Result<Self> {
         Live::open(terminal, steps, stop).map(|live| Self::Live(Box::new(live)))
     }
+}
 
-    /// What goes on between comparisons.
-    pub(crate) fn say(&mut self, news: &str) {
+impl Observer for Stage {
+    fn say(&mut self, news: &str) {
         match self {
             Self::Line { terminal, line } => *line = Some(Line::new(*terminal, news)),
             Self::Live(live) => live.say(news),
         }
     }
 
-    /// The next comparison of the plan begins.
-    pub(crate) fn begin(&mut self, scene: Scene) {
+    fn begin(&mut self, scene: Scene) {
         match self {
             Self::Line { terminal, line } => {
                 if !io::stderr().is_terminal() {
@@ -73,8 +61,7 @@ impl Stage {
         }
     }
 
-    /// It is over.
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         match self {
             Self::Line { line, .. } => *line = None,
             Self::Live(live) => live.end(),
@@ -82,7 +69,7 @@ impl Stage {
     }
 }
 
-impl Observer for Stage {
+impl looptax_bench::Observer for Stage {
     fn epoch_ended(&mut self, progress: &Progress<'_>) {
         match self {
             Self::Line {

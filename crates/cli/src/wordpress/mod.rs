@@ -11,12 +11,12 @@ pub(crate) mod told;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use looptax_experiment::Host;
 use looptax_failure::Failure;
 use looptax_servers::ServerError;
 use looptax_servers::wordpress::{Installed, Site, Transport, WordPress};
 use looptax_stats::{Look, Looks};
 
-use crate::target::Host;
 pub(crate) use figures::{Contrast, Fifteen, SideFigures};
 use figures::{contrast, fifteen, side};
 use loads::{Epochs, Loaded};

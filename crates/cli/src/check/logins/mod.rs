@@ -22,12 +22,11 @@ use looptax_path::{Conversation, Endpoint, Limits, PathError};
 use looptax_wire::{Login, Secret};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-pub(crate) use postgres::hba_file;
-
 use super::client::Client;
 use super::protocol;
 use super::rights::Door;
 use crate::socket_of::SocketOf;
+pub(crate) use postgres::hba_file;
 
 /// Who would log in, and where.
 pub(super) struct Sides<'a> {

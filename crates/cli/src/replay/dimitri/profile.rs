@@ -8,18 +8,17 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use looptax_bench::look;
+use looptax_experiment::Experiment;
+use looptax_experiment::Machine;
+use looptax_experiment::TargetConnector;
+use looptax_experiment::plan::{self, Case, Doing};
+use looptax_experiment::{Host, Target, ask_nobody};
 use looptax_failure::Failure;
 use looptax_record::{HotFunction, ReplayPart};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::programs::on_path;
-use super::super::runner::arguments;
 use super::super::{Amounts, Runner, Step};
-use crate::arms::Machine;
-use crate::connector::TargetConnector;
-use crate::measure::plan::{self, Case, Doing};
-use crate::settings::Compare;
-use crate::target::{Host, Target};
 
 /// How long each number of connections is looked at: both ways, in turns.
 const LENGTH: Duration = Duration::from_secs(3);
@@ -74,10 +73,10 @@ fn look_at_all(
     amounts: &Amounts,
     runner: &Runner<'_>,
 ) -> Result<(), Failure> {
-    let settings = Compare::new(&arguments(step)?)?;
+    let settings = step.experiments()?.swap_remove(0);
     let machine = Machine::plain();
     let overview = plan::of(&settings, &machine)?;
-    let host = Host::new(machine)?;
+    let host = Host::new(machine, ask_nobody)?;
     let spec = &settings.targets[0];
     let target = Target::open(spec, &settings.arms, &settings, &host)?;
     let cases = overview.targets.iter().flat_map(|it| &it.cases);
@@ -110,7 +109,7 @@ fn look_at_all(
 /// The hottest functions of one case.
 fn one(
     case: &Case,
-    settings: &Compare,
+    settings: &Experiment,
     target: &Target,
     amounts: &Amounts,
     runner: &Runner<'_>,

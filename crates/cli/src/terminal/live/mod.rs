@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_bench::{Observer, Progress};
-use looptax_report::live::{Pair, Step, View, draw};
+use looptax_experiment::observer::{PlannedStep, Scene, Unit};
+use looptax_report::live::{self, Pair, Step, View, draw};
 use looptax_report::terminal::Style;
 use ratatui::backend::CrosstermBackend;
 
 use super::Terminal;
-use super::stage::Scene;
 use keys::Keys;
 use tty::Taken;
 pub(crate) use tty::give_back;
@@ -38,14 +38,14 @@ impl Live {
     /// Takes the terminal.
     pub(super) fn open(
         terminal: Terminal,
-        steps: Vec<Step>,
+        steps: Vec<PlannedStep>,
         stop: &Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let taken = Taken::take()?;
         let keys = Keys::listen(Arc::clone(stop));
         let mut live = Self {
             view: View {
-                steps,
+                steps: steps.into_iter().map(step).collect(),
                 has_keys: keys.is_some(),
                 ..View::default()
             },
@@ -71,7 +71,10 @@ impl Live {
         }
         self.view.news = scene.news;
         self.view.title = scene.title;
-        self.view.unit = scene.unit;
+        self.view.unit = match scene.unit {
+            Unit::Requests => live::Unit::Requests,
+            Unit::Runs => live::Unit::Runs,
+        };
         self.view.left_s = None;
         let arms = scene.arms.iter();
         self.view.pairs = arms
@@ -93,6 +96,11 @@ impl Live {
             draw(view, style, area, frame.buffer_mut());
         });
     }
+}
+
+fn step(planned: PlannedStep) -> Step {
+    let PlannedStep { label, at_most_s } = planned;
+    Step { label, at_most_s }
 }
 
 impl Observer for Live {

@@ -1,0 +1,228 @@
+//! What the typed arguments of `compare` mean: experiments, one for each workload.
+
+use std::time::Duration;
+
+use clap::CommandFactory;
+use looptax_bench::{Arrivals, ClientModel};
+use looptax_experiment::Experiment;
+use looptax_experiment::comparison::parts::Asked;
+use looptax_experiment::spec::exec::Exec;
+use looptax_experiment::spec::load::Load;
+use looptax_experiment::spec::requests::{Requests, distribution, workloads};
+use looptax_experiment::spec::target::{self, TargetSpec};
+use looptax_experiment::spec::{
+    Clients, EchoAsked, Effort, effort, installed, new_seed, remedies, seed, sweep,
+};
+use looptax_failure::Failure;
+use looptax_path::Arm;
+use looptax_wire::Sent;
+
+use crate::args::echo::{EchoArgs, Switch};
+use crate::args::{ArrivalsWord, Cli, CompareArgs, ExecArgs, ProtocolWord};
+
+const KNOWN_ARMS: &str = "looptax compare --help lists the arms";
+
+/// What the arguments ask for.
+///
+/// # Errors
+/// A usage failure for what is no option's value, or does not go together.
+pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
+    let words = workloads(args.workload.as_deref());
+    if args.remedies {
+        if words.len() > 1 {
+            return Err(Failure::usage(
+                "--remedies is about one workload",
+                "what helps one need not help another: ask of each by itself",
+            ));
+        }
+        return asked_remedies(args, words.into_iter().next().flatten());
+    }
+    let arms = arms(args)?;
+    let first = experiment(args, arms, None)?;
+    let of_workload = |workload| {
+        let mut experiment = first.clone();
+        experiment.requests.workload = workload;
+        experiment.check().map(|()| experiment)
+    };
+    let all: Result<Vec<Experiment>, Failure> = words.into_iter().map(of_workload).collect();
+    Ok(Asked::workloads(all?))
+}
+
+fn asked_remedies(args: &CompareArgs, workload: Option<String>) -> Result<Asked, Failure> {
+    let typed = args.baseline.as_ref().or(args.arms.first());
+    let today = typed.map_or(Ok(Arm::Tcp), |word| word.parse());
+    let today = today.map_err(|error| Failure::usage(error, remedies::TODAY))?;
+    let base = experiment(args, vec![today, Arm::Unix], workload)?;
+    let parts = remedies::parts(base, today, words(&args.arms, "--arms")?)?;
+    Ok(Asked::remedies(today, parts))
+}
+
+/// One experiment with these arms and this workload; unchecked.
+fn experiment(
+    args: &CompareArgs,
+    arms: Vec<Arm>,
+    workload: Option<String>,
+) -> Result<Experiment, Failure> {
+    let exec = exec(&args.exec)?;
+    let targets = if args.targets.is_empty() && exec.is_none() {
+        installed(&args.client_like)?
+    } else {
+        let specs = args.targets.iter().map(|word| target_of(word));
+        specs.collect::<Result<_, _>>()?
+    };
+    let sweep = args.sweep.as_deref().map(sweep).transpose()?;
+    let connections = (!args.connections.is_empty()).then(|| args.connections.clone());
+    Ok(Experiment {
+        targets,
+        arms,
+        adds_tls: adds_tls(args),
+        is_sweep: sweep.is_some(),
+        connections: sweep.or(connections),
+        requests: requests(args, workload)?,
+        load: load(args)?,
+        sample_bytes: (args.max_samples as usize) << 20,
+        placements: words(&args.placement, "--placement")?,
+        clients: clients(args)?,
+        socket: args.socket.clone(),
+        rows: args.rows,
+        effort: how_long(args)?,
+        slice: args.slice_ms.map(|ms| Duration::from_millis(u64::from(ms))),
+        warm_up: args.warm_up.as_deref().map(effort::warm_up).transpose()?,
+        seed: args.seed.as_deref().map_or_else(new_seed, seed)?,
+        may_write: args.write,
+        is_own_server: args.own_server,
+        is_from_namespace: args.from_namespace,
+        is_agreed: args.yes,
+        exec,
+        remedy: None,
+        deadline: None,
+    })
+}
+
+/// Reads one target word.
+///
+/// # Errors
+/// A usage failure; a command that was spelt wrong counts as a target, and is guessed.
+pub(crate) fn target_of(word: &str) -> Result<TargetSpec, Failure> {
+    target::parse(word).map_err(|failure| match meant(word) {
+        Some(hint) if !word.contains(':') => failure.with_hint(hint),
+        _ => failure,
+    })
+}
+
+fn meant(word: &str) -> Option<String> {
+    let names = Cli::command();
+    let close = names
+        .get_subcommands()
+        .filter(|it| !it.is_hide_set())
+        .map(|it| (strsim::jaro(word, it.get_name()), it.get_name()))
+        .max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (close.0 > 0.8).then(|| format!("did you mean `looptax {}`?", close.1))
+}
+
+/// Only in a plain run of a named server: whoever asks for a sweep or a schedule has enough to wait for.
+fn adds_tls(args: &CompareArgs) -> bool {
+    let exec = &args.exec;
+    let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();
+    let has_rate = !args.rate.is_empty() || args.rate_sweep;
+    let is_plain = !has_commands && !has_rate && args.sweep.is_none();
+    args.arms.is_empty() && !args.targets.is_empty() && is_plain
+}
+
+fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {
+    let mut arms: Vec<Arm> =
+        words(&args.arms, "--arms")?.unwrap_or_else(|| vec![Arm::Unix, Arm::Tcp]);
+    if let Some(word) = &args.baseline {
+        let baseline: Arm = word
+            .parse()
+            .map_err(|error| Failure::usage(error, KNOWN_ARMS))?;
+        let Some(idx) = arms.iter().position(|arm| *arm == baseline) else {
+            return Err(Failure::usage(
+                format!("the baseline `{word}` is not among --arms"),
+                format!("for example --arms {word},unix --baseline {word}"),
+            ));
+        };
+        arms.swap(0, idx);
+    }
+    Ok(arms)
+}
+
+fn requests(args: &CompareArgs, workload: Option<String>) -> Result<Requests, Failure> {
+    Ok(Requests {
+        workload,
+        sent: match args.protocol {
+            ProtocolWord::Prepared => Sent::Prepared,
+            ProtocolWord::Text => Sent::Text,
+        },
+        pipeline: args.pipeline,
+        value_bytes: args.value_size.map(|bytes| bytes as usize),
+        defined: args.define.clone(),
+        distribution: distribution(&args.distribution)?,
+        echo: echo(&args.echo),
+        reconnect_every: args.reconnect_every,
+    })
+}
+
+fn echo(args: &EchoArgs) -> EchoAsked {
+    EchoAsked {
+        request_bytes: args.request_size,
+        reply_bytes: args.reply_size,
+        stream_bytes: args.stream_bytes,
+        write_bytes: args.write_size,
+        is_nodelay: args.nodelay.map(|switch| switch == Switch::On),
+    }
+}
+
+fn load(args: &CompareArgs) -> Result<Load, Failure> {
+    let arrivals = match args.arrivals {
+        ArrivalsWord::Poisson => Arrivals::Poisson,
+        ArrivalsWord::Fixed => Arrivals::Fixed,
+    };
+    Load::new(args.think.as_deref(), &args.rate, args.rate_sweep, arrivals)
+}
+
+fn clients(args: &CompareArgs) -> Result<Option<Clients>, Failure> {
+    if !args.client_like.is_empty() {
+        return Ok(Some(Clients::Like(args.client_like.clone())));
+    }
+    if args.client.iter().any(|word| word == "all") {
+        return Ok(Some(Clients::All));
+    }
+    Ok(words::<ClientModel>(&args.client, "--client")?.map(Clients::Models))
+}
+
+fn how_long(args: &CompareArgs) -> Result<Effort, Failure> {
+    if let Some(fixed) = &args.fixed {
+        return effort::fixed(fixed);
+    }
+    Ok(
+        match (args.quick || args.targets.is_empty(), args.precise) {
+            (_, true) => Effort::Precise,
+            (true, _) => Effort::Quick,
+            _ => Effort::Full,
+        },
+    )
+}
+
+fn exec(args: &ExecArgs) -> Result<Option<Exec>, Failure> {
+    let timeout = &args.exec_timeout;
+    match (&args.exec, &args.exec_unix, &args.exec_tcp) {
+        (Some(line), _, _) => Exec::one_line(line, timeout).map(Some),
+        (None, Some(unix), Some(tcp)) => Exec::line_per_arm(unix, tcp, timeout).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn words<T: std::str::FromStr<Err = String>>(
+    typed: &[String],
+    option: &str,
+) -> Result<Option<Vec<T>>, Failure> {
+    let parsed: Result<Vec<T>, String> = typed.iter().map(|word| word.parse()).collect();
+    let parsed = parsed.map_err(|error| {
+        Failure::usage(
+            format!("{option}: {error}"),
+            "looptax compare --help lists them",
+        )
+    })?;
+    Ok((!parsed.is_empty()).then_some(parsed))
+}

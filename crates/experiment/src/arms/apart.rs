@@ -1,0 +1,106 @@
+//! A thread of its own for an arm, where what holds for a thread makes the arm: another network namespace, a
+//! filter over its calls. It opens connections, and client threads are started from it.
+
+use std::io;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use looptax_failure::Explain;
+use looptax_path::{Endpoint, Limits, Link, PathError};
+
+pub(super) type Job = Box<dyn FnOnce() + Send>;
+
+/// The thread that an arm needs has ended.
+#[derive(Debug, thiserror::Error)]
+#[error("the thread that opens connections of an arm has ended")]
+pub(crate) struct GoneError;
+
+impl Explain for GoneError {}
+
+/// The thread; it ends with this.
+pub(super) struct Apart {
+    /// `None` only while this is dropped.
+    jobs: Mutex<Option<Sender<Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Apart {
+    /// Starts the thread; it does nothing else until `enter` has made it what it has to be.
+    ///
+    /// # Errors
+    /// That of `enter`, or of starting a thread.
+    pub(super) fn start<E: From<io::Error> + From<GoneError> + Send + 'static>(
+        name: &str,
+        enter: impl FnOnce() -> Result<(), E> + Send + 'static,
+    ) -> Result<Self, E> {
+        let (jobs, to_do) = channel::<Job>();
+        let (tell, hear) = channel();
+        let thread = thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                let entered = enter();
+                let is_entered = entered.is_ok();
+                if tell.send(entered).is_ok() && is_entered {
+                    for job in to_do {
+                        job();
+                    }
+                }
+            })?;
+        let apart = Self {
+            jobs: Mutex::new(Some(jobs)),
+            thread: Some(thread),
+        };
+        hear.recv().map_err(|_| GoneError)??;
+        Ok(apart)
+    }
+
+    /// Runs a job there; one that cannot be run is dropped, which is how its owner hears of it.
+    pub(super) fn run(&self, job: Job) {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(jobs) = &*jobs {
+            let _ = jobs.send(job);
+        }
+    }
+
+    /// Opens `n` connections there; `begin` is called before each.
+    ///
+    /// # Errors
+    /// [`GoneError`] outside; that of opening inside.
+    pub(super) fn open(
+        &self,
+        endpoint: &Endpoint,
+        limits: Limits,
+        n: usize,
+        begin: impl Fn() + Send + 'static,
+    ) -> Result<Result<Vec<Link>, PathError>, GoneError> {
+        let (tell, hear) = channel();
+        let endpoint = endpoint.clone();
+        self.run(Box::new(move || {
+            let open = |_| {
+                begin();
+                Link::open(&endpoint, limits)
+            };
+            // Whoever asked may have given up.
+            let _ = tell.send((0..n).map(open).collect());
+        }));
+        hear.recv().map_err(|_| GoneError)
+    }
+}
+
+impl looptax_bench::Origin for Apart {
+    fn run(&self, job: Job) {
+        Apart::run(self, job);
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
+        *jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // What it panicked of was said.
+            let _ = thread.join();
+        }
+    }
+}

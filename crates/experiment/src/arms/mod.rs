@@ -1,0 +1,271 @@
+//! What the arms of a run need, and which of them can be had.
+//!
+//! [`Machine`] is made once, while the process has one thread; [`choose`] says for each target which arms it has
+//! and why not the others; [`ways::Ways`] are a target's own: threads in other namespaces, port proxies,
+//! TLS. Called by `compare`, `measure::plan`, `target` and `connector`.
+
+mod apart;
+pub(crate) mod redirect;
+mod spliced;
+pub(crate) mod ways;
+
+use std::net::{Ipv6Addr, TcpListener};
+use std::sync::Arc;
+
+use looptax_failure::{Explain, Failure};
+use looptax_path::{
+    Arm, Host, Network, OwnCgroup, Protocol, Sockmap, SockmapError, get_right, has_nft,
+    may_make_namespaces,
+};
+use looptax_redirect::Beside;
+use looptax_servers::Kind;
+
+use crate::spec::Experiment;
+use crate::spec::target::TargetSpec;
+
+/// What a run's arms need of the machine.
+pub struct Machine {
+    /// `None` where no arm needs it; else why there is none.
+    network: Result<Option<Arc<Network>>, String>,
+    supervisor: Result<Option<Arc<Beside>>, String>,
+    /// The process is in it, and what it starts.
+    cgroup: Result<Option<OwnCgroup>, String>,
+    /// Whether a thread may have namespaces of its own, where one is to.
+    sidecar: Result<(), String>,
+    ipv6: Result<(), String>,
+    has_nft: bool,
+}
+
+/// An arm that was asked for and cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub arm: Arm,
+    /// Why, with what to do, in one line.
+    pub why: String,
+}
+
+impl Machine {
+    /// Makes what the arms need. The process may be in a container of our own afterwards.
+    ///
+    /// Call it while the process has no other thread.
+    pub fn make(settings: &Experiment) -> Self {
+        let asks_for = |arm: Arm| settings.arms.contains(&arm);
+        let is_private = |it: &TargetSpec| matches!(it, TargetSpec::Private(_));
+        let mut hosts: Vec<Host> = settings.arms.iter().filter_map(|arm| arm.host()).collect();
+        hosts.sort_by_key(|host| host.address());
+        hosts.dedup();
+        let had_right = may_make_namespaces();
+        let sidecar = if settings.is_from_namespace {
+            get_right().map_err(|error| no_network(&error.into(), had_right))
+        } else {
+            Ok(())
+        };
+        let network = if hosts.is_empty() || !settings.targets.iter().all(is_private) {
+            Ok(None)
+        } else {
+            let entered =
+                Network::enter(&hosts).map_err(|error| no_network(&error.into(), had_right));
+            entered.map(|network| Some(Arc::new(network)))
+        };
+        let supervisor = if asks_for(Arm::Redirect) {
+            redirect::supervisor().map(Some)
+        } else {
+            Ok(None)
+        };
+        Self {
+            network,
+            supervisor: supervisor.map_err(|failure| one_line(&failure)),
+            cgroup: if asks_for(Arm::Sockmap) {
+                cgroup().map(Some).map_err(|error| told(&error))
+            } else {
+                Ok(None)
+            },
+            sidecar,
+            ipv6: if asks_for(Arm::Tcp6) { ipv6() } else { Ok(()) },
+            has_nft: asks_for(Arm::Nat) && has_nft(),
+        }
+    }
+
+    /// Nothing: for runs of unix and tcp.
+    pub fn plain() -> Self {
+        Self {
+            network: Ok(None),
+            supervisor: Ok(None),
+            cgroup: Ok(None),
+            sidecar: Ok(()),
+            ipv6: Ok(()),
+            has_nft: false,
+        }
+    }
+
+    /// The network of containers, where an arm needs one.
+    pub fn network(&self) -> Option<&Arc<Network>> {
+        self.network.as_ref().ok()?.as_ref()
+    }
+
+    /// The supervisor of the arm `redirect`, where it is asked for.
+    pub fn supervisor(&self) -> Option<&Arc<Beside>> {
+        self.supervisor.as_ref().ok()?.as_ref()
+    }
+
+    /// The control group of the arm `sockmap`, where it is asked for.
+    pub fn cgroup(&self) -> Option<&OwnCgroup> {
+        self.cgroup.as_ref().ok()?.as_ref()
+    }
+
+    /// Why an arm cannot be had on this machine.
+    fn obstacle(&self, arm: Arm) -> Option<String> {
+        let why = |it: Result<(), &String>| it.err().cloned();
+        match arm {
+            Arm::Redirect => why(self.supervisor.as_ref().map(drop)),
+            Arm::Unix | Arm::TlsUnix => why(self.sidecar.as_ref().copied()),
+            Arm::Sockmap => why(self.cgroup.as_ref().map(drop)),
+            Arm::Tcp6 => why(self.ipv6.as_ref().copied()),
+            Arm::Nat if !self.has_nft => {
+                Some("the program `nft` is needed: install the package nftables".to_owned())
+            }
+            Arm::Bridge | Arm::Nat | Arm::Proxy => why(self.network.as_ref().map(drop)),
+            _ => None,
+        }
+    }
+}
+
+/// The arms that a target has, the baseline first, and those that it does not have.
+///
+/// # Errors
+/// A usage failure when the baseline is missing, or nothing is left to hold against it.
+pub(crate) fn choose(
+    settings: &Experiment,
+    asked: &[Arm],
+    spec: &TargetSpec,
+    machine: &Machine,
+) -> Result<(Vec<Arm>, Vec<Missing>), Failure> {
+    let mut missing: Vec<Missing> = Vec::new();
+    let mut arms = Vec::new();
+    for arm in asked {
+        let why = not_of(*arm, spec)
+            .or_else(|| not_for(*arm, settings))
+            .or_else(|| machine.obstacle(*arm));
+        match why {
+            None => arms.push(*arm),
+            Some(why) if missing.iter().all(|it| it.arm != *arm) => {
+                missing.push(Missing { arm: *arm, why });
+            }
+            Some(_) => {}
+        }
+    }
+    if arms.len() >= 2 && arms[0] == asked[0] {
+        return Ok((arms, missing));
+    }
+    let why: Vec<String> = missing
+        .iter()
+        .map(|Missing { arm, why }| format!("{arm}: {why}"))
+        .collect();
+    Err(Failure::usage(
+        format!(
+            "{} cannot be compared over these arms: {}",
+            spec.name(),
+            why.join("; ")
+        ),
+        "looptax compare --help lists the arms; unix and tcp are always there",
+    ))
+}
+
+/// Why a kind of server does not have an arm.
+fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
+    let why = match spec {
+        TargetSpec::Private(kind) => not_of_private(arm, *kind),
+        TargetSpec::Running(running) => not_of_running(arm, running.protocol),
+    };
+    why.map(str::to_owned)
+}
+
+/// Why an arm does not go with what is asked.
+fn not_for(arm: Arm, settings: &Experiment) -> Option<String> {
+    let requests = &settings.requests;
+    let why = if arm != Arm::Sockmap {
+        return None;
+    } else if requests.are_dumps() || requests.are_streams() {
+        "nothing holds a sender back there, so it could fill the machine's memory: for requests with answers alone"
+    } else if requests.are_connects() {
+        "the end of a connection was seen to get lost there: for connections that stay open"
+    } else {
+        return None;
+    };
+    Some(why.to_owned())
+}
+
+fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
+    match (arm, kind) {
+        (Arm::Abstract, Kind::Postgres | Kind::Echo)
+        | (Arm::TlsUnix, Kind::Mariadb | Kind::Mysql) => None,
+        (Arm::Abstract, Kind::Mariadb) => Some(
+            "MariaDB has one socket, which is the one with a path here; PostgreSQL and echo have both",
+        ),
+        (Arm::Abstract, Kind::Memcached) => Some("memcached has no abstract socket"),
+        (Arm::Abstract, _) => Some("it makes a file of that name instead; PostgreSQL and echo can"),
+        (Arm::TlsUnix, Kind::Postgres) => {
+            Some("PostgreSQL's clients never ask for TLS on a socket; MySQL's and MariaDB's may")
+        }
+        (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
+        (Arm::Proxy, Kind::Memcached) => Some(
+            "memcached knows its clients by their addresses alone, and sees the proxy's: nothing could be proved",
+        ),
+        (Arm::Tls, Kind::Memcached | Kind::Echo) => Some("it speaks no TLS here"),
+        _ => None,
+    }
+}
+
+fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
+    match (arm, protocol) {
+        (Arm::Unix | Arm::Tcp | Arm::Redirect, _)
+        | (Arm::Tls, Protocol::Mysql | Protocol::Postgres)
+        | (Arm::TlsUnix, Protocol::Mysql) => None,
+        (Arm::Tls, _) => Some("its TLS has a port of its own, which looptax does not know"),
+        (Arm::Tcp6, _) => {
+            Some("a running server is measured where it was named: give [::1] in its URL")
+        }
+        (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
+        _ => Some("only a server that looptax starts itself can be reached that way: private:KIND"),
+    }
+}
+
+fn cgroup() -> Result<OwnCgroup, SockmapError> {
+    match Sockmap::obstacle() {
+        Some(obstacle) => Err(obstacle),
+        None => OwnCgroup::create(),
+    }
+}
+
+/// With its causes and the next step, in one line.
+fn told(error: &SockmapError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |it| it.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    let chain = [vec![error.to_string()], causes].concat().join(": ");
+    match error.hint() {
+        Some(hint) => format!("{chain}; {hint}"),
+        None => chain,
+    }
+}
+
+fn ipv6() -> Result<(), String> {
+    match TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("there is no IPv6 loopback here ({error})")),
+    }
+}
+
+fn no_network(error: &Failure, had_right: bool) -> String {
+    let next = if had_right {
+        "the kernel, or whoever confines this process, forbids it"
+    } else {
+        "it needs root, or user namespaces for everybody (sysctl kernel.unprivileged_userns_clone, \
+         user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
+    };
+    format!("no network namespace of our own: {error:#}; {next}")
+}
+
+fn one_line(failure: &Failure) -> String {
+    let hint = failure.hint().unwrap_or_default();
+    format!("{failure:#}; {hint}")
+}

@@ -1,0 +1,216 @@
+//! The arm `redirect`: what `looptax run` gives a program, given to threads of our own.
+//!
+//! A supervisor is forked while there is one thread. For each target one thread then goes under its filter;
+//! that thread opens the arm's connections and starts its client threads, so that nobody else's calls are
+//! looked at. What became of the connections is asked of the kernel, from a thread whose calls nobody
+//! answers, and held against the supervisor's count. Called by `compare`, `target` and `connector`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use looptax_bench::Origin;
+use looptax_failure::{Explain, Failure, Severity};
+use looptax_path::{Endpoint, Limits, Link, PathError};
+use looptax_redirect::{
+    Beside, Mapping, Obstacle, RedirectError, Route, SocketName, Stats, Switches, probe,
+};
+
+use super::apart::{Apart, Job};
+
+const WITHOUT: &str =
+    "leave redirect out of --arms; `looptax run` could not move anything here either";
+
+/// The supervisor of a run.
+///
+/// Call it while the process has no other thread.
+///
+/// # Errors
+/// A usage failure when the kernel, or whoever confines us, forbids it.
+pub(crate) fn supervisor() -> Result<Arc<Beside>, Failure> {
+    let features = probe(Switches::default()).map_err(forbidden)?;
+    let beside =
+        Beside::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
+    Ok(Arc::new(beside))
+}
+
+fn forbidden(obstacle: Obstacle) -> Failure {
+    let hint = match obstacle {
+        Obstacle::Supervised => {
+            "run this outside of it, and not under `looptax run`; or leave redirect out of --arms"
+        }
+        _ => WITHOUT,
+    };
+    Failure::from(RedirectError::Forbidden(obstacle)).with_hint(hint)
+}
+
+/// A connection of the arm is not what it has to be.
+#[derive(Debug, thiserror::Error)]
+pub enum NotMoved {
+    /// It went over TCP after all.
+    #[error("a connection of arm `redirect` stayed on TCP: {why}")]
+    Stayed {
+        /// The supervisor's reason.
+        why: &'static str,
+    },
+    /// The supervisor saw fewer or more than were opened.
+    #[error(
+        "{n_begun} connections of arm `redirect` were opened, and the supervisor moved {n_moved}"
+    )]
+    Uncounted {
+        /// How many were opened.
+        n_begun: u64,
+        /// How many it moved.
+        n_moved: u64,
+    },
+    /// The supervisor is not there any more.
+    #[error("the supervisor of arm `redirect` has died")]
+    Died,
+}
+
+impl Explain for NotMoved {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Stayed { .. } => {
+                "`looptax run --dry-run --verbose` says more of the server's port and socket"
+            }
+            Self::Died => {
+                "something ended the process looptax-beside; nothing is concluded from this run"
+            }
+            Self::Uncounted { .. } => {
+                "nothing is concluded; please report it, it is a bug of looptax"
+            }
+        };
+        Some(hint.to_owned())
+    }
+
+    fn severity(&self) -> Severity {
+        Severity::Invalid
+    }
+}
+
+/// One target's arm. Its thread ends with it.
+pub(crate) struct RedirectArm {
+    beside: Arc<Beside>,
+    apart: Apart,
+    /// What the supervisor had counted before.
+    before: Stats,
+    n_begun: Arc<AtomicU64>,
+}
+
+impl RedirectArm {
+    /// Starts the thread and puts it under the filter; addresses go to the sockets in the same places.
+    pub(crate) fn start(
+        beside: &Arc<Beside>,
+        pairs: impl Iterator<Item = [Endpoint; 2]>,
+    ) -> Result<Self, Failure> {
+        let mapping = Mapping {
+            routes: pairs.filter_map(route).collect(),
+        };
+        let supervisor = Arc::clone(beside);
+        Ok(Self {
+            beside: Arc::clone(beside),
+            before: beside.stats(),
+            apart: Apart::start("redirect", move || -> Result<(), Failure> {
+                Ok(supervisor.cover(&mapping)?)
+            })?,
+            n_begun: Arc::default(),
+        })
+    }
+
+    /// Opens `n` connections, and asks the kernel what they are.
+    ///
+    /// # Errors
+    /// Those of opening; [`NotMoved`] where one stayed on TCP.
+    pub(crate) fn open(
+        &self,
+        endpoint: &Endpoint,
+        limits: Limits,
+        n: usize,
+    ) -> Result<Vec<Link>, Failure> {
+        let n_begun = self.n_begun();
+        let begin = move || {
+            n_begun.fetch_add(1, Ordering::Relaxed);
+        };
+        let links = self.apart.open(endpoint, limits, n, begin)?;
+        let mut links = links.map_err(|error| match error {
+            error if is_unanswered(&error) => NotMoved::Died.into(),
+            error => Failure::from(error),
+        })?;
+        self.check()?;
+        for link in &mut links {
+            link.look_again()?;
+        }
+        Ok(links)
+    }
+
+    /// The supervisor's process id.
+    pub(crate) fn supervisor_pid(&self) -> u32 {
+        self.beside.pid()
+    }
+
+    /// Counts connections as they are begun.
+    pub(crate) fn n_begun(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.n_begun)
+    }
+
+    /// Whether all connections so far were moved. Call it while none is being opened.
+    ///
+    /// # Errors
+    /// [`NotMoved::Stayed`] with the first reason, [`NotMoved::Uncounted`].
+    pub(crate) fn check(&self) -> Result<(), NotMoved> {
+        let now = self.beside.stats();
+        if let Some(why) = new_reason(&self.before, &now) {
+            return Err(NotMoved::Stayed { why });
+        }
+        let n_begun = self.n_begun.load(Ordering::Relaxed);
+        let n_moved = now.n_moved() - self.before.n_moved();
+        if n_begun == n_moved {
+            Ok(())
+        } else {
+            Err(NotMoved::Uncounted { n_begun, n_moved })
+        }
+    }
+}
+
+impl Origin for RedirectArm {
+    fn run(&self, job: Job) {
+        self.apart.run(job);
+    }
+}
+
+/// What every call gets that a supervisor would have answered.
+///
+/// # Source
+/// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.
+fn is_unanswered(error: &PathError) -> bool {
+    let (PathError::ConnectTcp { source, .. } | PathError::Option { source, .. }) = error else {
+        return false;
+    };
+    source.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error())
+}
+
+fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
+    match (from, to) {
+        (Endpoint::Tcp(from), Endpoint::Unix(path)) => Some(Route {
+            from,
+            to: SocketName::Path(path),
+            server_pid: None,
+            demands: Vec::new(),
+        }),
+        _ => None,
+    }
+}
+
+/// Why a connection stayed on TCP since `before`, if any did.
+fn new_reason(before: &Stats, now: &Stats) -> Option<&'static str> {
+    let counted_before = |route_idx: usize, stay| {
+        let left = before.left.get(route_idx).into_iter().flatten();
+        left.filter(|(it, _)| *it == stay)
+            .map(|(_, n)| n)
+            .sum::<u64>()
+    };
+    let routes = now.left.iter().enumerate();
+    let mut all = routes.flat_map(|(idx, left)| left.iter().map(move |it| (idx, it)));
+    all.find(|(idx, (stay, n))| *n > counted_before(*idx, *stay))
+        .map(|(_, (stay, _))| stay.words())
+}

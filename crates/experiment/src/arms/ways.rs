@@ -1,0 +1,283 @@
+//! A target's ways: where each arm's connections are opened from, what they go through, how they are sealed.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use looptax_bench::{Helper, Origin};
+use looptax_failure::{Explain, Failure, Severity};
+use looptax_path::{
+    Arm, Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, in_sidecar,
+    move_to_sidecar, relayed_by,
+};
+use looptax_servers::PrivateServer;
+use looptax_servers::publish::{self, Published};
+
+use super::Machine;
+use super::apart::{Apart, GoneError};
+use super::redirect::{NotMoved, RedirectArm};
+use super::spliced::{NotSpliced, Spliced};
+
+/// What there is beside plain connections of this process.
+#[derive(Default)]
+pub(crate) struct Ways {
+    redirect: Option<Arc<RedirectArm>>,
+    spliced: Option<Spliced>,
+    hosts: Vec<(Host, Arc<Apart>)>,
+    sidecar: Option<Sidecar>,
+    proxies: Vec<Proxy>,
+    pub tls: Option<TlsClient>,
+}
+
+/// A thread that shares a folder with the server and nothing else.
+struct Sidecar {
+    folder: PathBuf,
+    apart: Arc<Apart>,
+}
+
+/// A running port proxy.
+struct Proxy {
+    pid: u32,
+    port: u16,
+}
+
+/// A thread could not be moved to a host.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HostError {
+    #[error("cannot move a thread to the host's network namespace")]
+    Move(#[from] io::Error),
+    #[error(transparent)]
+    Gone(#[from] GoneError),
+}
+
+/// Connections did not take their arm's way.
+#[derive(Debug, thiserror::Error)]
+pub enum NotOnWay {
+    /// Of the arm `redirect`.
+    #[error(transparent)]
+    Moved(#[from] NotMoved),
+    /// Of the arm `sockmap`.
+    #[error(transparent)]
+    Spliced(#[from] NotSpliced),
+}
+
+impl Explain for NotOnWay {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Moved(not_moved) => not_moved.hint(),
+            Self::Spliced(_) => {
+                Some("nothing is concluded from this run; leave sockmap out of --arms".to_owned())
+            }
+        }
+    }
+
+    fn severity(&self) -> Severity {
+        Severity::Invalid
+    }
+}
+
+impl Explain for HostError {}
+
+impl Ways {
+    /// Connections of this process alone, some of them over TLS.
+    pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
+        Self {
+            tls,
+            ..Self::default()
+        }
+    }
+
+    /// Starts what the arms need on a private server's hosts.
+    pub(crate) fn to_container(
+        arms: &[Arm],
+        machine: &Machine,
+        server: &mut PrivateServer,
+        self_exe: &Path,
+    ) -> Result<Self, Failure> {
+        let mut ways = Self::default();
+        let Some(network) = machine.network() else {
+            return Ok(ways);
+        };
+        for host in arms.iter().filter_map(|arm| arm.host()) {
+            if ways.hosts.iter().all(|(it, _)| *it != host) {
+                ways.hosts.push((host, thread_on(network, host)?));
+            }
+        }
+        let ports: Vec<u16> = { server.instances.iter() }
+            .filter_map(|it| Some(it.tcp?.port()))
+            .collect();
+        for port in ports {
+            if arms.contains(&Arm::Nat) {
+                network.translate(port)?;
+            }
+            if arms.contains(&Arm::Proxy) {
+                let published = Published {
+                    on: SocketAddr::from(([127, 0, 0, 1], port)),
+                    to: SocketAddr::from((Host::Plain.container_address(), port)),
+                };
+                let start = || server.publish(published, self_exe);
+                let pid = network.on_host(Host::Plain, start)??;
+                ways.proxies.push(Proxy { pid, port });
+            }
+        }
+        Ok(ways)
+    }
+
+    /// Opens Unix sockets in this folder from namespaces that share it and nothing else.
+    pub(crate) fn add_sidecar(&mut self, folder: &Path) -> Result<(), Failure> {
+        let folder = folder.to_owned();
+        let shared = folder.clone();
+        let enter = move || -> Result<(), HostError> { Ok(move_to_sidecar(&shared)?) };
+        let apart = Arc::new(Apart::start("sidecar", enter)?);
+        self.sidecar = Some(Sidecar { folder, apart });
+        Ok(())
+    }
+
+    /// What an arm's endpoint is called where it is opened from.
+    pub(crate) fn seen_from_there(&self, arm: Arm, endpoint: Endpoint) -> Endpoint {
+        match self.sidecar(arm) {
+            Some(sidecar) => in_sidecar(&endpoint, &sidecar.folder),
+            None => endpoint,
+        }
+    }
+
+    fn sidecar(&self, arm: Arm) -> Option<&Sidecar> {
+        let is_there = matches!(arm, Arm::Unix | Arm::TlsUnix);
+        self.sidecar.as_ref().filter(|_| is_there)
+    }
+
+    /// Has the kernel splice what connects to these addresses.
+    pub(crate) fn splice(
+        &mut self,
+        machine: &Machine,
+        addresses: impl Iterator<Item = SocketAddr>,
+    ) -> Result<(), SockmapError> {
+        if let Some(cgroup) = machine.cgroup() {
+            self.spliced = Some(Spliced::start(cgroup, addresses)?);
+        }
+        Ok(())
+    }
+
+    /// Messages that an arm's connections have handed over in the kernel.
+    pub(crate) fn n_redirected(&self, arm: Arm) -> Option<u64> {
+        let spliced = self.spliced.as_ref().filter(|_| arm == Arm::Sockmap);
+        spliced?.n_redirected().ok()
+    }
+
+    /// Adds the arm that is moved.
+    pub(crate) fn add_redirect(&mut self, redirect: RedirectArm) {
+        self.redirect = Some(Arc::new(redirect));
+    }
+
+    pub(crate) fn redirect(&self, arm: Arm) -> Option<&Arc<RedirectArm>> {
+        self.redirect.as_ref().filter(|_| arm == Arm::Redirect)
+    }
+
+    /// The thread that opens an arm's connections, where it is not this process at large.
+    fn apart(&self, arm: Arm) -> Option<&Arc<Apart>> {
+        if let Some(sidecar) = self.sidecar(arm) {
+            return Some(&sidecar.apart);
+        }
+        let wanted = arm.host()?;
+        let found = self.hosts.iter().find(|(host, _)| *host == wanted);
+        found.map(|(_, apart)| apart)
+    }
+
+    /// Opens `n` connections of an arm, from where it starts.
+    pub(crate) fn open(
+        &self,
+        arm: Arm,
+        endpoint: &Endpoint,
+        limits: Limits,
+        n: usize,
+    ) -> Result<Vec<Link>, Failure> {
+        if let Some(redirect) = self.redirect(arm) {
+            return redirect.open(endpoint, limits, n);
+        }
+        if let Some(apart) = self.apart(arm) {
+            return Ok(apart.open(endpoint, limits, n, || ())??);
+        }
+        let open = |_| Link::open(endpoint, limits);
+        Ok((0..n).map(open).collect::<Result<_, _>>()?)
+    }
+
+    /// Whether every connection that was opened so far was moved, as far as only counts can tell.
+    ///
+    /// # Errors
+    /// What the arm `redirect` says of one that was not.
+    pub(crate) fn check_moved(&self) -> Result<(), NotMoved> {
+        self.redirect.as_ref().map_or(Ok(()), |it| it.check())
+    }
+
+    /// Whether the messages of a case that is over took their arm's way.
+    ///
+    /// # Errors
+    /// What the arm says of those that did not.
+    pub(crate) fn check_case(&self) -> Result<(), NotOnWay> {
+        self.check_moved()?;
+        if let Some(spliced) = &self.spliced {
+            spliced.check()?;
+        }
+        Ok(())
+    }
+
+    /// Where client threads start that open connections of an arm themselves.
+    pub(crate) fn origin(&self, arm: Arm) -> Option<Arc<dyn Origin>> {
+        if let Some(redirect) = self.redirect(arm) {
+            return Some(Arc::clone(redirect) as Arc<dyn Origin>);
+        }
+        Some(Arc::clone(self.apart(arm)?) as Arc<dyn Origin>)
+    }
+
+    /// The process that does part of an arm's work.
+    pub(crate) fn helper(&self, arm: Arm) -> Option<Helper> {
+        if let Some(redirect) = self.redirect(arm) {
+            return Some(Helper {
+                pid: redirect.supervisor_pid(),
+                sits_with_server: false,
+            });
+        }
+        let proxy = self.proxies.first().filter(|_| arm == Arm::Proxy)?;
+        Some(Helper {
+            pid: proxy.pid,
+            sits_with_server: true,
+        })
+    }
+
+    /// What the port proxies relay now, for an arm that goes through them.
+    pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
+        if arm != Arm::Proxy {
+            return None;
+        }
+        let mut all = Relayed::default();
+        for proxy in &self.proxies {
+            let relayed = relayed_by(proxy.pid, proxy.port);
+            all.accepted.extend(relayed.accepted);
+            all.opened.extend(relayed.opened);
+        }
+        Some(all)
+    }
+
+    /// What an arm goes through, beside its endpoint.
+    pub(crate) fn through(&self, arm: Arm) -> Option<&'static str> {
+        match arm {
+            Arm::Proxy => Some(publish::program_name()),
+            Arm::Nat => Some("address translation by nftables"),
+            _ => self
+                .sidecar(arm)
+                .map(|_| "a folder shared with another network and mount namespace"),
+        }
+    }
+
+    /// How an arm is sealed, if it is.
+    pub(crate) fn tls(&self, arm: Arm) -> Option<&TlsClient> {
+        self.tls.as_ref().filter(|_| arm.is_tls())
+    }
+}
+
+fn thread_on(network: &Arc<Network>, host: Host) -> Result<Arc<Apart>, HostError> {
+    let network = Arc::clone(network);
+    let enter = move || -> Result<(), HostError> { Ok(network.move_to_host(host)?) };
+    Apart::start("host", enter).map(Arc::new)
+}

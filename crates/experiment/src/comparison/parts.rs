@@ -1,0 +1,130 @@
+//! What one command line of `compare` comes to: one comparison after the other, each with its plan.
+//!
+//! Several workloads are several parts, and so is what `--remedies` changes one by one.
+
+use std::fmt::Write;
+
+use looptax_failure::Failure;
+use looptax_path::Arm;
+
+use crate::arms::Machine;
+use crate::measure::plan;
+use crate::spec::{Experiment, remedies};
+
+/// What was asked for, before anything is planned.
+pub struct Asked {
+    /// At least one.
+    pub all: Vec<(String, Experiment)>,
+    /// The way that programs take today, where it is asked what would help.
+    pub today: Option<String>,
+    /// What does not go with the rest, a sentence each.
+    left_out: Vec<String>,
+}
+
+/// One of them with its plan.
+pub struct Part<'a> {
+    /// Empty where there is only one.
+    title: &'a str,
+    /// What is measured.
+    pub settings: &'a Experiment,
+    /// Its cases.
+    pub plan: plan::Overview,
+}
+
+/// All of them.
+pub struct Parts<'a> {
+    /// In the order of measuring.
+    pub all: Vec<Part<'a>>,
+    /// Comparisons that were asked for and are not made, a sentence each.
+    left_out: Vec<String>,
+    /// Arms that are not there, a sentence each; a plan names them with its targets.
+    missing: Vec<String>,
+}
+
+impl Asked {
+    /// These experiments, one after the other; where there are several, each is named by its workload.
+    pub fn workloads(all: Vec<Experiment>) -> Self {
+        let title = |it: &Experiment| it.requests.workload.clone().unwrap_or_default();
+        Self {
+            all: all.into_iter().map(|it| (title(&it), it)).collect(),
+            today: None,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// What would help programs that go over `today`.
+    pub fn remedies(today: Arm, parts: Vec<remedies::Part>) -> Self {
+        let mut asked = Self {
+            all: Vec::new(),
+            today: Some(today.name().to_owned()),
+            left_out: Vec::new(),
+        };
+        for remedies::Part { title, experiment } in parts {
+            match experiment {
+                Ok(experiment) => asked.all.push((title.to_owned(), experiment)),
+                Err(failure) => asked.left_out.push(not_measured(title, &failure)),
+            }
+        }
+        asked
+    }
+}
+
+/// Lays out each of them.
+///
+/// # Errors
+/// A failure of what was asked for in so many words; what `--remedies` adds is left out then.
+pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
+    let mut parts = Parts {
+        all: Vec::new(),
+        left_out: asked.left_out.clone(),
+        missing: Vec::new(),
+    };
+    for (title, settings) in &asked.all {
+        match plan::of(settings, machine) {
+            Ok(plan) => parts.all.push(Part {
+                title: if asked.all.len() > 1 { title } else { "" },
+                settings,
+                plan,
+            }),
+            Err(failure) if asked.today.is_some() && !parts.all.is_empty() => {
+                parts.left_out.push(not_measured(title, &failure));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    for missing in parts.all.iter().flat_map(|part| part.plan.missing()) {
+        if !parts.missing.contains(&missing) {
+            parts.missing.push(missing);
+        }
+    }
+    Ok(parts)
+}
+
+fn not_measured(title: &str, failure: &Failure) -> String {
+    format!("{title}: not measured: {failure:#}")
+}
+
+impl Parts<'_> {
+    /// The plans, under their titles where there are several.
+    pub fn text(&self) -> String {
+        let mut text: String = { self.all.iter() }
+            .map(|part| match part.title {
+                "" => part.plan.text.clone(),
+                title => format!("{title}: {}", part.plan.text),
+            })
+            .collect();
+        for why in &self.left_out {
+            let _ = writeln!(text, "{why}");
+        }
+        if self.all.len() > 1 {
+            let at_most = self.all.iter().map(|part| part.plan.at_most).sum();
+            let _ = writeln!(text, "in all at most {}", plan::minutes(at_most));
+        }
+        text
+    }
+
+    /// What was asked for and is not measured, a sentence each.
+    pub fn not_measured(&self) -> impl Iterator<Item = String> {
+        self.left_out.iter().chain(&self.missing).cloned()
+    }
+}

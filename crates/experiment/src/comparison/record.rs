@@ -1,0 +1,58 @@
+//! The record of a run of `compare` before anything is in it.
+
+use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION};
+
+use crate::host;
+use crate::spec::Experiment;
+use crate::spec::target::TargetSpec;
+
+/// A record of a run that begins now.
+pub fn empty_record(settings: &Experiment) -> Record {
+    let now = jiff::Zoned::now();
+    Record {
+        schema_version: SCHEMA_VERSION,
+        method_version: METHOD_VERSION,
+        looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
+        id: format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id()),
+        started_at: now.timestamp().to_string(),
+        finished_at: None,
+        command: command_line(settings),
+        seed: Hex64(settings.seed),
+        host: host::host(),
+        comparisons: Vec::new(),
+        looks: Vec::new(),
+        samples: None,
+        remedies: Vec::new(),
+        problems: Vec::new(),
+        interrupted: false,
+    }
+}
+
+/// What was typed, with the URLs' passwords taken out.
+fn command_line(settings: &Experiment) -> Vec<String> {
+    let shown: Vec<&str> = settings
+        .targets
+        .iter()
+        .filter_map(|spec| match spec {
+            TargetSpec::Running(running) => Some(running.shown.as_str()),
+            TargetSpec::Private(_) => None,
+        })
+        .collect();
+    let mut shown = shown.into_iter();
+    let lines = settings.exec.iter().flat_map(|exec| &exec.typed);
+    let line_of = |word: &str| {
+        let mut lines = lines.clone();
+        lines.find_map(|(typed, shown)| Some(word.strip_suffix(typed.as_str())?.to_owned() + shown))
+    };
+    std::env::args()
+        .map(|word| {
+            if let Some(line) = line_of(&word) {
+                line
+            } else if word.contains("://") {
+                shown.next().unwrap_or("****").to_owned()
+            } else {
+                word
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,97 @@
+//! A comparison as a part of another command: the same way from arguments to record, without a view.
+//!
+//! Called by `replay` and `find --measure`.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use looptax_bench::Placement;
+use looptax_failure::Failure;
+use looptax_record::Record;
+use looptax_servers::Kind;
+use looptax_store::{Existing, Saver};
+
+use super::parts::Asked;
+use super::{empty_record, measure_all, parts};
+use crate::arms::Machine;
+use crate::measure::Sink;
+use crate::observer::Observer;
+use crate::spec::target::TargetSpec;
+use crate::spec::{Effort, Experiment, new_seed};
+use crate::target::ask_nobody;
+
+/// What a comparison left.
+pub struct Measured {
+    /// Without comparisons where nothing was measured.
+    pub record: Record,
+    /// What ended it early, or kept it from being saved.
+    pub failure: Option<Failure>,
+}
+
+/// Where a comparison's record goes, and what it says of itself.
+pub struct Named<'a> {
+    /// Added to the run's name, which has the time to the second alone.
+    pub suffix: &'a str,
+    /// The command line that does the same.
+    pub command: Vec<String>,
+    /// A file there is replaced; `None`: not saved.
+    pub path: Option<&'a Path>,
+}
+
+/// Measures experiments that differ in their workloads alone, as `compare` would.
+///
+/// # Errors
+/// Those of what does not go together, and of a place that cannot be written; whatever happens
+/// later stands beside the record.
+pub fn measured(
+    experiments: Vec<Experiment>,
+    named: Named<'_>,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Measured, Failure> {
+    for experiment in &experiments {
+        experiment.check()?;
+    }
+    let asked = Asked::workloads(experiments);
+    let settings = &asked.all[0].1;
+    let machine = Machine::make(settings);
+    let parts = parts::planned(&asked, &machine)?;
+    let mut record = empty_record(settings);
+    record.command = named.command;
+    record.id.push_str(named.suffix);
+    record.problems.extend(parts.not_measured());
+    let saver = named.path.map(|path| Saver::new(path, Existing::Replace));
+    let mut sink = Sink::new(record, saver.transpose()?);
+    let done = measure_all(&parts.all, (machine, ask_nobody), &mut sink, observer, stop);
+    let saved = sink.finish();
+    let kept = sink.check_samples();
+    Ok(Measured {
+        record: sink.record,
+        failure: done.and(saved).and(kept).err(),
+    })
+}
+
+/// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
+/// is shown or saved.
+///
+/// # Errors
+/// Whatever ended it.
+pub fn echo_in_ten_seconds(
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Record, Failure> {
+    let echo = Experiment {
+        connections: Some(vec![1]),
+        placements: Some(vec![Placement::Same]),
+        effort: Effort::Time(Duration::from_secs(10)),
+        ..Experiment::new(TargetSpec::Private(Kind::Echo), new_seed()?)
+    };
+    let named = Named {
+        suffix: "",
+        command: echo.command(),
+        path: None,
+    };
+    let Measured { record, failure } = measured(vec![echo], named, observer, stop)?;
+    failure.map_or(Ok(record), Err)
+}

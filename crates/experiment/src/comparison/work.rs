@@ -1,0 +1,107 @@
+//! The one way from what was asked to what was measured: each target of each part, in turn.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use looptax_failure::Failure;
+use looptax_path::Arm;
+
+use super::parts::Part;
+use crate::arms::Machine;
+use crate::exec;
+use crate::measure::plan::{Case, TargetPlan};
+use crate::measure::{self, Sink};
+use crate::observer::Observer;
+use crate::target::{AskPassword, Host, Target};
+
+/// Measures all parts, as far as nothing fails and nobody stops it.
+///
+/// # Errors
+/// What ended it; what fails after `stop` is none, but for what could not be put back as it was.
+pub fn measure_all(
+    parts: &[Part<'_>],
+    (machine, ask): (Machine, AskPassword),
+    sink: &mut Sink,
+    stage: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let settings = parts[0].settings;
+    if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
+        let measured = exec::measure(None, settings, exec, sink, stage, stop);
+        return unless_stopped(measured, stop);
+    }
+    let host = Host::new(machine, ask)?;
+    for part in parts {
+        measure_part(part, &host, sink, stage, stop)?;
+    }
+    Ok(())
+}
+
+fn measure_part(
+    Part { settings, plan, .. }: &Part<'_>,
+    host: &Host,
+    sink: &mut Sink,
+    stage: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    for (target_idx, spec) in settings.targets.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) || settings.is_over() {
+            break;
+        }
+        stage.say(&spec.before_measuring());
+        let planned = plan.targets.get(target_idx);
+        let arms = planned.map_or(&settings.arms, |it| &it.arms);
+        let opened = Target::open(spec, arms, settings, host);
+        if opened.is_err() && stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut target = opened?;
+        let measured = match (&settings.exec, planned) {
+            (Some(exec), _) => exec::measure(Some(&mut target), settings, exec, sink, stage, stop),
+            (None, Some(planned)) => offered(planned, &target, sink).and_then(|cases| {
+                measure::target(&mut target, settings, &cases, sink, stage, stop)
+            }),
+            (None, None) => Ok(()),
+        };
+        // What we wrote is dropped and what we started is stopped, whatever happened.
+        let closed = target.close();
+        unless_stopped(measured, stop)?;
+        closed?;
+    }
+    Ok(())
+}
+
+/// What fails after Ctrl-C was broken off in the middle of something: that is no error.
+fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
+    if stop.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    measured
+}
+
+/// The comparisons of a target, now that it can be asked what it offers.
+///
+/// # Errors
+/// What keeps TLS from being measured, where nothing else would be left.
+fn offered(planned: &TargetPlan, target: &Target, sink: &mut Sink) -> Result<Vec<Case>, Failure> {
+    let mut arms = planned.arms.clone();
+    for arm in [Arm::Tls, Arm::TlsUnix] {
+        let is_unsure = planned.unsure == Some(arm);
+        if !arms.contains(&arm) || target.is_private() && !is_unsure {
+            continue;
+        }
+        let is_offered = target.offers_tls == Some(true);
+        let Err(error) = target.converse(arm) else {
+            continue;
+        };
+        if arms.len() <= 2 || arms[0] == arm {
+            return Err(error.into());
+        }
+        arms.retain(|it| *it != arm);
+        if is_offered || !is_unsure {
+            let name = &target.name;
+            let why = format!("{name}: {arm} is not measured: {error}");
+            sink.record.problems.push(why);
+        }
+    }
+    Ok(planned.only(&arms))
+}

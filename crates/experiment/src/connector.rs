@@ -1,0 +1,378 @@
+//! Opens an epoch's connections and proves every one of them: the load engine's way to a target.
+
+mod sessions;
+mod visits;
+
+use std::fs;
+use std::io;
+
+use looptax_bench::{ConnectError, Connector, Errands, Helper, Origins, Records, Wired, Worker};
+use looptax_failure::{Explain, Failure};
+use looptax_path::{
+    Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, Unlimited, prove,
+};
+use looptax_stats::Side;
+use looptax_wire::Codec;
+
+use crate::arms::ways::NotOnWay;
+use crate::script::ScriptCodec;
+use crate::target::Target;
+use crate::target::care::others_running;
+
+/// So many running queries may be chance: only more than twice this counts as doubled.
+const LEAST_DOUBLED: u64 = 4;
+
+/// What was proved about an arm, from its first connection of the last epoch.
+#[derive(Debug, Clone)]
+pub struct ArmProof {
+    pub facts: LinkFacts,
+    pub proof: Proof,
+}
+
+/// Connections to one target for pairs of arms.
+pub struct TargetConnector<'a> {
+    target: &'a Target,
+    /// By contrast: baseline and other.
+    pairs: Vec<[Arm; 2]>,
+    limits: Limits,
+    /// Queries of others on a running server when we came.
+    others_at_first: Option<u64>,
+    /// Connections that were prepared for load so far.
+    pub n_prepared: u64,
+    /// By contrast, by side.
+    pub proofs: Vec<[Option<ArmProof>; 2]>,
+}
+
+impl<'a> TargetConnector<'a> {
+    /// A connector for `pairs` of arms, one per contrast.
+    pub fn new(target: &'a Target, pairs: Vec<[Arm; 2]>) -> Self {
+        let proofs = pairs.iter().map(|_| [None, None]).collect();
+        Self {
+            target,
+            pairs,
+            limits: Limits::default(),
+            others_at_first: None,
+            n_prepared: 0,
+            proofs,
+        }
+    }
+
+    /// Connections of one side. Where several processes serve its arm, its own coin picks one.
+    fn open(
+        &self,
+        contrast_idx: usize,
+        side: Side,
+        coins: u64,
+        n: usize,
+    ) -> Result<Vec<Conversation>, Failure> {
+        let arm = self.pairs[contrast_idx][side.idx()];
+        let endpoints = self.target.endpoints(arm)?;
+        let endpoint = endpoints[picked(coins, side, endpoints.len())].clone();
+        let endpoint = self.target.ways.seen_from_there(arm, endpoint);
+        let links = self.target.ways.open(arm, &endpoint, self.limits, n)?;
+        let talk = |link| {
+            let talk = self.target.talk_over(arm, link, self.limits);
+            talk.map_err(cut_off)
+        };
+        links.into_iter().map(talk).collect()
+    }
+
+    /// Whether what was asked on a case that is over took its arms' ways, as far as only counts can tell.
+    ///
+    /// # Errors
+    /// What an arm says of what did not.
+    pub fn check(&self) -> Result<(), NotOnWay> {
+        self.target.ways.check_case()
+    }
+
+    /// The workload, or the user's own, on one connection of a side.
+    fn codec(&self, talk: &mut Conversation, idx: usize) -> Result<Box<dyn Codec>, PathError> {
+        match &self.target.script {
+            None => talk.codec(&self.target.workload, self.target.sending),
+            Some(script) => Ok(Box::new(ScriptCodec::prepare(
+                talk,
+                &script.set,
+                self.target.sending.sent,
+                script.presets(idx),
+            )?)),
+        }
+    }
+
+    /// The servers' view of both sides' connections: asked once where one server is behind both, else
+    /// of each side's process, which has to be ours and like the other.
+    fn censuses(&self, talks: &mut [Vec<Conversation>; 2]) -> Result<[Census; 2], PathError> {
+        let ids = |talks: &[Conversation]| -> Vec<u64> {
+            talks.iter().map(Conversation::connection_id).collect()
+        };
+        let [baseline_ids, other_ids] = talks.each_ref().map(|side| ids(side));
+        let [baseline, other] = talks.each_mut().map(|side| &mut side[0]);
+        if self.target.processes_per_arm().is_none() {
+            let census = baseline.census(&[baseline_ids, other_ids].concat())?;
+            return Ok([census.clone(), census]);
+        }
+        let censuses = [baseline.census(&baseline_ids)?, other.census(&other_ids)?];
+        for census in &censuses {
+            let pid = census
+                .server_pid
+                .filter(|pid| !self.target.pids.contains(pid));
+            if let Some(stranger) = pid {
+                let detail = format!("looptax did not start process {stranger}, which answers");
+                return Err(PathError::DifferentServers { detail });
+            }
+        }
+        let [one, two] = censuses.each_ref().map(|it| &it.identity);
+        if one != two {
+            let detail = format!("the processes are not alike: `{one}` and `{two}`");
+            return Err(PathError::DifferentServers { detail });
+        }
+        Ok(censuses)
+    }
+
+    /// Opens `n` connections per side, the drawn one first, and asks the servers how they see them.
+    fn meet(
+        &mut self,
+        contrast_idx: usize,
+        Draw { first, coins }: Draw,
+        n: usize,
+    ) -> Result<Met, Failure> {
+        if n == 0 {
+            return Err(Failure::new("no connection was asked for"));
+        }
+        let open = |side| self.open(contrast_idx, side, coins, n);
+        let mut talks = match first {
+            Side::Baseline => {
+                let baseline = open(Side::Baseline)?;
+                [baseline, open(Side::Other)?]
+            }
+            Side::Other => {
+                let other = open(Side::Other)?;
+                [open(Side::Baseline)?, other]
+            }
+        };
+        if self.target.is_cared_for {
+            let now = watch(&mut talks[0][0], self.others_at_first)?;
+            self.others_at_first = self.others_at_first.or(now);
+        }
+        let censuses = self.censuses(&mut talks)?;
+        Ok(Met { talks, censuses })
+    }
+
+    /// What goes through the port proxies now, for an arm that does.
+    fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
+        let arm = self.pairs[contrast_idx][side.idx()];
+        self.target.ways.relayed(arm)
+    }
+
+    fn prove(
+        &mut self,
+        contrast_idx: usize,
+        side: Side,
+        talk: &Conversation,
+        census: &Census,
+        relayed: Option<&Relayed>,
+    ) -> Result<Proof, PathError> {
+        let arm = self.pairs[contrast_idx][side.idx()];
+        let proof = prove(arm, talk.connection_id(), talk.facts(), census, relayed)?;
+        self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
+            facts: talk.facts().clone(),
+            proof: proof.clone(),
+        });
+        Ok(proof)
+    }
+
+    /// Proves and prepares one side's connections.
+    fn wire(
+        &mut self,
+        contrast_idx: usize,
+        side: Side,
+        talks: Vec<Conversation>,
+        census: &Census,
+    ) -> Result<Vec<Wired>, ConnectError> {
+        let mut wired = Vec::with_capacity(talks.len());
+        let relayed = self.relayed(contrast_idx, side);
+        for mut talk in talks {
+            let proof = self.prove(contrast_idx, side, &talk, census, relayed.as_ref())?;
+            let codec = self.codec(&mut talk, wired.len()).map_err(not_prepared)?;
+            self.n_prepared += 1;
+            let worker = worker_of(&proof, &self.target.pids);
+            let Unlimited { fd, seal } = talk.into_link().into_unlimited()?;
+            wired.push(Wired {
+                fd,
+                codec,
+                records: seal.map(|seal| Box::new(SealedRecords(seal)) as Box<dyn Records>),
+                worker,
+                may_pin: self.target.is_private(),
+            });
+        }
+        Ok(wired)
+    }
+}
+
+/// What chance decided about an epoch's connections.
+#[derive(Clone, Copy)]
+struct Draw {
+    first: Side,
+    /// See [`picked`].
+    coins: u64,
+}
+
+/// Connections of both sides, and how the servers see them, `[baseline, other]`.
+struct Met {
+    talks: [Vec<Conversation>; 2],
+    censuses: [Census; 2],
+}
+
+impl Connector for TargetConnector<'_> {
+    fn origins(&self, contrast_idx: usize) -> Origins {
+        let ways = &self.target.ways;
+        self.pairs[contrast_idx].map(|arm| {
+            // Connections that are open already work from anywhere; only what goes on answering for them does not.
+            let is_needed = arm == Arm::Redirect || self.target.opens_within_requests();
+            ways.origin(arm).filter(|_| is_needed)
+        })
+    }
+
+    fn helpers(&self, contrast_idx: usize) -> [Option<Helper>; 2] {
+        self.pairs[contrast_idx].map(|arm| self.target.ways.helper(arm))
+    }
+
+    fn errands(
+        &mut self,
+        contrast_idx: usize,
+        first: Side,
+        coins: u64,
+        n: usize,
+    ) -> Result<Option<Errands>, ConnectError> {
+        self.visits(contrast_idx, Draw { first, coins }, n)
+    }
+
+    fn connect(
+        &mut self,
+        contrast_idx: usize,
+        first: Side,
+        coins: u64,
+        n: usize,
+    ) -> Result<[Vec<Wired>; 2], ConnectError> {
+        let Met {
+            talks: [baseline, other],
+            censuses,
+        } = self.meet(contrast_idx, Draw { first, coins }, n)?;
+        // Preparing happens in the drawn order too: no side is always first at anything.
+        Ok(match first {
+            Side::Baseline => {
+                let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &censuses[0])?;
+                [
+                    baseline,
+                    self.wire(contrast_idx, Side::Other, other, &censuses[1])?,
+                ]
+            }
+            Side::Other => {
+                let other = self.wire(contrast_idx, Side::Other, other, &censuses[1])?;
+                [
+                    self.wire(contrast_idx, Side::Baseline, baseline, &censuses[0])?,
+                    other,
+                ]
+            }
+        })
+    }
+}
+
+/// The records of a connection over TLS, for the load engine.
+struct SealedRecords(Seal);
+
+impl Records for SealedRecords {
+    fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
+        self.0.seal(plain, sealed)
+    }
+
+    fn open(&mut self, sealed: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
+        self.0.open(sealed, plain)
+    }
+}
+
+/// Logging in worked when the run began, so a login that is cut off later has another cause.
+fn cut_off(error: PathError) -> Failure {
+    let is_crowded = matches!(&error, PathError::Talk { source, .. } if source.may_be_crowding());
+    let failure = Failure::from(error);
+    if !is_crowded {
+        return failure;
+    }
+    failure.with_hint(
+        "the server may allow no more connections (lower -c or raise its limit), or it is ending; \
+         its log says which",
+    )
+}
+
+/// What a server refuses to do is its own kind of trouble.
+fn not_prepared(error: PathError) -> ConnectError {
+    match error {
+        PathError::Refused { .. } => ConnectError::Refused(error.into()),
+        other => other.into(),
+    }
+}
+
+/// Which of `n` processes serves a side: the same for all its connections of an epoch.
+fn picked(coins: u64, side: Side, n: usize) -> usize {
+    let [of_baseline, of_other] = [coins & u64::from(u32::MAX), coins >> 32];
+    let own = match side {
+        Side::Baseline => of_baseline,
+        Side::Other => of_other,
+    };
+    ((own * n as u64) >> 32) as usize
+}
+
+/// Queries of others that run now; an error when they have doubled since we came.
+fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, CrowdedError> {
+    let now = others_running(observer);
+    match (at_first, now) {
+        (Some(then), Some(now)) if now > 2 * then.max(LEAST_DOUBLED) => {
+            Err(CrowdedError { then, now })
+        }
+        _ => Ok(now),
+    }
+}
+
+/// Others' queries on a running server have doubled while we measured.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped: other clients' running queries went from {then} to {now} while measuring")]
+pub(crate) struct CrowdedError {
+    then: u64,
+    now: u64,
+}
+
+impl Explain for CrowdedError {}
+
+/// The thread that serves a connection, when it is one of a server process that we know: a number
+/// from another pid namespace would point at a stranger.
+fn worker_of(proof: &Proof, server_pids: &[u32]) -> Option<Worker> {
+    let tid = proof.worker?;
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let field = |name: &str| -> Option<u32> {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))?
+            .trim()
+            .parse()
+            .ok()
+    };
+    let pid = field("Tgid:")?;
+    let parent = field("PPid:")?;
+    // A thread of the server, or (PostgreSQL) a child of it.
+    let is_ours = server_pids.contains(&pid) || server_pids.contains(&parent);
+    is_ours.then_some(Worker { pid, tid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_side_has_a_coin_of_its_own_for_each_of_its_processes() {
+        let pair = |coins| Side::BOTH.map(|side| picked(coins, side, 2));
+        assert_eq!(pair(0), [0, 0]);
+        assert_eq!(pair(0x8000_0000), [1, 0]);
+        assert_eq!(pair(0x8000_0000_7fff_ffff), [0, 1]);
+        assert_eq!(pair(u64::MAX), [1, 1]);
+        assert_eq!(picked(u64::MAX, Side::Other, 1), 0);
+    }
+}

@@ -1,0 +1,110 @@
+//! One arm's command: words and environment, ready to run.
+//!
+//! Asks a MySQL client for its family, and nothing else of this machine.
+
+use std::process::{Command, Stdio};
+
+use looptax_bench::CommandPlan;
+use looptax_failure::Failure;
+use looptax_path::{Arm, Endpoint};
+
+use crate::spec::exec::{Exec, Given, TRANSPORT, Template, joined};
+use crate::spec::tool::{Flavor, without_passwords};
+use crate::target::Target;
+
+/// The command of `arm`.
+pub(super) fn of(target: Option<&Target>, exec: &Exec, arm: Arm) -> Result<CommandPlan, Failure> {
+    let (words, set, unset) = match (&exec.given, target) {
+        (Given::Template(template), Some(target)) => expanded(template, target, arm)?,
+        (Given::Template(_), None) => return Err(super::plan::needs_target()),
+        (Given::PerArm { unix, tcp }, _) => {
+            let words = if arm == Arm::Unix { unix } else { tcp };
+            let set = target.map_or_else(|| Ok(Vec::new()), whereabouts)?;
+            (words.clone(), set, Vec::new())
+        }
+    };
+    let password = target.map_or("", |target| target.login.password.reveal());
+    let mut shown = joined(&without_passwords(&words));
+    if !password.is_empty() {
+        shown = shown.replace(password, "****");
+    }
+    Ok(CommandPlan {
+        arm: arm.name().to_owned(),
+        shown,
+        words,
+        set,
+        unset,
+    })
+}
+
+type Parts = (Vec<String>, Vec<(String, String)>, Vec<String>);
+
+fn expanded(template: &Template, target: &Target, arm: Arm) -> Result<Parts, Failure> {
+    let flavor = flavor(template)?;
+    let flags = template.tool.expand(
+        &target.endpoint(arm)?,
+        &target.login,
+        target.protocol,
+        flavor,
+    );
+    let mut words = Vec::new();
+    for word in &template.words {
+        if word == TRANSPORT {
+            words.extend(flags.words.iter().cloned());
+        } else {
+            words.push(word.clone());
+        }
+    }
+    Ok((words, flags.set, flags.unset))
+}
+
+/// MariaDB's clients say so in their version; others of the family are MySQL's.
+fn flavor(template: &Template) -> Result<Flavor, Failure> {
+    if !template.tool.has_flavors() {
+        return Ok(Flavor::Mariadb);
+    }
+    let words = &template.words[..=template.program_idx];
+    let asked = Command::new(&words[0])
+        .args(&words[1..])
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let answer = asked.map_err(|source| {
+        Failure::from(source)
+            .context(format!("cannot start `{}`", joined(words)))
+            .with_hint("is it installed, and on PATH?")
+    })?;
+    let is_mariadb = String::from_utf8_lossy(&answer.stdout).contains("MariaDB");
+    Ok(if is_mariadb {
+        Flavor::Mariadb
+    } else {
+        Flavor::Mysql
+    })
+}
+
+/// Where the server is and who we are there, for programs that looptax does not know.
+fn whereabouts(target: &Target) -> Result<Vec<(String, String)>, Failure> {
+    let mut set = Vec::new();
+    for arm in [Arm::Unix, Arm::Tcp] {
+        match target.endpoint(arm)? {
+            at @ (Endpoint::Unix(_) | Endpoint::Abstract(_)) => {
+                set.push(("LOOPTAX_SOCKET", at.to_string()));
+            }
+            Endpoint::Tcp(address) => {
+                set.push(("LOOPTAX_HOST", address.ip().to_string()));
+                set.push(("LOOPTAX_PORT", address.port().to_string()));
+            }
+        }
+    }
+    let login = &target.login;
+    set.push(("LOOPTAX_USER", login.user.clone()));
+    set.push(("LOOPTAX_PASSWORD", login.password.reveal().to_owned()));
+    set.push((
+        "LOOPTAX_DATABASE",
+        login.database.clone().unwrap_or_default(),
+    ));
+    Ok(set
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect())
+}

@@ -1,0 +1,195 @@
+//! What will be run, as it is printed before; and what cannot be.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use looptax_bench::Length;
+use looptax_failure::Failure;
+use looptax_path::{Arm, Protocol};
+use looptax_stats::Looks;
+
+use super::arms;
+use crate::measure::plan::{minutes, target_line};
+use crate::observer::PlannedStep;
+use crate::spec::exec::{Exec, Given, joined};
+use crate::spec::target::TargetSpec;
+use crate::spec::tool::without_passwords;
+use crate::spec::{Effort, Experiment};
+use crate::target::protocol_of;
+
+/// When to look: as ever, but up to 120 epochs only with `--precise`, because whole commands take
+/// their time.
+pub(crate) fn length(effort: Effort) -> Length {
+    match effort {
+        Effort::Full | Effort::Quick => Length::Looks(Looks::quick()),
+        Effort::Precise => Length::Looks(Looks::full()),
+        Effort::Epochs(n) => Length::Looks(Looks::fixed(n)),
+        Effort::Time(time) => Length::Time(time),
+    }
+}
+
+/// A tool cannot be led to a server that nobody has named.
+pub(crate) fn needs_target() -> Failure {
+    Failure::usage(
+        "--exec needs a server to lead the command to",
+        "for example looptax compare private:mariadb --exec 'mysqldump {transport} looptax'; without a server of \
+         looptax's: --exec-unix and --exec-tcp",
+    )
+}
+
+/// The plan in words.
+///
+/// # Errors
+/// A usage failure for what cannot be run.
+pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure> {
+    check(settings, exec)?;
+    let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
+    for spec in &settings.targets {
+        let _ = writeln!(text, "  {}", target_line(settings, spec));
+    }
+    if settings.targets.is_empty() {
+        let _ = writeln!(text, "  no server of looptax's: the commands find theirs");
+    }
+    for line in lines(settings, exec) {
+        let _ = writeln!(text, "    {line}");
+    }
+    let _ = writeln!(
+        text,
+        "  seed {:016x}; how long a run takes shows in the warm-up",
+        settings.seed
+    );
+    Ok(text)
+}
+
+/// One comparison per server, or the only one.
+pub(crate) fn steps(settings: &Experiment, exec: &Exec) -> Vec<PlannedStep> {
+    let step = |label| PlannedStep {
+        label,
+        // Nobody knows before the first run is over.
+        at_most_s: None,
+    };
+    if settings.targets.is_empty() {
+        return vec![step(program(exec))];
+    }
+    let on = |spec: &TargetSpec| step(format!("{} on {}", program(exec), spec.name()));
+    settings.targets.iter().map(on).collect()
+}
+
+/// The program that is run, as it was typed.
+pub(crate) fn program(exec: &Exec) -> String {
+    match &exec.given {
+        Given::Template(template) => joined(&template.words[..=template.program_idx]),
+        Given::PerArm { unix, .. } => joined(&unix[..1]),
+    }
+}
+
+fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
+    if settings.arms.contains(&Arm::Redirect) {
+        return Err(Failure::usage(
+            "a whole command opens its own connections; the arm redirect moves those of looptax",
+            "put `looptax run` before the command: --exec-unix 'looptax run -q -- CMD' --exec-tcp 'CMD'",
+        ));
+    }
+    let known = [Arm::Unix, Arm::Tcp];
+    if let Some(arm) = settings.arms.iter().find(|arm| !known.contains(arm)) {
+        return Err(Failure::usage(
+            format!(
+                "a whole command opens its own connections, which looptax cannot lead over {arm}"
+            ),
+            "--arms unix,tcp; --exec-unix and --exec-tcp take two commands of any kind",
+        ));
+    }
+    if settings.is_from_namespace {
+        return Err(Failure::usage(
+            "--from-namespace opens looptax's own connections; a whole command opens its own",
+            "leave it out, or start the command in the namespace: --exec-unix 'nsenter …'",
+        ));
+    }
+    if settings.arms.len() != 2 {
+        return Err(Failure::usage(
+            "whole commands are held against each other two at a time",
+            "--arms unix,tcp, or unix,unix for an A/A run",
+        ));
+    }
+    if settings.targets.is_empty() && matches!(exec.given, Given::Template(_)) {
+        return Err(needs_target());
+    }
+    for spec in &settings.targets {
+        let protocol = match spec {
+            TargetSpec::Private(kind) => protocol_of(*kind),
+            TargetSpec::Running(running) => running.protocol,
+        };
+        if protocol == Protocol::Memcached {
+            return Err(Failure::usage(
+                "whole commands cannot be dealt over memcached's processes, of which each arm has its own",
+                "--workload get, set or mixed; or commands that bring their own servers, without a target",
+            ));
+        }
+        check_tool(exec, protocol, &spec.name())?;
+        if matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server {
+            return Err(Failure::usage(
+                "looptax cannot bound what a whole command does to a running server",
+                "--own-server says that it is yours and that nobody else uses it",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_tool(exec: &Exec, protocol: Protocol, name: &str) -> Result<(), Failure> {
+    match &exec.given {
+        Given::Template(template) if !template.tool.speaks(protocol) => Err(Failure::usage(
+            format!(
+                "`{}` does not talk to {name}",
+                template.words[template.program_idx]
+            ),
+            "name a server of its kind",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
+    let [baseline, other] = arms(settings);
+    let mut lines = match &exec.given {
+        Given::Template(template) => vec![
+            format!(
+                "whole runs of: {}",
+                joined(&without_passwords(&template.words))
+            ),
+            format!(
+                "{{transport}} becomes address and account of each arm in that tool's own words, without TLS; the \
+                 password goes {}",
+                template.tool.password_way()
+            ),
+        ],
+        Given::PerArm { unix, tcp } => vec![
+            format!("whole runs on unix: {}", joined(&without_passwords(unix))),
+            format!("whole runs on tcp:  {}", joined(&without_passwords(tcp))),
+        ],
+    };
+    lines.push(format!(
+        "{baseline} against {other}, nothing pinned: {}, each of four runs in an order drawn by lot, after a run of \
+         each that does not count; a run may take {}",
+        how_many(settings.effort),
+        minutes(exec.timeout)
+    ));
+    lines
+}
+
+fn how_many(effort: Effort) -> String {
+    match length(effort) {
+        Length::Looks(looks) => {
+            let most = looks.n_max();
+            if looks.iter().count() > 1 {
+                format!("{most} epochs at most")
+            } else {
+                format!("{most} epochs")
+            }
+        }
+        Length::Time(time) => format!(
+            "as many epochs as {} hold, at least 6",
+            minutes(time.max(Duration::ZERO))
+        ),
+    }
+}

@@ -1,0 +1,238 @@
+//! The machine as the record describes it, read from /proc and /sys.
+//!
+//! Reads only; what the host does not tell stays absent, and that is a value of its own. Called once
+//! per run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use looptax_record::Host;
+
+/// System controls that change what loopback TCP does.
+const SYSCTLS: [&str; 8] = [
+    "net.core.rmem_default",
+    "net.core.somaxconn",
+    "net.core.wmem_default",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.ip_local_port_range",
+];
+
+/// The facts about this machine that change results.
+pub fn host() -> Host {
+    let n_cores = looptax_bench::allowed_cores().map_or(0, |cores| cores.len());
+    Host {
+        arch: Some(std::env::consts::ARCH.to_owned()),
+        cpus: n_cores as u32,
+        ..Files::below(Path::new("/")).host()
+    }
+}
+
+/// The pseudo files below a root: `/`, or a folder of a test.
+struct Files {
+    root: PathBuf,
+}
+
+impl Files {
+    fn below(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    fn host(&self) -> Host {
+        let cpuinfo = self.text("proc/cpuinfo").unwrap_or_default();
+        Host {
+            kernel: self.kernel(),
+            arch: None,
+            cpu_model: field(&cpuinfo, "model name"),
+            cpus: 0,
+            clocksource: self
+                .text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            governor: self.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            hypervisor: field(&cpuinfo, "flags")
+                .map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
+            smt: self
+                .text("sys/devices/system/cpu/smt/active")
+                .map(|active| active == "1"),
+            cgroup_cpu_max: self.cgroup_cpu_max(),
+            cpuset: self
+                .text("proc/self/status")
+                .and_then(|status| field(&status, "Cpus_allowed_list")),
+            mitigations: self.mitigations(),
+            sysctls: self.sysctls(),
+            lo_mtu: self
+                .text("sys/class/net/lo/mtu")
+                .and_then(|mtu| mtu.parse().ok()),
+            thp: self
+                .text("sys/kernel/mm/transparent_hugepage/enabled")
+                .and_then(|modes| chosen(&modes)),
+            irq_time_accounting: self.irq_time_accounting(),
+        }
+    }
+
+    /// A file without its last line break; `None` when it cannot be read or is empty.
+    fn text(&self, path: &str) -> Option<String> {
+        let text = fs::read_to_string(self.root.join(path)).ok()?;
+        let text = text.trim_end();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    fn kernel(&self) -> String {
+        let parts = ["proc/sys/kernel/osrelease", "proc/sys/kernel/version"];
+        let parts: Vec<String> = parts.iter().filter_map(|path| self.text(path)).collect();
+        parts.join(" ")
+    }
+
+    /// `cpu.max` of our control group, or of the nearest one above it that sets a limit.
+    ///
+    /// # Source
+    /// cgroup-v2.rst: a limit holds for all groups below; the root of the hierarchy has no such file.
+    fn cgroup_cpu_max(&self) -> Option<String> {
+        let groups = self.text("proc/self/cgroup")?;
+        let ours = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+        let levels = Path::new(ours).ancestors();
+        let limits: Vec<String> = levels
+            .filter_map(|level| {
+                let path = Path::new("sys/fs/cgroup").join(level).join("cpu.max");
+                self.text(path.to_str()?)
+            })
+            .collect();
+        let set = limits.iter().find(|limit| !limit.starts_with("max"));
+        set.or(limits.first()).cloned()
+    }
+
+    fn mitigations(&self) -> BTreeMap<String, String> {
+        let folder = "sys/devices/system/cpu/vulnerabilities";
+        let Ok(entries) = fs::read_dir(self.root.join(folder)) else {
+            return BTreeMap::new();
+        };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names
+            .filter_map(|name| Some((self.text(&format!("{folder}/{name}"))?, name)))
+            .map(|(state, name)| (name, state))
+            .collect()
+    }
+
+    fn sysctls(&self) -> BTreeMap<String, String> {
+        let value = |name: &str| {
+            let path = format!("proc/sys/{}", name.replace('.', "/"));
+            let words = self.text(&path)?;
+            Some(words.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        let known = SYSCTLS.into_iter();
+        known
+            .filter_map(|name| Some((name.to_owned(), value(name)?)))
+            .collect()
+    }
+
+    /// From the kernel's configuration, which distributions keep in /boot.
+    fn irq_time_accounting(&self) -> Option<bool> {
+        let release = self.text("proc/sys/kernel/osrelease")?;
+        let config = self.text(&format!("boot/config-{release}"))?;
+        Some(
+            config
+                .lines()
+                .any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y"),
+        )
+    }
+}
+
+/// The value of the first line `key : value`.
+fn field(text: &str, key: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim().to_owned())
+    })
+}
+
+/// The word in brackets: `always [madvise] never`.
+fn chosen(modes: &str) -> Option<String> {
+    let (_, rest) = modes.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host_of(files: &[(&str, &str)]) -> Host {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Files::below(root.path()).host()
+    }
+
+    #[test]
+    fn a_host_that_tells_nothing_has_no_facts() {
+        assert_eq!(host_of(&[]), Host::default());
+    }
+
+    #[test]
+    fn facts_are_read_as_the_kernel_prints_them() {
+        let found = host_of(&[
+            ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
+            ("proc/sys/kernel/version", "#1 SMP Debian\n"),
+            ("boot/config-6.1.0-9", "A=m\nCONFIG_IRQ_TIME_ACCOUNTING=y\n"),
+            (
+                "proc/cpuinfo",
+                "processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nflags\t\t: fpu hypervisor sse\n",
+            ),
+            (
+                "proc/self/status",
+                "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1\n",
+            ),
+            ("sys/devices/system/cpu/smt/active", "0\n"),
+            (
+                "sys/devices/system/cpu/vulnerabilities/meltdown",
+                "Not affected\n",
+            ),
+            ("sys/class/net/lo/mtu", "65536\n"),
+            (
+                "sys/kernel/mm/transparent_hugepage/enabled",
+                "always [madvise] never\n",
+            ),
+            ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
+        ]);
+        assert_eq!(found.kernel, "6.1.0-9 #1 SMP Debian");
+        assert_eq!(found.cpu_model.as_deref(), Some("A CPU @ 2 GHz"));
+        assert_eq!(found.cpuset.as_deref(), Some("0-1"));
+        assert_eq!((found.hypervisor, found.smt), (Some(true), Some(false)));
+        assert_eq!(found.irq_time_accounting, Some(true));
+        assert_eq!(found.mitigations["meltdown"], "Not affected");
+        assert_eq!(found.lo_mtu, Some(65_536));
+        assert_eq!(found.thp.as_deref(), Some("madvise"));
+        assert_eq!(found.sysctls["net.ipv4.tcp_rmem"], "4096 131072 6291456");
+        assert_eq!((found.governor, found.clocksource), (None, None));
+    }
+
+    #[track_caller]
+    fn check_limit(own: Option<&str>, above: Option<&str>, expected: Option<&str>) {
+        let mut files = vec![("proc/self/cgroup", "0::/a/b\n")];
+        files.extend(own.map(|limit| ("sys/fs/cgroup/a/b/cpu.max", limit)));
+        files.extend(above.map(|limit| ("sys/fs/cgroup/cpu.max", limit)));
+        assert_eq!(host_of(&files).cgroup_cpu_max.as_deref(), expected);
+    }
+
+    #[test]
+    fn the_nearest_limit_of_the_control_group_counts() {
+        check_limit(Some("max 100000\n"), None, Some("max 100000"));
+        check_limit(
+            Some("max 100000"),
+            Some("50000 100000"),
+            Some("50000 100000"),
+        );
+        check_limit(
+            Some("20000 100000"),
+            Some("50000 100000"),
+            Some("20000 100000"),
+        );
+        check_limit(None, None, None);
+    }
+}

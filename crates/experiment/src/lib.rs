@@ -1,0 +1,28 @@
+//! From a typed [`Experiment`] to a record: servers started or looked at, arms opened and proved, slices run, each
+//! comparison judged and kept.
+//!
+//! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, [`target`] makes a server ready,
+//! [`connector`] opens and proves its connections for the load engine, [`measure`] measures requests and [`exec`]
+//! whole commands. Shows nothing: an [`observer::Observer`] is told what begins and ends.
+
+mod alone;
+mod arms;
+pub mod comparison;
+mod connector;
+mod exec;
+mod host;
+mod measure;
+pub mod observer;
+mod script;
+pub mod spec;
+mod target;
+
+pub use alone::Claim;
+pub use arms::Machine;
+pub use connector::TargetConnector;
+pub use host::host;
+pub use measure::{Sink, plan};
+pub use observer::Observer;
+pub use spec::Experiment;
+pub use target::workloads::list as list_workloads;
+pub use target::{AskPassword, Host, Target, ask_nobody};

@@ -1,0 +1,44 @@
+//! What the slower arm can serve: the measure of rates that are given in percent.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use looptax_bench::{Pacing, look};
+use looptax_failure::Failure;
+
+use super::pairs;
+use super::plan::{self, Case};
+use crate::connector::TargetConnector;
+use crate::spec::Experiment;
+use crate::target::Target;
+
+/// How long the arms run flat out, in turns.
+const LENGTH: Duration = Duration::from_secs(6);
+
+/// Requests per second of the slower arm in a closed loop with the same connections and placement:
+/// the median of 100 ms rates. `None` when told to stop.
+///
+/// # Errors
+/// Those of connecting and of the first failed request.
+pub(super) fn of(
+    target: &Target,
+    settings: &Experiment,
+    case: &Case,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Option<f64>, Failure> {
+    let plan = looptax_bench::Plan {
+        pacing: Pacing::FLAT_OUT,
+        ..plan::bench(settings, target, case, seed, None)
+    };
+    let mut connector = TargetConnector::new(target, pairs(case));
+    let Some(seen) = look(&plan, &mut connector, LENGTH, stop)? else {
+        return Ok(None);
+    };
+    let median = |rates: &Vec<f64>| {
+        let mut sorted = rates.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied()
+    };
+    Ok(seen.rates_per_s.iter().filter_map(median).reduce(f64::min))
+}

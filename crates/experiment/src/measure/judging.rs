@@ -1,0 +1,309 @@
+//! The fixed parts of the record's comparison: what was measured, on which arms, under which load.
+
+use std::error::Error;
+
+use looptax_analysis::Ending;
+use looptax_analysis::judged::ProvedArm;
+use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
+use looptax_path::{Arm, Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
+use looptax_record as record;
+use looptax_stats::{Looks, StopCause};
+use looptax_wire::Sent;
+use record::{Comparison, Hex64};
+
+use super::plan::{Case, CaseLoad, DELTA, looks};
+use crate::connector::ArmProof;
+use crate::spec::load::Rate;
+use crate::spec::waits::{Waits, client_of};
+use crate::spec::{Effort, Experiment};
+use crate::target::Target;
+
+/// Server and workload, for the record.
+pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, record::Workload) {
+    let is_sql = matches!(
+        target.protocol,
+        looptax_path::Protocol::Mysql | looptax_path::Protocol::Postgres
+    );
+    let is_keyed = !matches!(
+        target.workload,
+        Workload::Ping | Workload::Echo(_) | Workload::Connect
+    );
+    let [request_bytes, response_bytes] = message_bytes(&target.workload);
+    let server = record::Target {
+        kind: target.kind.clone(),
+        version: target.version.clone(),
+        private: target.is_private(),
+        name: target.name.clone(),
+        settings: target.settings.iter().cloned().collect(),
+        pid: target.pid(),
+        processes_per_arm: target.processes_per_arm().map(|n| n as u32),
+        started_at: None,
+        offers_tls: target.offers_tls,
+    };
+    let workload = record::Workload {
+        name: target.workload.to_string(),
+        protocol: is_sql.then(|| sent_as(target)).flatten(),
+        distribution: match target.distribution {
+            Distribution::Uniform => None,
+            Distribution::Zipf(exponent) => Some(format!("zipf:{exponent}")),
+        },
+        statements: target.workload.n_statements() as u32,
+        pipeline: target.sending.pipeline as u32,
+        rows: is_keyed.then_some(u64::from(settings.rows)),
+        request_bytes,
+        response_bytes,
+        stream: stream(&target.workload),
+    };
+    (server, workload)
+}
+
+/// How statements go out, where there is a choice.
+fn sent_as(target: &Target) -> Option<String> {
+    let word = match (&target.workload, target.sending.sent) {
+        (Workload::Connect | Workload::Dump { .. }, _) => return None,
+        (_, Sent::Prepared) => "prepared",
+        (_, Sent::Text) => "text",
+    };
+    Some(word.to_owned())
+}
+
+/// The stream of a dump, whose length is known when it is over.
+pub(crate) fn dumped(workload: &Workload, raw: &record::Raw) -> Option<record::Stream> {
+    if !matches!(
+        workload,
+        Workload::Dump { .. } | Workload::DumpValues { .. }
+    ) {
+        return None;
+    }
+    let slice = raw.epochs.first()?.slices.first()?;
+    Some(record::Stream {
+        bytes: slice.received_bytes?.checked_div(slice.requests)?,
+        write_bytes: None,
+    })
+}
+
+/// Sizes of request and answer, where they are fixed.
+fn message_bytes(workload: &Workload) -> [Option<u64>; 2] {
+    match workload {
+        Workload::Echo(Echo {
+            request:
+                EchoRequest::Ping {
+                    request_bytes,
+                    reply_bytes,
+                },
+            ..
+        }) => [request_bytes, reply_bytes].map(|bytes| Some(u64::from(*bytes))),
+        _ => [None, None],
+    }
+}
+
+fn stream(workload: &Workload) -> Option<record::Stream> {
+    match workload {
+        Workload::Echo(Echo {
+            request: EchoRequest::Stream { bytes, write_bytes },
+            ..
+        }) => Some(record::Stream {
+            bytes: *bytes,
+            write_bytes: Some(u64::from(*write_bytes)),
+        }),
+        _ => None,
+    }
+}
+
+/// A comparison with everything but arms, epochs and judgement.
+pub(crate) fn skeleton(
+    target: &Target,
+    settings: &Experiment,
+    case: &Case,
+    client: Waits,
+    seed: u64,
+    shape: Shape,
+    n_warm_up_epochs: usize,
+) -> Comparison {
+    let (server, workload) = what(target, settings);
+    Comparison {
+        target: server,
+        workload,
+        connections: case.connections,
+        placement: placement_for(&target.workload, case.placement),
+        client: client_of(client.on(case.arms[0])),
+        client_like: client.like(&case.arms),
+        commands: None,
+        schedule: record::Schedule {
+            slice_ms: shape.slice.as_secs_f64() * 1e3,
+            guard_ms: shape.guard.as_secs_f64() * 1e3,
+            octets_per_epoch: shape.octets as u32,
+            looks: planned_looks(&looks(settings, case)),
+            fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
+            precise: settings.effort == Effort::Precise,
+            delta_pct: DELTA * 100.0,
+            warmup_epochs: n_warm_up_epochs as u32,
+            seed: Hex64(seed),
+        },
+        arms: Vec::new(),
+        tax: Vec::new(),
+        bill: None,
+        warnings: Vec::new(),
+        stalls: Vec::new(),
+        server_count: None,
+        time_wait: None,
+        load: record::Load::default(),
+        raw: record::Raw::default(),
+    }
+}
+
+/// The load as it was.
+pub(crate) fn load_of(
+    target: &Target,
+    case: &Case,
+    plan: &Plan,
+    capacity_per_s: Option<f64>,
+) -> record::Load {
+    match plan.pacing {
+        Pacing::Closed { think } => record::Load {
+            reconnect_every: target.reconnect_every,
+            think_us: (!think.is_zero()).then_some(think.as_secs_f64() * 1e6),
+            ..record::Load::default()
+        },
+        Pacing::Open(open) => record::Load {
+            rate_per_s: Some(open.rate_per_s),
+            capacity_per_s,
+            share_pct: match case.load {
+                CaseLoad::Open {
+                    rate: Rate::OfCapacity(pct),
+                    ..
+                } => Some(pct),
+                _ => None,
+            },
+            arrivals: Some(open.arrivals.name().to_owned()),
+            spins: open.may_spin,
+            think_us: None,
+            reconnect_every: None,
+        },
+    }
+}
+
+/// The looks as the record keeps them.
+pub(crate) fn planned_looks(looks: &Looks) -> Vec<record::PlannedLook> {
+    let planned = |look: looptax_stats::Look| record::PlannedLook {
+        epochs: look.n_epochs as u32,
+        alpha: look.alpha,
+    };
+    looks.iter().map(planned).collect()
+}
+
+/// An arm with its proof.
+pub(crate) fn arm(
+    arm: Arm,
+    target: &Target,
+    proof: Option<&ArmProof>,
+) -> Result<ProvedArm, PathError> {
+    let endpoints = target.endpoints(arm)?.into_iter();
+    let endpoints = endpoints.map(|it| target.ways.seen_from_there(arm, it).to_string());
+    let mut endpoint = endpoints.collect::<Vec<String>>().join(" or ");
+    if let Some(through) = target.ways.through(arm) {
+        endpoint.push_str(" through ");
+        endpoint.push_str(through);
+    }
+    Ok(ProvedArm {
+        name: arm.name().to_owned(),
+        endpoint,
+        verified: proof.is_some(),
+        proof: proof.map(proof_of).unwrap_or_default(),
+    })
+}
+
+fn proof_of(proof: &ArmProof) -> record::Proof {
+    let facts = &proof.facts;
+    record::Proof {
+        family: match facts.family {
+            Family::Unix => "AF_UNIX".to_owned(),
+            Family::Inet => "AF_INET".to_owned(),
+            Family::Inet6 => "AF_INET6".to_owned(),
+            Family::Other(number) => format!("family {number}"),
+        },
+        peer_pid: facts.peer_pid,
+        server_view: Some(proof.proof.server_view.clone()),
+        server_identity: Some(proof.proof.server_identity.clone()),
+        tls: facts.tls.as_ref().map(tls_words),
+        nodelay: facts.nodelay,
+        sndbuf_bytes: Some(facts.send_buffer_bytes as u64),
+        rcvbuf_bytes: Some(facts.receive_buffer_bytes as u64),
+        netns: None,
+        redirected_messages: None,
+        seen: None,
+    }
+}
+
+/// `TLSv1.3 TLS13_AES_256_GCM_SHA384, whole handshakes`.
+fn tls_words(facts: &TlsFacts) -> String {
+    let handshakes = if facts.is_resumed {
+        "resumed sessions"
+    } else {
+        "whole handshakes"
+    };
+    format!("{} {}, {handshakes}", facts.version, facts.cipher)
+}
+
+/// How a contrast just run ended; `cut_short_alpha` is the level for one without a look at its end.
+pub(crate) fn ending_of(
+    contrast: &ContrastRun,
+    cut_short_alpha: f64,
+    failure: Option<&BenchError>,
+) -> Ending {
+    let chain = failure.map(|failure| {
+        std::iter::successors(Some(failure as &dyn Error), |error| (*error).source())
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(": ")
+    });
+    let stopped = contrast.stopped;
+    Ending {
+        invalid: chain.into_iter().collect(),
+        look: stopped.map(|(look, _)| look.idx as u32),
+        alpha: stopped.map_or(cut_short_alpha, |(look, _)| look.alpha),
+        stopped_early: stopped
+            .is_some_and(|(look, cause)| !look.is_last && cause != StopCause::Invalid),
+    }
+}
+
+/// The placement asked for, with what it means.
+pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
+    let (asked, real) = match placement {
+        Placement::Same => (
+            record::Placement::Same,
+            "both ends of a connection pinned to one core, drawn anew each epoch",
+        ),
+        Placement::Split => (
+            record::Placement::Split,
+            "the two ends pinned to different cores, drawn anew each epoch",
+        ),
+        Placement::Free => (record::Placement::Free, "nothing pinned"),
+        Placement::ClientPinned => (
+            record::Placement::ClientPinned,
+            "client threads pinned, the server's threads left alone",
+        ),
+    };
+    record::PlacementUsed {
+        asked,
+        real: real.to_owned(),
+    }
+}
+
+/// The same where nobody knows beforehand which of the server's threads will serve.
+pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
+    let used = placement_used(placement);
+    let real = match (workload, placement) {
+        (Workload::Connect, Placement::Same) => {
+            "all clients and all threads of the server pinned to one core, drawn anew each epoch"
+        }
+        (Workload::Connect, Placement::Split) => {
+            "all threads of the server pinned to one core, the clients to others, drawn anew each epoch"
+        }
+        _ => return used,
+    };
+    record::PlacementUsed {
+        real: real.to_owned(),
+        ..used
+    }
+}

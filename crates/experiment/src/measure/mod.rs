@@ -1,0 +1,365 @@
+//! Measures one target: its cases in turn, each from plan to judged comparison in the record.
+
+mod capacity;
+pub(crate) mod judging;
+pub mod plan;
+mod sink;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_analysis::Ending;
+use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::raw;
+use looptax_bench::{BenchError, Outcome, Placement, look, run};
+use looptax_failure::Failure;
+use looptax_path::{Arm, LocalPorts};
+use looptax_record as record;
+use looptax_stats::rate_modes;
+
+use crate::connector::TargetConnector;
+use crate::observer::Unit;
+use crate::observer::{Observer, Scene};
+use crate::spec::Experiment;
+use crate::spec::waits::client_of;
+use crate::target::Target;
+use crate::target::counters::Counter;
+use plan::{Case, Doing};
+pub use sink::Sink;
+
+/// How often, and how far apart, a server is looked at after a failure: a fifth of a second in all.
+const LOOKS_AFTER_FAILURE: usize = 20;
+/// See [`LOOKS_AFTER_FAILURE`].
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
+
+/// Measures all cases of a target; the record is saved after each.
+pub(crate) fn target(
+    target: &mut Target,
+    settings: &Experiment,
+    cases: &[Case],
+    sink: &mut Sink,
+    stage: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let mut capacities = Capacities::default();
+    for (case_idx, case) in cases.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) || settings.is_over() {
+            break;
+        }
+        let seed = settings.seed.wrapping_add(case_idx as u64);
+        stage.begin(scene(target, case));
+        let measured = match case.doing {
+            Doing::Judge => {
+                capacities
+                    .of(target, settings, case, seed, stop)
+                    .and_then(|capacity| {
+                        let case = Loaded { case, capacity };
+                        judge(target, settings, case, seed, sink, stage, stop)
+                    })
+            }
+            Doing::Look(length) => look_at(target, settings, case, seed, length, sink, stop),
+        };
+        stage.end();
+        sink.record.interrupted |= stop.load(Ordering::Relaxed);
+        sink.save()?;
+        measured.map_err(|failure| with_log(failure, target))?;
+    }
+    Ok(())
+}
+
+fn scene(target: &Target, case: &Case) -> Scene {
+    let named = |arms: [Arm; 2]| arms.map(|arm| arm.name().to_owned());
+    Scene {
+        title: format!(
+            "{}, {}, {}",
+            target.name,
+            plan::case_name(case),
+            target.workload
+        ),
+        arms: pairs(case).into_iter().map(named).collect(),
+        news: match case.doing {
+            Doing::Judge if case.load.needs_capacity() => {
+                "finding out what the slower arm can serve".to_owned()
+            }
+            Doing::Judge => "connecting, then warming up".to_owned(),
+            Doing::Look(length) => format!("a look of {}, not judged", plan::minutes(length)),
+        },
+        unit: Unit::Requests,
+    }
+}
+
+/// A case with what was found out for it.
+#[derive(Clone, Copy)]
+struct Loaded<'a> {
+    case: &'a Case,
+    /// Requests per second of the slower arm, where the load is a share of it.
+    capacity: Option<f64>,
+}
+
+/// Capacities found so far, by connections and placement.
+#[derive(Default)]
+struct Capacities(Vec<(u32, Placement, f64)>);
+
+impl Capacities {
+    /// The slower arm's capacity where the case needs it, found once.
+    fn of(
+        &mut self,
+        target: &Target,
+        settings: &Experiment,
+        case: &Case,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<f64>, Failure> {
+        if !case.load.needs_capacity() {
+            return Ok(None);
+        }
+        let (connections, placement) = (case.connections, case.placement);
+        let is_here = |it: &&(u32, Placement, f64)| (it.0, it.1) == (connections, placement);
+        if let Some((_, _, known)) = self.0.iter().find(is_here) {
+            return Ok(Some(*known));
+        }
+        let found = capacity::of(target, settings, case, seed, stop)?;
+        if let Some(found) = found {
+            self.0.push((connections, placement, found));
+        }
+        Ok(found)
+    }
+}
+
+/// A server that has ended says more about a failure than the failure itself.
+pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
+    // A killed process closes its connections a moment before its end can be seen.
+    let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {
+        if look_idx > 0 {
+            thread::sleep(LOOK_PAUSE);
+        }
+        target.has_exited()
+    });
+    match ended {
+        // Whether a request was under way or the next connection is chance.
+        Some(how) => failure
+            .context(how)
+            .with_hint("its last words are above; nothing is concluded from this comparison")
+            .invalid(),
+        None => failure,
+    }
+}
+
+fn judge(
+    target: &Target,
+    settings: &Experiment,
+    Loaded { case, capacity }: Loaded<'_>,
+    seed: u64,
+    sink: &mut Sink,
+    stage: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let plan = plan::bench(settings, target, case, seed, capacity);
+    let pairs = pairs(case);
+    let mut connector = TargetConnector::new(target, pairs);
+    // Where others use the server, its count holds their requests too.
+    let counter = (!target.is_cared_for)
+        .then(|| Counter::start(target))
+        .flatten();
+    let ports = ports(settings, case);
+    let mut outcome = run(&plan, &mut connector, stage, stop)?;
+    if let (None, Err(not_moved)) = (&outcome.failure, connector.check()) {
+        outcome.failure = Some(BenchError::Connect {
+            contrast: plan.contrasts[0].name.clone(),
+            source: not_moved.into(),
+        });
+    }
+    let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
+    let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
+    let n_others = case.arms.len() - 1;
+    // Cut short: the strictest level of the schedule, since no look is planned there.
+    let cut_short = plan.stopping.looks.iter().next();
+    let cut_short_alpha = cut_short.map_or(0.05, |look| look.alpha);
+    let Outcome {
+        contrasts,
+        shape,
+        n_warm_up_epochs,
+        failure,
+        ..
+    } = outcome;
+    let mut contrasts = contrasts.into_iter();
+    for (client_idx, client) in case.clients.iter().enumerate() {
+        let mut comparison = judging::skeleton(
+            target,
+            settings,
+            case,
+            *client,
+            seed,
+            shape,
+            n_warm_up_epochs,
+        );
+        let arms = arms(target, case, &connector, client_idx * n_others)?;
+        let mut endings = Vec::with_capacity(n_others);
+        for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
+            endings.push(judging::ending_of(
+                &contrast,
+                cut_short_alpha,
+                failure.as_ref(),
+            ));
+            for mut epoch in contrast.epochs {
+                let samples = keep_samples(sink, &mut epoch);
+                comparison
+                    .raw
+                    .epochs
+                    .push(raw::epoch(&epoch, [0, other_idx as u32 + 1], samples));
+            }
+        }
+        if comparison.raw.epochs.is_empty() {
+            continue;
+        }
+        if let Some(stream) = judging::dumped(&target.workload, &comparison.raw) {
+            comparison.workload.stream = Some(stream);
+        }
+        comparison.server_count.clone_from(&server_count);
+        comparison.time_wait.clone_from(&time_wait);
+        comparison.load = judging::load_of(target, case, &plan, capacity);
+        judge_live(&mut comparison, &arms, &endings, sink);
+        sink.record.comparisons.push(comparison);
+        looptax_analysis::compare_slice_lengths(&mut sink.record.comparisons);
+    }
+    failure.map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+/// The local ports, where the workload leaves closed connections behind.
+fn ports(settings: &Experiment, case: &Case) -> Option<LocalPorts> {
+    let has_tcp = case.arms.contains(&Arm::Tcp);
+    (has_tcp && settings.requests.are_connects())
+        .then(LocalPorts::read)
+        .flatten()
+}
+
+fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
+    record::TimeWait {
+        before: before.n_time_wait,
+        after: after.n_time_wait,
+        local_ports: after.n_ports,
+        reuse: after.reuse,
+    }
+}
+
+/// The server's count beside ours; `None` when an epoch was broken off, which nobody counted.
+fn count(
+    counter: &Counter,
+    target: &Target,
+    outcome: &Outcome,
+    connector: &TargetConnector<'_>,
+) -> Option<record::ServerCount> {
+    if outcome.is_interrupted || outcome.failure.is_some() {
+        return None;
+    }
+    Some(record::ServerCount {
+        counter: counter.name.clone(),
+        sent: counter.expected(target, outcome.n_requests, connector.n_prepared),
+        counted: counter.grown(target)?,
+    })
+}
+
+/// Pairs of arms, one per contrast, in the plan's order.
+fn pairs(case: &Case) -> Vec<[Arm; 2]> {
+    let others = &case.arms[1..];
+    case.clients
+        .iter()
+        .flat_map(|_| others.iter().map(|other| [case.arms[0], *other]))
+        .collect()
+}
+
+/// Moves the latencies of an epoch into the sink: they are most of what a run keeps in memory.
+fn keep_samples(
+    sink: &mut Sink,
+    epoch: &mut looptax_bench::EpochData,
+) -> [Option<record::SamplesAt>; 2] {
+    std::mem::take(&mut epoch.samples).map(|latencies_ns| sink.append(latencies_ns))
+}
+
+/// Judges from the record's own numbers, as `analyze` will.
+fn judge_live(
+    comparison: &mut record::Comparison,
+    arms: &[ProvedArm],
+    endings: &[Ending],
+    sink: &mut Sink,
+) {
+    let mut samples: BTreeMap<u64, Vec<u32>> = sink.take_samples();
+    looptax_analysis::judge(comparison, arms, endings, &mut |at| {
+        samples.remove(&at.offset_bytes).unwrap_or_default()
+    });
+    if !sink.keeps_samples() {
+        for epoch in &mut comparison.raw.epochs {
+            epoch.samples = [None, None];
+        }
+    }
+}
+
+fn arms(
+    target: &Target,
+    case: &Case,
+    connector: &TargetConnector<'_>,
+    first_contrast: usize,
+) -> Result<Vec<ProvedArm>, Failure> {
+    let mut arms = Vec::with_capacity(case.arms.len());
+    for (idx, arm) in case.arms.iter().enumerate() {
+        let contrast_idx = first_contrast + idx.saturating_sub(1);
+        let proof = connector
+            .proofs
+            .get(contrast_idx)
+            .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
+        let mut proved = judging::arm(*arm, target, proof)?;
+        proved.proof.redirected_messages = target.ways.n_redirected(*arm);
+        arms.push(proved);
+    }
+    Ok(arms)
+}
+
+fn look_at(
+    target: &Target,
+    settings: &Experiment,
+    case: &Case,
+    seed: u64,
+    length: std::time::Duration,
+    sink: &mut Sink,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let plan = plan::bench(settings, target, case, seed, None);
+    let mut connector = TargetConnector::new(target, pairs(case));
+    let Some(seen) = look(&plan, &mut connector, length, stop)? else {
+        return Ok(());
+    };
+    connector.check()?;
+    let arms = [0, 1].map(|side| looked_at(case.arms[side], &seen.rates_per_s[side]));
+    let placement = judging::placement_for(&target.workload, case.placement);
+    let (target, workload) = judging::what(target, settings);
+    sink.record.looks.push(record::Look {
+        target,
+        workload,
+        connections: case.connections,
+        placement,
+        client: client_of(case.clients[0].on(case.arms[0])),
+        client_like: case.clients[0].like(&case.arms),
+        seconds: seen.took.as_secs_f64(),
+        arms: arms.to_vec(),
+        reason: None,
+    });
+    Ok(())
+}
+
+fn looked_at(arm: Arm, rates_per_s: &[f64]) -> record::LookArm {
+    let mut sorted = rates_per_s.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |idx: usize| sorted.get(idx).copied().unwrap_or(0.0);
+    record::LookArm {
+        name: arm.name().to_owned(),
+        rate_100ms_per_s: record::RateRange {
+            min: at(0),
+            median: at(sorted.len() / 2),
+            max: at(sorted.len().saturating_sub(1)),
+        },
+        modes_per_s: rate_modes(rates_per_s)
+            .map_or_else(Vec::new, |modes| vec![modes.low_per_s, modes.high_per_s]),
+    }
+}

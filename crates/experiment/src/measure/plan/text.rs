@@ -1,0 +1,207 @@
+//! The plan as it is printed: targets, cases, and the longest that each can take.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use looptax_bench::REQUESTS_PER_SLICE;
+use looptax_servers::Kind;
+
+use super::{Case, Doing, TargetPlan, most_epochs, shape, warm_up_of};
+use crate::arms::Missing;
+use crate::observer::PlannedStep;
+use crate::spec::Experiment;
+use crate::spec::target::TargetSpec;
+use crate::spec::waits::Waits;
+
+/// The whole plan in words.
+pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
+    let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
+    for (spec, target) in settings.targets.iter().zip(targets) {
+        let _ = writeln!(text, "  {}", target_line(settings, spec));
+        for Missing { arm, why } in &target.missing {
+            let _ = writeln!(text, "    without {arm}: {why}");
+        }
+        if let Some(arm) = target.unsure {
+            let _ = writeln!(
+                text,
+                "    {arm} where the server offers it, as its own programs would take it"
+            );
+        }
+        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        for case in &target.cases {
+            let time = most_time(settings, case, is_cared_for);
+            let _ = writeln!(text, "    {}", case_line(settings, case, time));
+        }
+    }
+    let at_most = if settings.requests.are_dumps() {
+        "so many dumps at most,".to_owned()
+    } else {
+        format!(
+            "at most {} of measuring, longer where slices have to grow to hold {REQUESTS_PER_SLICE} requests;",
+            minutes(at_most(settings, targets))
+        )
+    };
+    let _ = writeln!(
+        text,
+        "  seed {:016x}; {at_most} starting and filling servers apart",
+        settings.seed,
+    );
+    text
+}
+
+/// The longest that all of it can take while slices do not grow.
+pub(super) fn at_most(settings: &Experiment, targets: &[TargetPlan]) -> Duration {
+    let of_target = |(spec, target): (&TargetSpec, &TargetPlan)| -> Duration {
+        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        let times = target.cases.iter();
+        let times = times.map(|case| most_time(settings, case, is_cared_for));
+        times.map(|time| time.measuring + time.warm_up).sum()
+    };
+    settings.targets.iter().zip(targets).map(of_target).sum()
+}
+
+/// The comparisons in their order, for the live view.
+pub(super) fn steps(settings: &Experiment, targets: &[TargetPlan]) -> Vec<PlannedStep> {
+    let mut steps = Vec::new();
+    for (spec, target) in settings.targets.iter().zip(targets) {
+        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        steps.extend(target.cases.iter().map(|case| {
+            let time = most_time(settings, case, is_cared_for);
+            let most = time.measuring + time.warm_up;
+            PlannedStep {
+                label: format!("{}, {}", spec.name(), case_name(case)),
+                at_most_s: (!time.measuring.is_zero()).then_some(most.as_secs_f64()),
+            }
+        }));
+    }
+    steps
+}
+
+/// `16 connections, same`: what tells a case from the others of its server.
+pub fn case_name(case: &Case) -> String {
+    let s = if case.connections == 1 { "" } else { "s" };
+    let look = match case.doing {
+        Doing::Judge => "",
+        Doing::Look(_) => ", a look",
+    };
+    format!(
+        "{} connection{s}, {}{look}",
+        case.connections, case.placement
+    )
+}
+
+/// What will be done to a server, for the plan.
+pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
+    match spec {
+        TargetSpec::Private(Kind::Echo) => {
+            "echo: a built-in server, started and stopped by looptax".to_owned()
+        }
+        TargetSpec::Private(Kind::Memcached) => format!(
+            "private memcached: serves a socket or TCP, not both, so two processes of each are started in a scratch \
+             folder, each filled with {} keys, stopped and removed; a coin picks one of each for every epoch",
+            settings.rows
+        ),
+        TargetSpec::Private(kind) => format!(
+            "private {kind}: started in a scratch folder, filled with {} rows, stopped and removed",
+            settings.rows
+        ),
+        TargetSpec::Running(running) if settings.may_write => format!(
+            "running {}: writes {} rows into a scratch place of its own (looptax_scratch_…), removed afterwards",
+            running.shown, settings.rows
+        ),
+        TargetSpec::Running(running) => {
+            format!("running {}: reads only, writes nothing", running.shown)
+        }
+    }
+}
+
+fn case_line(settings: &Experiment, case: &Case, time: MostTime) -> String {
+    let arms: Vec<_> = case.arms.iter().map(|arm| arm.name()).collect();
+    let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
+    let what = match case.doing {
+        Doing::Judge if settings.requests.are_dumps() => format!(
+            "judged, {} epochs of four dumps at most",
+            most_epochs(settings, case)
+        ),
+        Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
+        Doing::Look(_) => "looked at, not judged".to_owned(),
+    };
+    let slices = case.slice.map_or_else(String::new, |slice| {
+        format!(", slices of {} ms", slice.as_millis())
+    });
+    format!(
+        "{} connection{} per arm, {}{}, client {}, {}{slices}: {what}, {}",
+        case.connections,
+        if case.connections == 1 { "" } else { "s" },
+        case.placement,
+        case.load.words(),
+        clients.join(" and "),
+        arms.join(" against "),
+        time.words(),
+    )
+}
+
+/// The longest that a case can take.
+#[derive(Clone, Copy)]
+struct MostTime {
+    measuring: Duration,
+    warm_up: Duration,
+    /// Where that is a number of epochs, however long they are.
+    warm_up_epochs: Option<usize>,
+}
+
+impl MostTime {
+    fn words(self) -> String {
+        if self.measuring.is_zero() {
+            return "as long as they take".to_owned();
+        }
+        let measuring = minutes(self.measuring);
+        if let Some(n) = self.warm_up_epochs {
+            let epochs = if n == 1 { "epoch" } else { "epochs" };
+            format!("{measuring} at most, after {n} {epochs} of warm-up")
+        } else if self.warm_up.is_zero() {
+            format!("{measuring} at most")
+        } else {
+            format!(
+                "{measuring} and {} of warm-up at most",
+                minutes(self.warm_up)
+            )
+        }
+    }
+}
+
+fn most_time(settings: &Experiment, case: &Case, is_cared_for: bool) -> MostTime {
+    match case.doing {
+        Doing::Look(length) => MostTime {
+            measuring: length,
+            warm_up: Duration::ZERO,
+            warm_up_epochs: None,
+        },
+        // Nobody knows before the first one is over.
+        Doing::Judge if settings.requests.are_dumps() => MostTime {
+            measuring: Duration::ZERO,
+            warm_up: Duration::ZERO,
+            warm_up_epochs: None,
+        },
+        Doing::Judge => {
+            let n_contrasts = (case.clients.len() * (case.arms.len() - 1)) as u32;
+            let epoch = shape(settings, case).epoch() * n_contrasts;
+            let warm_up = warm_up_of(settings, case, is_cared_for);
+            MostTime {
+                measuring: epoch * most_epochs(settings, case) as u32,
+                warm_up: warm_up.at_most.max(epoch * warm_up.least_epochs as u32),
+                warm_up_epochs: warm_up.at_most.is_zero().then_some(warm_up.least_epochs),
+            }
+        }
+    }
+}
+
+/// A time in minutes and seconds, rounded up.
+pub fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}

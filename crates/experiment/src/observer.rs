@@ -1,0 +1,58 @@
+//! What an onlooker is told of a run while it lasts; the command line shows it.
+
+/// A comparison that is planned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedStep {
+    /// Server, connections, placement.
+    pub label: String,
+    /// The longest that it can take, in seconds, where that is known.
+    pub at_most_s: Option<f64>,
+}
+
+/// What the numbers of a comparison count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Requests, each with a latency.
+    Requests,
+    /// Whole runs of a command.
+    Runs,
+}
+
+/// A comparison that begins.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    /// Server, workload, connections, placement.
+    pub title: String,
+    /// The arms of its contrasts, in the plan's order.
+    pub arms: Vec<[String; 2]>,
+    /// What happens before the first epoch.
+    pub news: String,
+    /// What is counted.
+    pub unit: Unit,
+}
+
+/// Sees a run from outside and changes nothing in it; each epoch is told by [`looptax_bench::Observer`].
+pub trait Observer: looptax_bench::Observer {
+    /// What goes on between comparisons.
+    fn say(&mut self, news: &str);
+
+    /// The next comparison of the plan begins.
+    fn begin(&mut self, scene: Scene);
+
+    /// It is over.
+    fn end(&mut self);
+}
+
+/// An observer that looks away.
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody;
+
+impl looptax_bench::Observer for Nobody {
+    fn epoch_ended(&mut self, _progress: &looptax_bench::Progress<'_>) {}
+}
+
+impl Observer for Nobody {
+    fn say(&mut self, _news: &str) {}
+    fn begin(&mut self, _scene: Scene) {}
+    fn end(&mut self) {}
+}

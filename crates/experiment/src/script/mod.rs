@@ -1,0 +1,105 @@
+//! `--workload script:FILE`: a user's own transaction, read, checked, and run on each connection.
+
+mod codec;
+mod dry;
+
+use std::fs;
+use std::sync::Arc;
+
+use looptax_failure::Failure;
+use looptax_path::Protocol;
+use looptax_script::{Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec};
+use looptax_wire::Sent;
+
+use crate::spec::Requests;
+pub(crate) use codec::ScriptCodec;
+
+/// What the word for the workload starts with.
+const WORD: &str = "script:";
+/// A larger file is no script.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The scripts that were asked for, if scripts were.
+///
+/// # Errors
+/// A usage failure with the file, line and column that cannot be used.
+pub(crate) fn read(
+    protocol: Protocol,
+    requests: &Requests,
+) -> Result<Option<Arc<ScriptSet>>, Failure> {
+    let Some(spec) = requests
+        .workload
+        .as_deref()
+        .and_then(|word| word.strip_prefix(WORD))
+    else {
+        if requests.defined.is_empty() {
+            return Ok(None);
+        }
+        return Err(Failure::usage(
+            "--define sets variables of a script",
+            "for example --workload script:my.sql --define n=5",
+        ));
+    };
+    let dialect = match protocol {
+        Protocol::Mysql => Dialect::Mysql,
+        Protocol::Postgres => Dialect::Postgres,
+        other => {
+            return Err(Failure::usage(
+                format!("scripts are SQL, which {} does not speak", other.name()),
+                "a script needs MySQL, MariaDB or PostgreSQL",
+            ));
+        }
+    };
+    let definitions: Result<Vec<Definition>, SetError> = requests
+        .defined
+        .iter()
+        .map(|given| Definition::parse(given))
+        .collect();
+    let mut scripts = Vec::new();
+    for weighted in parse_spec(spec).map_err(refused)? {
+        let text = text_of(&weighted.file)?;
+        let script = Script::parse(&weighted.file, &text, dialect).map_err(wrong)?;
+        check_pipeline(&script, dialect, requests.sent).map_err(wrong)?;
+        scripts.push((script, weighted.weight));
+    }
+    let set = ScriptSet::new(scripts, definitions.map_err(refused)?).map_err(refused)?;
+    let set = Arc::new(set);
+    dry::run(&set)?;
+    Ok(Some(set))
+}
+
+fn text_of(file: &str) -> Result<String, Failure> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Failure::usage(
+            format!("cannot read the script `{file}`: {error}"),
+            "script:FILE takes a path; several are script:a.sql@3,b.sql@1",
+        )
+    };
+    let size = fs::metadata(file)
+        .map_err(|error| unreadable(&error))?
+        .len();
+    if size > MOST_BYTES {
+        return Err(unreadable(&"it is larger than 1 MiB"));
+    }
+    fs::read_to_string(file).map_err(|error| unreadable(&error))
+}
+
+fn check_pipeline(script: &Script, dialect: Dialect, sent: Sent) -> Result<(), ScriptError> {
+    match (dialect, sent) {
+        (Dialect::Mysql, _) => script.without_pipeline("MySQL has no pipelines"),
+        (_, Sent::Text) => script.without_pipeline("--protocol text has no pipelines"),
+        _ => Ok(()),
+    }
+}
+
+fn wrong(error: ScriptError) -> Failure {
+    refused(SetError::Script(error))
+}
+
+fn refused(error: SetError) -> Failure {
+    let hint = error.hint();
+    Failure::usage(
+        error,
+        hint.unwrap_or_else(|| "the language is that of pgbench's scripts".to_owned()),
+    )
+}

@@ -1,0 +1,129 @@
+//! What does not go together in an experiment, however it was made.
+
+use looptax_bench::ClientModel;
+use looptax_failure::Failure;
+
+use super::load::Load;
+use super::{Clients, Effort, Experiment, MOST_CONNECTIONS, Requests, requests};
+
+impl Experiment {
+    /// Refuses what does not go together.
+    ///
+    /// # Errors
+    /// A usage failure that names the options.
+    pub fn check(&self) -> Result<(), Failure> {
+        check_connections(self.connections.as_deref().unwrap_or_default())?;
+        self.requests.echo.check()?;
+        check_flat_out(&self.requests, &self.load)?;
+        if self.requests.are_connects() {
+            check_connects(self.clients.as_ref())?;
+        }
+        if self.requests.are_dumps() {
+            check_dumps(self)?;
+        }
+        if self.arms.len() < 2 {
+            return Err(Failure::usage(
+                "a comparison needs two arms",
+                "for example --arms unix,tcp; unix,unix is an A/A run",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_connections(connections: &[u32]) -> Result<(), Failure> {
+    let is_wrong = |n: &&u32| **n == 0 || **n > MOST_CONNECTIONS;
+    match connections.iter().find(is_wrong) {
+        Some(n) => Err(Failure::usage(
+            format!("`-c {n}` is not a number of connections"),
+            format!("from 1 to {MOST_CONNECTIONS}, for example -c 1,16"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What takes as long as a stream has no rate to be kept.
+fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
+    match requests.workload.as_deref() {
+        Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP))
+            if !load.is_flat_out() =>
+        {
+            Err(Failure::usage(
+                format!("--rate and --think do not apply to `{word}`"),
+                "it runs as fast as it can",
+            ))
+        }
+        _ if requests.reconnect_every.is_some() && !load.is_flat_out() => Err(Failure::usage(
+            "--reconnect-every goes with a closed loop without pauses",
+            "leave --rate and --think out",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A dump is as long as it is, and has the server to itself.
+fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
+    if matches!(experiment.effort, Effort::Time(_)) {
+        return Err(Failure::usage(
+            "how long a dump takes is not known beforehand",
+            "give a number of epochs, of four dumps each: --fixed 6",
+        ));
+    }
+    if experiment.slice.is_some() {
+        return Err(Failure::usage(
+            "--slice-ms does not apply to `dump`: whole dumps are compared",
+            "--rows chooses how long they are",
+        ));
+    }
+    let connections = experiment.connections.iter().flatten();
+    if experiment.is_sweep || { connections }.any(|n| *n != 1) {
+        return Err(Failure::usage(
+            "`dump` runs one dump at a time",
+            "leave -c and --sweep out",
+        ));
+    }
+    Ok(())
+}
+
+/// A login is a conversation of its own, in which nobody polls.
+fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
+    let typed = match clients {
+        None => None,
+        Some(Clients::All) => Some("--client all".to_owned()),
+        Some(Clients::Models(models)) => { models.iter() }
+            .find(|model| **model != ClientModel::Block)
+            .map(|model| format!("--client {model}")),
+        Some(Clients::Like(words)) => words.first().map(|word| format!("--client-like {word}")),
+    };
+    match typed {
+        Some(typed) => Err(Failure::usage(
+            format!(
+                "{typed} does not apply to `connect` or --reconnect-every: their client blocks in every step"
+            ),
+            "leave it out",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Client threads that wait for one answer cannot keep to a schedule, and one that serves many
+/// connections cannot pause for one of them.
+///
+/// # Errors
+/// A usage failure for a model that does not go with the load.
+pub(super) fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), Failure> {
+    let is_event = |model: &ClientModel| *model == ClientModel::Event;
+    match load {
+        Load::Open { .. } if !clients.iter().all(is_event) => Err(Failure::usage(
+            "a thread that waits for its answer cannot send at a rate",
+            "--rate goes with --client event, its default",
+        )),
+        Load::Closed { think } if !think.is_zero() && clients.iter().any(is_event) => {
+            Err(Failure::usage(
+                "--think needs a thread for each connection",
+                "--client poll, poll-first or block",
+            ))
+        }
+        _ => Ok(()),
+    }
+}

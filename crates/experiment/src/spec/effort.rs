@@ -1,0 +1,75 @@
+//! How long is measured: until a verdict, or for as long as was asked.
+
+use std::time::Duration;
+
+use looptax_failure::Failure;
+
+use super::time;
+
+/// A fixed time below this holds no six epochs.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// A longer one is a slip of the finger.
+const LONGEST: Duration = Duration::from_hours(24);
+const LONGEST_WARM_UP: Duration = Duration::from_hours(1);
+
+/// When to stop measuring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Looks after 10 to 120 epochs.
+    Full,
+    /// Looks after 10, 20 and 40 epochs.
+    Quick,
+    /// Full, until the interval is narrow.
+    Precise,
+    /// One look after so many epochs.
+    Epochs(usize),
+    /// One look after so much time.
+    Time(Duration),
+}
+
+/// `10s`, `2m` or a number of epochs.
+pub fn fixed(typed: &str) -> Result<Effort, Failure> {
+    if let Ok(n @ 6..=10_000) = typed.parse::<usize>() {
+        return Ok(Effort::Epochs(n));
+    }
+    match time::parse(typed) {
+        Some(length) if (SHORTEST..=LONGEST).contains(&length) => Ok(Effort::Time(length)),
+        _ => Err(Failure::usage(
+            format!("`--fixed {typed}` is neither a time nor a number of epochs"),
+            "for example --fixed 10s, or --fixed 20 (at least 6 epochs)",
+        )),
+    }
+}
+
+/// `0s`, `5s`, `2m`.
+pub fn warm_up(typed: &str) -> Result<Duration, Failure> {
+    time::parse(typed)
+        .filter(|length| *length <= LONGEST_WARM_UP)
+        .ok_or_else(|| {
+            Failure::usage(
+                format!("`--warm-up {typed}` is not a time"),
+                "for example --warm-up 5s; an hour at most",
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, expected: Option<Effort>) {
+        assert_eq!(fixed(typed).ok(), expected, "{typed}");
+    }
+
+    #[test]
+    fn fixed_is_a_time_or_a_number_of_epochs() {
+        check("10s", Some(Effort::Time(Duration::from_secs(10))));
+        check("2m", Some(Effort::Time(Duration::from_mins(2))));
+        check("20", Some(Effort::Epochs(20)));
+        check("5", None); // six is the least that gives an interval
+        check("0s", None);
+        check("x", None);
+        check("", None);
+    }
+}

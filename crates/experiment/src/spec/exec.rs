@@ -1,0 +1,244 @@
+//! What `--exec` and its kin mean: words split, the tool recognised, nothing run yet.
+
+use std::time::Duration;
+
+use looptax_failure::Failure;
+
+use super::tool::{self, Tool};
+
+/// Stands for a tool's own flags.
+pub const TRANSPORT: &str = "{transport}";
+
+/// Whole commands to be run instead of sending requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exec {
+    /// What runs.
+    pub given: Given,
+    /// How long a single run may take.
+    pub timeout: Duration,
+    /// Each line as it was typed and as it may be shown.
+    pub typed: Vec<(String, String)>,
+}
+
+/// Bounds of `--exec-timeout`.
+const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
+const MOST_TIMEOUT: Duration = Duration::from_hours(24);
+
+/// How the commands were given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Given {
+    /// One line for all arms.
+    Template(Template),
+    /// A line for unix and one for tcp.
+    PerArm {
+        /// Words for unix.
+        unix: Vec<String>,
+        /// Words for tcp.
+        tcp: Vec<String>,
+    },
+}
+
+/// A line with [`TRANSPORT`] in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// All words.
+    pub words: Vec<String>,
+    /// Which of them is the program.
+    pub program_idx: usize,
+    /// The program.
+    pub tool: Tool,
+}
+
+impl Exec {
+    /// One line for both arms, with [`TRANSPORT`] in it.
+    ///
+    /// # Errors
+    /// A usage failure for a line that cannot be run, or a time that is none.
+    pub fn one_line(line: &str, timeout: &str) -> Result<Self, Failure> {
+        Ok(Self {
+            timeout: self::timeout(timeout)?,
+            given: Given::Template(template(line)?),
+            typed: vec![shown(line)],
+        })
+    }
+
+    /// A line for unix and one for tcp.
+    ///
+    /// # Errors
+    /// As [`Exec::one_line`].
+    pub fn line_per_arm(unix: &str, tcp: &str, timeout: &str) -> Result<Self, Failure> {
+        Ok(Self {
+            timeout: self::timeout(timeout)?,
+            given: Given::PerArm {
+                unix: per_arm("--exec-unix", unix)?,
+                tcp: per_arm("--exec-tcp", tcp)?,
+            },
+            typed: vec![shown(unix), shown(tcp)],
+        })
+    }
+}
+
+/// A line as it was typed and as it may be shown.
+fn shown(line: &str) -> (String, String) {
+    let words = shell_words::split(line).unwrap_or_default();
+    (line.to_owned(), joined(&tool::without_passwords(&words)))
+}
+
+/// The words as one line that a shell would take apart in the same way.
+pub fn joined(words: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-{}".contains(c);
+    let quoted = words.iter().map(|word| {
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word.clone()
+        } else {
+            shell_words::quote(word).into_owned()
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn template(line: &str) -> Result<Template, Failure> {
+    let words = split("--exec", line)?;
+    let (program_idx, tool) = tool::recognise(&words).map_err(|program| {
+        Failure::usage(
+            format!("looptax does not know how `{program}` is told its transport"),
+            format!(
+                "--exec-unix CMD and --exec-tcp CMD say it for any program, with `sh -c '…'` for pipes; known to \
+                 --exec are {}",
+                tool::names()
+            ),
+        )
+    })?;
+    if !words.iter().any(|word| word == TRANSPORT) {
+        return Err(Failure::usage(
+            "--exec has no word {transport}: both arms would run the same",
+            format!(
+                "write it where the flags for the address belong: --exec '{} {TRANSPORT} …'; or give each arm its \
+                 own line by --exec-unix and --exec-tcp",
+                words[program_idx]
+            ),
+        ));
+    }
+    if let Some(why) = tool.runs_for_a_time(&words[program_idx..]) {
+        return Err(Failure::usage(
+            format!(
+                "`{}` would run for a fixed time, which shows no difference",
+                words[program_idx]
+            ),
+            why,
+        ));
+    }
+    Ok(Template {
+        words,
+        program_idx,
+        tool,
+    })
+}
+
+fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
+    let words = split(option, line)?;
+    if words.iter().any(|word| word.contains(TRANSPORT)) {
+        return Err(Failure::usage(
+            format!("{option} has {TRANSPORT}, which only --exec replaces"),
+            "write the arm's own flags there, or use --exec for both arms",
+        ));
+    }
+    Ok(words)
+}
+
+fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
+    let words = shell_words::split(line).map_err(|_| {
+        Failure::usage(
+            format!("{option} has a quote that is not closed"),
+            "words are split as by a POSIX shell",
+        )
+    })?;
+    if words.is_empty() {
+        return Err(Failure::usage(
+            format!("{option} has no command"),
+            "for example --exec 'mysqldump {transport} looptax'",
+        ));
+    }
+    Ok(words)
+}
+
+/// `90s`, `10m`.
+fn timeout(typed: &str) -> Result<Duration, Failure> {
+    match super::time::parse(typed) {
+        Some(limit) if (LEAST_TIMEOUT..=MOST_TIMEOUT).contains(&limit) => Ok(limit),
+        _ => Err(Failure::usage(
+            format!("`--exec-timeout {typed}` is no time"),
+            "for example 90s or 10m",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exec(line: &str) -> Result<Exec, Failure> {
+        Exec::one_line(line, "10m")
+    }
+
+    #[test]
+    fn words_are_split_as_a_shell_would() {
+        let Given::Template(found) = exec("psql -c 'select 1' {transport} -v \"a b\"=c\\ d")
+            .unwrap()
+            .given
+        else {
+            panic!("a template");
+        };
+        assert_eq!(
+            found.words,
+            ["psql", "-c", "select 1", TRANSPORT, "-v", "a b=c d"]
+        );
+        assert_eq!(
+            joined(&found.words),
+            "psql -c 'select 1' {transport} -v 'a b=c d'"
+        );
+    }
+
+    #[track_caller]
+    fn refused(line: &str, words: &str) {
+        let failure = exec(line).unwrap_err();
+        let text = format!("{failure:#} {:?}", failure.hint());
+        assert!(text.contains(words), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused() {
+        refused("mysqldump looptax", "no word {transport}");
+        refused("mysqldump --x={transport}", "no word {transport}");
+        refused("./page.sh {transport}", "--exec-unix CMD");
+        refused("sh -c 'mysqldump {transport}'", "`sh`");
+        refused("psql 'x {transport}", "not closed");
+        refused("", "no command");
+        refused("pgbench -T 10 {transport}", "--transactions");
+        refused("sysbench oltp_point_select {transport} run", "--events");
+    }
+
+    #[track_caller]
+    fn check_timeout(typed: &str, expected: Option<u64>) {
+        assert_eq!(
+            timeout(typed).ok(),
+            expected.map(Duration::from_secs),
+            "{typed}"
+        );
+    }
+
+    #[test]
+    fn a_timeout_has_a_unit() {
+        check_timeout("90s", Some(90));
+        check_timeout("10m", Some(600));
+        check_timeout("10", None);
+        check_timeout("0s", None);
+        check_timeout("soon", None);
+    }
+
+    #[test]
+    fn a_typed_password_is_not_shown() {
+        let found = exec("mysqldump -pgeheim {transport} x").unwrap();
+        assert_eq!(found.typed[0].1, "mysqldump '-p****' {transport} x");
+    }
+}

@@ -1,0 +1,154 @@
+//! The load that was asked for: as fast as answers come, or at a rate of its own.
+
+use std::time::Duration;
+
+use looptax_bench::Arrivals;
+use looptax_failure::Failure;
+
+use super::time;
+
+/// Shares of the capacity that a rate sweep goes through, in percent.
+const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
+/// A longer pause leaves nothing to measure.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A faster load is a slip of the finger: no loopback serves it.
+const MOST_PER_S: f64 = 100e6;
+
+/// A rate of requests over all connections of an arm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// Requests per second.
+    PerSecond(f64),
+    /// Percent of what the slower arm can serve, which is found first.
+    OfCapacity(f64),
+}
+
+/// What makes connections send.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Load {
+    /// Answers, after a pause.
+    Closed {
+        /// Its length.
+        think: Duration,
+    },
+    /// A schedule, one comparison for each rate.
+    Open {
+        /// Each over all connections of an arm.
+        rates: Vec<Rate>,
+        /// How the gaps are drawn.
+        arrivals: Arrivals,
+    },
+}
+
+impl Load {
+    /// From a pause, or from rates, as they are typed.
+    ///
+    /// # Errors
+    /// A usage failure for what is neither, or both.
+    pub fn new(
+        pause: Option<&str>,
+        typed: &[String],
+        has_sweep: bool,
+        arrivals: Arrivals,
+    ) -> Result<Self, Failure> {
+        let pause = pause.map(think).transpose()?;
+        let rates: Result<Vec<Rate>, Failure> = typed.iter().map(|word| rate(word)).collect();
+        let mut rates = rates?;
+        if has_sweep {
+            rates.extend(SWEEP_PCT.map(Rate::OfCapacity));
+        }
+        match (rates.is_empty(), pause) {
+            (true, think) => Ok(Self::Closed {
+                think: think.unwrap_or_default(),
+            }),
+            (false, Some(_)) => Err(Failure::usage(
+                "--think is for a closed loop, --rate for an open one",
+                "leave one of them out",
+            )),
+            (false, None) => Ok(Self::Open { rates, arrivals }),
+        }
+    }
+
+    /// As fast as answers come.
+    pub fn flat_out() -> Self {
+        Self::Closed {
+            think: Duration::ZERO,
+        }
+    }
+
+    /// Whether the rate follows from the server alone.
+    pub fn is_flat_out(&self) -> bool {
+        *self == Self::flat_out()
+    }
+}
+
+/// `50k`, `2000`, `1.5M` or `40%`.
+fn rate(typed: &str) -> Result<Rate, Failure> {
+    let wrong = || {
+        Failure::usage(
+            format!("`--rate {typed}` is not a rate"),
+            "requests per second as in --rate 50k, or a share of the slower arm's capacity, 100% at most, as in --rate 40%,80%",
+        )
+    };
+    let number = |text: &str| -> Option<f64> { text.parse().ok().filter(|it| *it > 0.0) };
+    if let Some(percent) = typed.strip_suffix('%') {
+        return match number(percent) {
+            Some(percent) if percent <= 100.0 => Ok(Rate::OfCapacity(percent)),
+            _ => Err(wrong()),
+        };
+    }
+    let (digits, factor) = match typed.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => typed
+            .strip_suffix('M')
+            .map_or((typed, 1.0), |digits| (digits, 1e6)),
+    };
+    match number(digits).map(|number| number * factor) {
+        Some(per_s) if (1.0..=MOST_PER_S).contains(&per_s) => Ok(Rate::PerSecond(per_s)),
+        _ => Err(wrong()),
+    }
+}
+
+/// `200us`, `5ms` or `1s`.
+fn think(typed: &str) -> Result<Duration, Failure> {
+    time::parse(typed)
+        .filter(|pause| !pause.is_zero() && *pause <= LONGEST_PAUSE)
+        .ok_or_else(|| {
+            Failure::usage(
+                format!("`--think {typed}` is not a pause"),
+                "for example --think 200us or --think 5ms, 10s at most",
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, wanted: Option<Rate>) {
+        assert_eq!(rate(typed).ok(), wanted, "{typed}");
+    }
+
+    #[test]
+    fn rates_are_numbers_per_second_or_shares() {
+        check("50k", Some(Rate::PerSecond(50_000.0)));
+        check("1.5M", Some(Rate::PerSecond(1_500_000.0)));
+        check("2000", Some(Rate::PerSecond(2_000.0)));
+        check("40%", Some(Rate::OfCapacity(40.0)));
+        for wrong in [
+            "0", "0%", "-1", "110%", "k", "", "1e99", "inf", "NaN", "0.5",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn pauses_have_a_unit() {
+        assert_eq!(think("200us").ok(), Some(Duration::from_micros(200)));
+        assert_eq!(think("5ms").ok(), Some(Duration::from_millis(5)));
+        for wrong in ["5", "0ms", "1m", "", "ms", "1000s"] {
+            assert!(think(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! What an experiment is: typed, checked, defaults filled in, nothing opened yet.
+//!
+//! Words are read here in the forms in which people type them, and printed in the same forms by [`line`].
+
+mod check;
+pub mod echo;
+pub mod effort;
+pub mod exec;
+mod line;
+pub mod load;
+pub mod remedies;
+pub mod requests;
+pub mod target;
+pub mod time;
+pub mod tool;
+pub mod waits;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use looptax_bench::{ClientModel, Placement};
+use looptax_failure::Failure;
+use looptax_path::Arm;
+use looptax_record::RemedyKind;
+use looptax_servers::{Kind, find_binary};
+
+pub use echo::EchoAsked;
+pub use effort::Effort;
+use exec::Exec;
+use load::Load;
+pub use requests::Requests;
+use target::TargetSpec;
+use waits::Waits;
+
+/// Up to so many connections a thread for each is the default.
+const MOST_THREADS: u32 = 64;
+/// More connections than this are a slip of the finger.
+const MOST_CONNECTIONS: u32 = 16_384;
+/// Rows or keys of a private server where nothing is said.
+pub const ROWS: u32 = 100_000;
+/// Most latencies that are kept, in MiB.
+pub const MOST_SAMPLES_MIB: u32 = 256;
+
+/// How the client was asked to wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clients {
+    /// As each client model does, in one interleaved schedule.
+    All,
+    /// As these models do.
+    Models(Vec<ClientModel>),
+    /// As clients called so do; which ones depends on the server.
+    Like(Vec<String>),
+}
+
+/// The single description of a comparison: what is held against what, on which servers, under which load.
+///
+/// Made from arguments, or in code; [`Experiment::command`] is the command line that gives it again.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
+pub struct Experiment {
+    /// One comparison after the other on each.
+    pub targets: Vec<TargetSpec>,
+    /// The baseline first.
+    pub arms: Vec<Arm>,
+    /// Whether `tls` joins them on a server that offers it.
+    pub adds_tls: bool,
+    /// Connections per arm, one comparison each; `None` for the usual ones.
+    pub connections: Option<Vec<u32>>,
+    /// What is asked, and how.
+    pub requests: Requests,
+    /// What makes connections send.
+    pub load: Load,
+    /// Cap of the latencies kept in memory and beside the record.
+    pub sample_bytes: usize,
+    /// Whether the connections are a sweep, of one client model throughout.
+    pub is_sweep: bool,
+    /// `None`: same is judged, the others looked at.
+    pub placements: Option<Vec<Placement>>,
+    /// How the client waits; `None` for the usual way.
+    pub clients: Option<Clients>,
+    /// The running server's socket; `None`: it is asked.
+    pub socket: Option<PathBuf>,
+    /// Rows or keys of a private server.
+    pub rows: u32,
+    /// When to stop measuring.
+    pub effort: Effort,
+    /// Length of a slice; `None` for the usual one.
+    pub slice: Option<Duration>,
+    /// Length of the warm-up; `None` for the usual one.
+    pub warm_up: Option<Duration>,
+    /// What the order of slices is drawn from.
+    pub seed: u64,
+    /// On a running server: a scratch schema of our own may be written.
+    pub may_write: bool,
+    /// On a running server: it is idle, and limits are lifted.
+    pub is_own_server: bool,
+    /// Unix sockets are reached from a namespace that shares their folder alone.
+    pub is_from_namespace: bool,
+    /// The plan for a running server was agreed to.
+    pub is_agreed: bool,
+    /// Whole commands instead of requests.
+    pub exec: Option<Exec>,
+    /// The remedy that it measures, where it is one of those that say what would help.
+    pub remedy: Option<RemedyKind>,
+    /// What has not begun by then is left out.
+    pub deadline: Option<Instant>,
+}
+
+impl Experiment {
+    /// Two arms on one server, everything else as usual.
+    pub fn new(target: TargetSpec, seed: u64) -> Self {
+        Self {
+            targets: vec![target],
+            arms: vec![Arm::Unix, Arm::Tcp],
+            adds_tls: false,
+            connections: None,
+            requests: Requests::default(),
+            load: Load::flat_out(),
+            sample_bytes: (MOST_SAMPLES_MIB as usize) << 20,
+            is_sweep: false,
+            placements: None,
+            clients: None,
+            socket: None,
+            rows: ROWS,
+            effort: Effort::Full,
+            slice: None,
+            warm_up: None,
+            seed,
+            may_write: false,
+            is_own_server: false,
+            is_from_namespace: false,
+            is_agreed: false,
+            exec: None,
+            remedy: None,
+            deadline: None,
+        }
+    }
+
+    /// Whether its time is over.
+    pub fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// How the client waits for a server of this kind at a number of connections.
+    ///
+    /// # Errors
+    /// A usage failure when a client that was asked for does not talk to it, or does not go with the load.
+    pub fn clients_for(&self, kind: &str, connections: u32) -> Result<Vec<Waits>, Failure> {
+        let clients: Vec<Waits> = match &self.clients {
+            Some(Clients::Like(words)) => words
+                .iter()
+                .map(|word| waits::like(word, kind))
+                .collect::<Result<_, _>>()?,
+            Some(Clients::Models(models)) => models.iter().copied().map(Waits::As).collect(),
+            Some(Clients::All) => ClientModel::ALL.into_iter().map(Waits::As).collect(),
+            None => self.default_clients(kind, connections),
+        };
+        let on_arms = |client: &Waits| self.arms.iter().map(|arm| client.on(*arm)).collect();
+        let models: Vec<Vec<ClientModel>> = clients.iter().map(on_arms).collect();
+        check::check_clients(&self.load, &models.concat())?;
+        Ok(clients)
+    }
+
+    /// The arms that are asked of a server, and the one among them that it may turn out not to have.
+    ///
+    /// TLS is on unless somebody turned it off in MySQL, whatever a running server may say.
+    pub fn arms_for(&self, spec: &TargetSpec) -> (Vec<Arm>, Option<Arm>) {
+        let may_offer = match spec {
+            TargetSpec::Private(kind) => *kind == Kind::Mysql,
+            TargetSpec::Running(_) => matches!(spec.kind(), "mysql" | "postgres"),
+        };
+        let mut arms = self.arms.clone();
+        if !self.adds_tls || !may_offer {
+            return (arms, None);
+        }
+        arms.push(Arm::Tls);
+        (arms, Some(Arm::Tls))
+    }
+
+    fn default_clients(&self, kind: &str, connections: u32) -> Vec<Waits> {
+        let is_event = match self.load {
+            Load::Open { .. } => true,
+            Load::Closed { think } => {
+                think.is_zero() && (connections > MOST_THREADS || self.is_sweep)
+            }
+        };
+        let default = match self.requests.usual_client() {
+            Some(usual) if !is_event || self.requests.are_connects() => usual,
+            _ if is_event => ClientModel::Event,
+            _ => usual_model(kind),
+        };
+        let both = self.is_sweep
+            && connections == MOST_THREADS
+            && self.load.is_flat_out()
+            && self.requests.usual_client().is_none();
+        if both {
+            // Where the default changes from one model to the other.
+            vec![Waits::As(default), Waits::As(usual_model(kind))]
+        } else {
+            vec![Waits::As(default)]
+        }
+    }
+}
+
+/// As the C library of most programs waits that talk to this kind of server, as far as it polls:
+/// libmariadb tries to receive first, libpq does not.
+fn usual_model(kind: &str) -> ClientModel {
+    match kind {
+        "postgres" => ClientModel::PollFirst,
+        _ => ClientModel::Poll,
+    }
+}
+
+/// A private server for every protocol that is installed; echo always is. With `--client-like` those that
+/// such clients talk to.
+///
+/// # Errors
+/// A usage failure where such clients talk to none of them.
+pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
+    let is_there = |kind: Kind| find_binary(kind).is_some();
+    // The others are measured when they are named: a bare run keeps to five minutes.
+    let is_wanted = |kind: &Kind| match kind {
+        Kind::Memcached => false,
+        Kind::Mysql => !is_there(Kind::Mariadb),
+        Kind::Valkey => !is_there(Kind::Redis),
+        Kind::Mariadb | Kind::Postgres | Kind::Redis | Kind::Echo => true,
+    };
+    let is_installed = |kind: &Kind| is_wanted(kind) && is_there(*kind);
+    let kinds = Kind::ALL.into_iter().filter(is_installed);
+    let mut specs = Vec::new();
+    let mut objection = None;
+    for kind in kinds {
+        let mut words = client_like.iter();
+        match words.try_for_each(|word| waits::like(word, kind.name()).map(drop)) {
+            Ok(()) => specs.push(TargetSpec::Private(kind)),
+            Err(failure) => objection = objection.or(Some(failure)),
+        }
+    }
+    match objection {
+        Some(failure) if specs.is_empty() => Err(failure),
+        _ => Ok(specs),
+    }
+}
+
+/// A seed that nobody has used.
+///
+/// # Errors
+/// The kernel gives no random bytes.
+pub fn new_seed() -> Result<u64, Failure> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map_err(std::io::Error::from)?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// A seed as it stands in a record.
+///
+/// # Errors
+/// A usage failure for what is no hexadecimal number.
+pub fn seed(hex: &str) -> Result<u64, Failure> {
+    u64::from_str_radix(hex.trim_start_matches("0x"), 16).map_err(|_| {
+        Failure::usage(
+            format!("`--seed {hex}` is not a hexadecimal number"),
+            "take it from a record",
+        )
+    })
+}
+
+/// `1..1024`: the ends, and the powers of two between them.
+pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
+    let ends = typed
+        .split_once("..")
+        .and_then(|(from, to)| Some((from.parse::<u32>().ok()?, to.parse::<u32>().ok()?)));
+    match ends {
+        Some((from @ 1.., to @ ..=MOST_CONNECTIONS)) if from < to => {
+            let powers = (0..32).map(|power| 1_u32 << power);
+            let between = powers.filter(|n| (from + 1..to).contains(n));
+            Ok([from].into_iter().chain(between).chain([to]).collect())
+        }
+        _ => Err(Failure::usage(
+            format!("`--sweep {typed}` is no range of connections"),
+            format!(
+                "for example --sweep 1..1024: the smaller number first, {MOST_CONNECTIONS} at most"
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_has_both_ends_and_the_powers_of_two_between() {
+        assert_eq!(sweep("1..16").unwrap(), [1, 2, 4, 8, 16]);
+        assert_eq!(sweep("3..20").unwrap(), [3, 4, 8, 16, 20]);
+        for wrong in ["1", "16..1", "0..4", "a..b", "1..99999", ""] {
+            assert!(sweep(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn zero_connections_are_refused() {
+        let with = |connections: Vec<u32>| Experiment {
+            connections: Some(connections),
+            ..Experiment::new(TargetSpec::Private(Kind::Echo), 1)
+        };
+        assert!(with(vec![1, 0]).check().is_err());
+        assert!(with(vec![1]).check().is_ok());
+    }
+}

@@ -1,0 +1,204 @@
+//! `--remedies`: the comparisons that together say what would help.
+//!
+//! The first has the ways to the server, and each of the others one thing changed. Called with one experiment that
+//! says everything but the arms.
+
+use looptax_bench::Placement;
+use looptax_failure::Failure;
+use looptax_path::Arm;
+use looptax_record::RemedyKind;
+use looptax_servers::Kind;
+
+use super::target::TargetSpec;
+use super::{Effort, Experiment};
+
+/// Connections where nothing is said: one alone has no placement to choose.
+const CONNECTIONS: u32 = 16;
+/// Requests at once, as the published comparisons have them.
+const PIPELINE: u32 = 16;
+/// Epochs of free placement, which take a quarter of a minute each: the fewest that give an interval.
+const FREE_EPOCHS: usize = 6;
+
+/// One comparison of those that say what would help.
+#[derive(Debug)]
+pub struct Part {
+    /// What it is about, for the plan.
+    pub title: &'static str,
+    /// `Err` where it does not go with what was asked; never of the first.
+    pub experiment: Result<Experiment, Failure>,
+}
+
+/// The comparisons that say what would help programs that go over `today`; `ways` are the arms to go over, the
+/// usual ones where nothing is said.
+///
+/// # Errors
+/// A usage failure when there is not one server, or nothing over TCP to help against.
+pub fn parts(base: Experiment, today: Arm, ways: Option<Vec<Arm>>) -> Result<Vec<Part>, Failure> {
+    let [spec] = base.targets.as_slice() else {
+        return Err(Failure::usage(
+            "--remedies is about one server",
+            "for example looptax compare private:redis --remedies",
+        ));
+    };
+    let spec = spec.clone();
+    check_today(today)?;
+    let first = with_ways(base, today, &spec, ways);
+    first.check()?;
+    let two = Experiment {
+        arms: vec![today, Arm::Unix],
+        ..first.clone()
+    };
+    let mut parts = vec![Part {
+        title: "ways",
+        experiment: Ok(first),
+    }];
+    parts.extend(changes(&two, &spec).into_iter().map(|(title, changed)| {
+        let changed = changed.map_err(|why| Failure::usage(why, "leave it out"));
+        Part {
+            title,
+            experiment: changed.and_then(|it| it.check().map(|()| it)),
+        }
+    }));
+    Ok(parts)
+}
+
+/// What there is to say where today's way is none that a remedy helps against.
+pub const TODAY: &str = "--baseline tcp, tcp6, tls, bridge, nat or proxy says what programs do today; without it the first of --arms does";
+
+fn check_today(today: Arm) -> Result<(), Failure> {
+    match today {
+        Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
+        Arm::Unix | Arm::Abstract | Arm::TlsUnix | Arm::Sockmap | Arm::Redirect => {
+            Err(Failure::usage(
+                format!(
+                    "--remedies asks what would help over TCP, and `{today}` is a remedy itself"
+                ),
+                TODAY,
+            ))
+        }
+    }
+}
+
+/// The comparison of all ways, today's first.
+fn with_ways(
+    base: Experiment,
+    today: Arm,
+    spec: &TargetSpec,
+    ways: Option<Vec<Arm>>,
+) -> Experiment {
+    let mut arms = ways.unwrap_or_else(|| usual_arms(today, spec));
+    arms.retain(|arm| *arm != today);
+    arms.insert(0, today);
+    let mut first = Experiment {
+        arms,
+        adds_tls: false,
+        ..base
+    };
+    if first.effort == Effort::Full {
+        first.effort = Effort::Quick;
+    }
+    if matches!(spec, TargetSpec::Private(_)) {
+        first.connections.get_or_insert_with(|| vec![CONNECTIONS]);
+        first
+            .placements
+            .get_or_insert_with(|| vec![Placement::Same]);
+    }
+    first
+}
+
+/// The ways that are worth a look from today's, as far as a server of this kind may have them.
+fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
+    let mut arms = vec![Arm::Unix, Arm::Tcp];
+    if matches!(spec, TargetSpec::Private(Kind::Postgres | Kind::Echo)) {
+        arms.push(Arm::Abstract);
+    }
+    let has_tls = !matches!(spec.kind(), "memcached" | "echo");
+    let is_private = matches!(spec, TargetSpec::Private(_));
+    match today {
+        Arm::Tcp | Arm::Tcp6 => {
+            if has_tls {
+                arms.push(Arm::Tls);
+            }
+            if is_private {
+                arms.extend([Arm::Sockmap, Arm::Bridge]);
+            }
+            if is_private && spec.kind() != "memcached" {
+                arms.push(Arm::Proxy);
+            }
+        }
+        Arm::Nat | Arm::Proxy => arms.push(Arm::Bridge),
+        _ => {}
+    }
+    arms
+}
+
+/// Why a change is not measured.
+type NoPoint = &'static str;
+
+/// What is changed beside the way, each from `today`, or why that is not measured.
+fn changes(
+    today: &Experiment,
+    spec: &TargetSpec,
+) -> Vec<(&'static str, Result<Experiment, NoPoint>)> {
+    let mut changes = vec![
+        ("16 requests at once", pipelined(today, spec)),
+        ("a connection for each request", reconnected(today, spec)),
+    ];
+    for (title, placement, kind) in [
+        (
+            "left to the scheduler",
+            Placement::Free,
+            RemedyKind::OneCore,
+        ),
+        ("ends on two cores", Placement::Split, RemedyKind::TwoCores),
+    ] {
+        changes.push((title, placed(today, spec, placement, kind)));
+    }
+    changes
+}
+
+fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
+    if !matches!(spec.kind(), "redis" | "valkey" | "memcached" | "echo") {
+        return Err("a statement is sent when the answer before it is in");
+    }
+    if today.requests.pipeline > 1 {
+        return Err("--pipeline has them already");
+    }
+    let mut changed = today.clone();
+    changed.requests.pipeline = PIPELINE;
+    changed.remedy = Some(RemedyKind::Pipelining);
+    Ok(changed)
+}
+
+fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
+    if matches!(spec.kind(), "memcached" | "echo") {
+        return Err("memcached and echo do not take --reconnect-every");
+    }
+    let mut changed = today.clone();
+    changed.requests.reconnect_every = Some(1);
+    // It blocks in every step, whatever waits for the others.
+    changed.clients = None;
+    changed.remedy = Some(RemedyKind::Persistent);
+    Ok(changed)
+}
+
+fn placed(
+    today: &Experiment,
+    spec: &TargetSpec,
+    placement: Placement,
+    kind: RemedyKind,
+) -> Result<Experiment, NoPoint> {
+    if matches!(spec, TargetSpec::Running(_)) {
+        return Err("the threads of a running server are not ours to pin");
+    }
+    if today.placements.as_deref() != Some(&[Placement::Same]) {
+        return Err("--placement says otherwise");
+    }
+    let mut changed = today.clone();
+    changed.placements = Some(vec![placement]);
+    changed.remedy = Some(kind);
+    if placement == Placement::Free && changed.effort == Effort::Quick {
+        changed.effort = Effort::Epochs(FREE_EPOCHS);
+    }
+    Ok(changed)
+}

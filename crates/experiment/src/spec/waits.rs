@@ -1,0 +1,131 @@
+//! How the client is to wait: as a client model does, or as a real client does on each arm.
+
+use std::fmt;
+
+use looptax_bench::ClientModel;
+use looptax_failure::Failure;
+use looptax_path::Arm;
+use looptax_record::{Client, ClientLike};
+use looptax_report::real_clients::{self, RealClient};
+
+/// One way to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// The same on every arm.
+    As(ClientModel),
+    /// As this client does, which may wait otherwise on a Unix socket than elsewhere.
+    Like(&'static RealClient),
+}
+
+impl Waits {
+    /// The client model of an arm.
+    pub fn on(self, arm: Arm) -> ClientModel {
+        match self {
+            Self::As(model) => model,
+            // What was opened as TCP is waited for as TCP.
+            Self::Like(client) => model_of(if arm.is_unix() && arm != Arm::Redirect {
+                client.unix
+            } else {
+                client.other
+            }),
+        }
+    }
+
+    /// For the record; `None` where no real client was asked for.
+    pub fn like(self, arms: &[Arm]) -> Option<ClientLike> {
+        let Self::Like(client) = self else {
+            return None;
+        };
+        Some(ClientLike {
+            name: client.name.to_owned(),
+            library: client.library.to_owned(),
+            models: arms.iter().map(|arm| client_of(self.on(*arm))).collect(),
+            differs: client.differs.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::As(model) => write!(f, "{model}"),
+            Self::Like(client) if client.unix == client.other => {
+                write!(f, "{} as {} waits", client.unix, client.library)
+            }
+            Self::Like(client) => write!(
+                f,
+                "{} over unix, {} over tcp as {} waits",
+                client.unix, client.other, client.library
+            ),
+        }
+    }
+}
+
+/// The client that a word means for a kind of server.
+///
+/// # Errors
+/// A usage failure when nobody is called that, or when that client does not talk to such a server.
+pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
+    let called = || real_clients::ALL.iter().filter(|it| it.is_called(word));
+    if let Some(client) = called().find(|it| it.talks_to(kind)) {
+        return Ok(Waits::Like(client));
+    }
+    let for_kind = real_clients::ALL.iter().filter(|it| it.talks_to(kind));
+    let names: Vec<_> = for_kind.map(|it| it.name).collect();
+    let hint = if names.is_empty() {
+        format!("nobody's client talks to {kind}: --client poll, poll-first, block or event")
+    } else {
+        format!("for {kind}: {}", names.join(", "))
+    };
+    Err(match called().next() {
+        Some(_) => Failure::usage(format!("no client called `{word}` talks to {kind}"), hint),
+        None => Failure::usage(
+            format!("`--client-like {word}` is no client that looptax knows"),
+            hint,
+        ),
+    })
+}
+
+/// The record's word for a client model.
+pub fn client_of(model: ClientModel) -> Client {
+    match model {
+        ClientModel::Poll => Client::Poll,
+        ClientModel::PollFirst => Client::PollFirst,
+        ClientModel::Block => Client::Block,
+        ClientModel::Event => Client::Event,
+    }
+}
+
+fn model_of(client: Client) -> ClientModel {
+    let model = client.name().parse();
+    model.expect("the table of real clients holds client models only")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: &str, kind: &str, expected: Option<(&str, ClientModel, ClientModel)>) {
+        let found = like(word, kind).ok().map(|waits| {
+            let name = waits.like(&Arm::ALL).unwrap().name;
+            (name, waits.on(Arm::Unix), waits.on(Arm::Tcp))
+        });
+        let expected = expected.map(|(name, unix, tcp)| (name.to_owned(), unix, tcp));
+        assert_eq!(found, expected, "{word} for {kind}");
+    }
+
+    #[test]
+    fn a_word_means_the_client_for_the_server_at_hand() {
+        use ClientModel::{Block, Poll, PollFirst};
+        check("php", "mariadb", Some(("mysqlnd", PollFirst, PollFirst)));
+        check("php", "postgres", Some(("pdo_pgsql", PollFirst, PollFirst)));
+        check("php", "redis", Some(("phpredis", Poll, Poll)));
+        check("jdbc", "postgres", Some(("pgjdbc", Block, Poll)));
+        check("libmariadb", "mysql", Some(("libmariadb", Poll, Poll)));
+        check("jdbc", "redis", None);
+        check("libpq", "mariadb", None);
+        check("perl", "mariadb", None);
+        check("php", "echo", None);
+    }
+}

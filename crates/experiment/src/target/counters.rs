@@ -1,0 +1,244 @@
+//! The server's own count of what it was asked: whether our counts are honest.
+//!
+//! Read before and after a comparison on a private server; nobody else asks it anything then.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
+use looptax_path::{Conversation, Limits, Protocol, Workload};
+use looptax_wire::redis::Value;
+
+use super::Target;
+
+/// A counter of the server, and where it stood when it was made.
+pub(crate) struct Counter {
+    /// What the server calls it.
+    pub name: String,
+    kinds: Kinds,
+    start: u64,
+}
+
+/// What is added up.
+enum Kinds {
+    /// Rows of MySQL's SHOW GLOBAL STATUS.
+    Status(BTreeSet<&'static str>),
+    /// PostgreSQL's committed transactions of this database.
+    Commits,
+    /// PostgreSQL's sessions of this database.
+    Sessions,
+    /// Redis's calls by command.
+    Calls(&'static [&'static str]),
+    /// memcached's counters, of all its processes.
+    Stats(&'static [&'static str]),
+    /// Connections that Redis took.
+    Received,
+}
+
+impl Counter {
+    /// Where the target's counter stands; `None` where the server keeps none that fits.
+    pub(crate) fn start(target: &Target) -> Option<Self> {
+        let kinds = kinds(&target.workload, target.protocol)?;
+        // Each session prepares anew, and nobody counts the sessions here.
+        if matches!(kinds, Kinds::Commits) && target.reconnect_every.is_some() {
+            return None;
+        }
+        let name = match &kinds {
+            Kinds::Status(names) => names.iter().copied().collect::<Vec<_>>().join(" + "),
+            Kinds::Commits => "pg_stat_database.xact_commit".to_owned(),
+            Kinds::Sessions => "pg_stat_database.sessions".to_owned(),
+            Kinds::Received => "total_connections_received".to_owned(),
+            Kinds::Calls(names) => format!("commandstats calls of {}", names.join(" + ")),
+            Kinds::Stats(names) => {
+                let n_processes = target.pids.len();
+                format!("{} of {n_processes} processes", names.join(" + "))
+            }
+        };
+        let start = read(target, &kinds)?;
+        Some(Self { name, kinds, start })
+    }
+
+    /// By how much it has grown.
+    pub(crate) fn grown(&self, target: &Target) -> Option<u64> {
+        read(target, &self.kinds)?.checked_sub(self.start)
+    }
+
+    /// What `n_requests` on `n_connections` connections should have made it grow by.
+    pub(crate) fn expected(&self, target: &Target, n_requests: u64, n_connections: u64) -> u64 {
+        match self.kinds {
+            Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
+            // Preparing a statement is a transaction too.
+            Kinds::Commits => n_requests + n_connections * n_prepared(target),
+            // The connections that prove an arm are connections, too.
+            Kinds::Sessions | Kinds::Received => n_requests,
+            Kinds::Calls(_) | Kinds::Stats(_) => {
+                let per_request = match target.workload {
+                    Workload::DumpValues { n_keys, .. } => n_keys,
+                    _ => target.sending.pipeline as u64,
+                };
+                n_requests * per_request
+            }
+        }
+    }
+}
+
+fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
+    match (protocol, workload) {
+        (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
+        (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
+        (Protocol::Postgres, Workload::Connect) => Some(Kinds::Sessions),
+        (Protocol::Redis, Workload::Connect) => Some(Kinds::Received),
+        (Protocol::Mysql, workload) => {
+            let steps = workload.transaction()?.steps;
+            steps
+                .iter()
+                .map(|step| status_of(&step.sql))
+                .collect::<Option<_>>()
+                .map(Kinds::Status)
+        }
+        // How many transactions a script is made of is its own affair.
+        (Protocol::Postgres, Workload::Script { .. }) => None,
+        (Protocol::Postgres, _) => Some(Kinds::Commits),
+        (Protocol::Memcached, workload) => Some(Kinds::Stats(match workload {
+            Workload::Set { .. } => &["cmd_set"],
+            Workload::Mixed { .. } => &["cmd_get", "cmd_set"],
+            _ => &["cmd_get"],
+        })),
+        (_, Workload::Get { .. } | Workload::DumpValues { .. } | Workload::Ping)
+            if protocol == Protocol::Redis =>
+        {
+            Some(Kinds::Calls(&["get"]))
+        }
+        (_, Workload::Set { .. }) => Some(Kinds::Calls(&["set"])),
+        (_, Workload::Mixed { .. }) => Some(Kinds::Calls(&["get", "set"])),
+        (_, Workload::Incr { .. }) => Some(Kinds::Calls(&["incr"])),
+        (_, Workload::Lpush { .. }) => Some(Kinds::Calls(&["lpush"])),
+        _ => None,
+    }
+}
+
+/// MySQL's counter for a statement, by its first word.
+fn status_of(sql: &str) -> Option<&'static str> {
+    Some(match sql.split_whitespace().next()? {
+        "BEGIN" => "Com_begin",
+        "COMMIT" => "Com_commit",
+        "SELECT" => "Com_select",
+        "INSERT" => "Com_insert",
+        "UPDATE" => "Com_update",
+        "DELETE" => "Com_delete",
+        _ => return None,
+    })
+}
+
+/// Statements that each connection prepares: one per different text.
+fn n_prepared(target: &Target) -> u64 {
+    if target.sending.sent == looptax_wire::Sent::Text {
+        return 0;
+    }
+    let steps = target.workload.transaction().map(|it| it.steps);
+    let texts: BTreeSet<String> = steps.into_iter().flatten().map(|step| step.sql).collect();
+    texts.len() as u64
+}
+
+fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
+    let mut processes = target.converse_with_each(Limits::default()).ok()?;
+    processes.iter_mut().map(|it| read_from(it, kinds)).sum()
+}
+
+fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
+    match kinds {
+        Kinds::Status(names) => status(conversation, names),
+        Kinds::Commits => of_database(conversation, "xact_commit"),
+        Kinds::Sessions => of_database(conversation, "sessions"),
+        Kinds::Received => received(conversation),
+        Kinds::Calls(names) => calls(conversation, names),
+        Kinds::Stats(names) => stats(conversation, names),
+    }
+}
+
+/// A backend hands in what it counted when it ends, and ends a moment after its connection: on a busy
+/// machine that is seen. So long, in questions and pauses between them, it is waited for.
+const BACKEND_LOOKS: u32 = 60;
+const BACKEND_PAUSE: Duration = Duration::from_millis(50);
+
+fn of_database(conversation: &mut Conversation, column: &str) -> Option<u64> {
+    const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
+                          AND datname = current_database() AND pid <> pg_backend_pid()";
+    for _ in 0..BACKEND_LOOKS {
+        let n_others = conversation.query(OTHERS).ok()?.pop()?.pop()??;
+        if n_others == "0" {
+            break;
+        }
+        thread::sleep(BACKEND_PAUSE);
+    }
+    let sql = format!("SELECT {column} FROM pg_stat_database WHERE datname = current_database()");
+    let cell = conversation.query(&sql).ok()?.pop()?.pop()??;
+    cell.parse().ok()
+}
+
+fn status(conversation: &mut Conversation, names: &BTreeSet<&'static str>) -> Option<u64> {
+    let rows = conversation
+        .query("SHOW GLOBAL STATUS WHERE Variable_name = 'Connections' OR Variable_name LIKE 'Com\\_%'")
+        .ok()?;
+    let of_row = |row: Vec<Option<String>>| -> Option<u64> {
+        let [Some(name), Some(value)] = row.as_slice() else {
+            return None;
+        };
+        names.contains(name.as_str()).then(|| value.parse().ok())?
+    };
+    Some(rows.into_iter().filter_map(of_row).sum())
+}
+
+fn info(conversation: &mut Conversation, section: &str) -> Option<String> {
+    let command = vec![b"INFO".to_vec(), section.as_bytes().to_vec()];
+    let Value::Bulk(Some(text)) = conversation.pipeline(&[command]).ok()?.pop()? else {
+        return None;
+    };
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn received(conversation: &mut Conversation) -> Option<u64> {
+    let text = info(conversation, "stats")?;
+    let mut lines = text.lines();
+    lines.find_map(|line| {
+        line.strip_prefix("total_connections_received:")?
+            .parse()
+            .ok()
+    })
+}
+
+fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
+    let text = info(conversation, "commandstats")?;
+    Some(names.iter().map(|name| calls_of(&text, name)).sum())
+}
+
+/// The sum of memcached's counters of these names.
+fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
+    let found = conversation.stats("").ok()?;
+    let of_name = |name: &&str| -> Option<u64> {
+        let (_, value) = found.iter().find(|(it, _)| it == name)?;
+        value.parse().ok()
+    };
+    names.iter().map(of_name).sum()
+}
+
+/// The calls of one command: 0 while it was never called.
+fn calls_of(text: &str, name: &str) -> u64 {
+    let start = format!("cmdstat_{name}:calls=");
+    text.lines()
+        .find_map(|line| line.strip_prefix(&start)?.split(',').next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_by_command() {
+        let text =
+            "# Commandstats\r\ncmdstat_getex:calls=9,usec=1\r\ncmdstat_get:calls=42,usec=7\r\n";
+        assert_eq!(calls_of(text, "get"), 42);
+        assert_eq!(calls_of(text, "set"), 0);
+    }
+}

@@ -1,0 +1,127 @@
+//! Whether a private server's data will fit: disk for tables, memory for their cache and for keys.
+//!
+//! Asked before anything is started, so that nothing has to be cleared up.
+
+use std::fs;
+use std::path::Path;
+
+use looptax_failure::Failure;
+use looptax_path::Workload;
+
+use super::workloads::VALUE_BYTES;
+use crate::spec::Requests;
+
+/// A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and PostgreSQL, and as much
+/// again in a log before it is written out.
+const BYTES_PER_ROW: u64 = 512;
+/// A key of Redis beside its value.
+const BYTES_PER_KEY: u64 = 128;
+/// What has to stay free beside the data: an empty server's own files, and other programs' needs.
+const SPARE_BYTES: u64 = 512 << 20;
+
+/// Where data go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Needs {
+    disk_bytes: u64,
+    memory_bytes: u64,
+}
+
+/// Refuses more rows than there is room for.
+///
+/// # Errors
+/// A usage failure with the figures.
+pub(super) fn check(
+    workload: &Workload,
+    requests: &Requests,
+    rows: u32,
+    folder: &Path,
+) -> Result<(), Failure> {
+    let needs = needs(workload, requests, u64::from(rows));
+    let free_disk = rustix::fs::statvfs(folder)
+        .ok()
+        .map(|found| found.f_bavail * found.f_frsize);
+    let disk = format!("free disk space in {}", folder.display());
+    refuse_more(rows, needs.disk_bytes, free_disk, &disk)?;
+    let memory = fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| available(&text));
+    refuse_more(rows, needs.memory_bytes, memory, "free memory")
+}
+
+fn needs(workload: &Workload, requests: &Requests, rows: u64) -> Needs {
+    let keys = |n_keys: u64, value_bytes: usize| Needs {
+        disk_bytes: 0,
+        memory_bytes: n_keys * (BYTES_PER_KEY + value_bytes as u64),
+    };
+    match workload {
+        Workload::PointSelect { .. }
+        | Workload::Oltp { .. }
+        | Workload::Tpcb { .. }
+        | Workload::SelectOnly { .. }
+        | Workload::Dump { .. } => Needs {
+            disk_bytes: rows * BYTES_PER_ROW,
+            memory_bytes: rows * BYTES_PER_ROW,
+        },
+        Workload::Get { .. } | Workload::Mixed { .. } | Workload::Set { .. } => {
+            keys(rows, requests.value_bytes.unwrap_or(VALUE_BYTES))
+        }
+        Workload::DumpValues {
+            n_keys,
+            value_bytes,
+            ..
+        } => keys(*n_keys, *value_bytes),
+        _ => keys(0, 0),
+    }
+}
+
+fn refuse_more(rows: u32, needed: u64, free: Option<u64>, place: &str) -> Result<(), Failure> {
+    match free {
+        Some(free) if needed > 0 && needed + SPARE_BYTES > free => Err(Failure::usage(
+            format!(
+                "--rows {rows} needs about {} of {place}, and {} are there",
+                gigabytes(needed + SPARE_BYTES),
+                gigabytes(free)
+            ),
+            "fewer rows, or another folder for the scratch files by TMPDIR",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// `MemAvailable:   12345 kB`.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_figures() {
+        let refused = refuse_more(7, 3_000_000_000, Some(2_500_000_000), "free memory");
+        let words = refused.unwrap_err().to_string();
+        assert_eq!(
+            words,
+            "--rows 7 needs about 3.5 GB of free memory, and 2.5 GB are there"
+        );
+        assert!(refuse_more(7, 1, Some(SPARE_BYTES + 1), "free memory").is_ok());
+        assert!(refuse_more(7, 1, None, "free memory").is_ok());
+        assert!(refuse_more(7, 0, Some(0), "free memory").is_ok());
+    }
+
+    #[test]
+    fn available_memory_stands_in_its_line() {
+        let text = "MemTotal:       24000000 kB\nMemAvailable:   22000000 kB\n";
+        assert_eq!(available(text), Some(22_000_000 << 10));
+        assert_eq!(available("MemTotal: 1 kB"), None);
+    }
+}

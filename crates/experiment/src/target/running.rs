@@ -1,0 +1,319 @@
+//! A running server that somebody cares for: what it is, what we may ask of it, and what forbids it.
+
+use std::path::PathBuf;
+
+use looptax_failure::Failure;
+use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, TlsClient, Workload};
+use looptax_wire::{Login, Secret, WireError};
+
+use super::AskPassword;
+use super::care::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
+use super::scratch::Scratch;
+use super::workloads::{self, Place};
+use super::{Script, Target, connections, sending, threads_of};
+use crate::arms::ways::Ways;
+use crate::spec::Experiment;
+use crate::spec::target::Running;
+
+/// sysbench's first table and pgbench's largest, with their keys.
+const SYSBENCH: (&str, &str) = ("sbtest1", "id");
+const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
+
+/// Logs in over TCP, asks for the socket, and decides what can be asked without harm.
+pub(super) fn open(
+    spec: &Running,
+    arms: &[Arm],
+    settings: &Experiment,
+    ask: AskPassword,
+) -> Result<Target, Failure> {
+    let (mut conversation, login) = log_in(spec, ask)?;
+    refuse_if_logged(&mut conversation)?;
+    if !settings.is_own_server {
+        let most = connections(settings, false).into_iter().max().unwrap_or(1);
+        refuse_if_crowded(&mut conversation, 2 * u64::from(most))?;
+    }
+    let socket = match &settings.socket {
+        Some(path) => path.clone(),
+        None => ask_socket(&mut conversation)?,
+    };
+    let mut target = Target {
+        kind: kind_of(&conversation).to_owned(),
+        version: conversation.server_version().to_owned(),
+        name: spec.shown.clone(),
+        protocol: spec.protocol,
+        login,
+        workload: Workload::Ping,
+        sending: sending(settings),
+        distribution: settings.requests.distribution,
+        reconnect_every: settings.requests.reconnect_every,
+        script: Script::read(spec.protocol, settings)?,
+        n_keys: 1,
+        threads: threads_of(spec.protocol),
+        pids: Vec::new(),
+        settings: Vec::new(),
+        offers_tls: conversation.offers_tls(),
+        is_cared_for: !settings.is_own_server,
+        sockets: vec![socket],
+        addresses: vec![spec.tcp],
+        tls_addresses: vec![spec.tcp],
+        abstract_names: Vec::new(),
+        ways: Ways::sealed_by(
+            { arms.iter().any(|arm| arm.is_tls()) }
+                .then(TlsClient::trusting_anybody)
+                .transpose()
+                .map_err(Failure::new)?,
+        ),
+        private: None,
+        scratch: None,
+    };
+    let mut by_socket = target.converse(Arm::Unix)?;
+    target.pids = by_socket.facts().peer_pid.into_iter().collect();
+    refuse_if_different(&mut conversation, &mut by_socket)?;
+    drop(by_socket);
+    choose_workload(&mut target, conversation, settings)?;
+    Ok(target)
+}
+
+/// Both ways must lead to one server, before anything is written to either.
+fn refuse_if_different(
+    by_tcp: &mut Conversation,
+    by_socket: &mut Conversation,
+) -> Result<(), PathError> {
+    let identity = |talk: &mut Conversation| {
+        let id = talk.connection_id();
+        Ok(talk.census(&[id])?.identity)
+    };
+    let [tcp, unix] = [identity(by_tcp)?, identity(by_socket)?];
+    if tcp == unix {
+        return Ok(());
+    }
+    Err(PathError::DifferentServers {
+        detail: format!(
+            "over {} it says `{tcp}`, over {} `{unix}`",
+            by_tcp.endpoint(),
+            by_socket.endpoint()
+        ),
+    })
+}
+
+/// Logs in; asks for a password when the server wants one, none was given, and somebody can answer.
+fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Failure> {
+    let endpoint = Endpoint::Tcp(spec.tcp);
+    let open =
+        |login: &Login| Conversation::open(spec.protocol, &endpoint, login, Limits::default());
+    let mut login = spec.login.clone();
+    let refused = match open(&login) {
+        Ok(conversation) => return Ok((conversation, login)),
+        Err(refused) => refused,
+    };
+    if !login.password.is_empty() || !wants_password(&refused) {
+        return Err(refused.into());
+    }
+    let Some(answer) = ask(&spec.shown) else {
+        return Err(refused.into());
+    };
+    login.password = Secret::new(answer?);
+    let conversation = open(&login)?;
+    Ok((conversation, login))
+}
+
+/// MySQL's and PostgreSQL's "access denied", Redis's "authentication required".
+fn wants_password(error: &PathError) -> bool {
+    match error {
+        PathError::Talk {
+            source: WireError::Server { code, .. },
+            ..
+        } => {
+            matches!(code.as_str(), "1045" | "28P01" | "28000" | "NOAUTH")
+        }
+        _ => false,
+    }
+}
+
+fn kind_of(conversation: &Conversation) -> &'static str {
+    match conversation.protocol() {
+        Protocol::Mysql if conversation.server_version().contains("MariaDB") => "mariadb",
+        Protocol::Mysql => "mysql",
+        Protocol::Postgres => "postgres",
+        Protocol::Redis => "redis",
+        Protocol::Memcached => "memcached",
+        Protocol::Echo => "echo",
+    }
+}
+
+/// With `--write` a scratch place; without it what can be asked without writing.
+fn choose_workload(
+    target: &mut Target,
+    conversation: Conversation,
+    settings: &Experiment,
+) -> Result<(), Failure> {
+    if target.script.is_some() {
+        if !settings.is_own_server {
+            return Err(Failure::usage(
+                "a script may do anything to a running server",
+                "--own-server says that it is yours to do it to; a private server needs no leave",
+            ));
+        }
+        target.workload = workloads::make(
+            target.protocol,
+            &settings.requests,
+            &Place::private(settings.rows),
+        )?;
+        return Ok(());
+    }
+    if settings.may_write && !is_tableless(settings.requests.workload.as_deref()) {
+        return in_scratch(target, conversation, settings);
+    }
+    read_only(target, conversation, settings)
+}
+
+/// What needs no table and no key.
+fn is_tableless(word: Option<&str>) -> bool {
+    matches!(word, Some("ping" | "connect"))
+}
+
+fn in_scratch(
+    target: &mut Target,
+    mut conversation: Conversation,
+    settings: &Experiment,
+) -> Result<(), Failure> {
+    let scratch = Scratch::planned(target.protocol, settings.rows);
+    let workload = workloads::make(
+        target.protocol,
+        &settings.requests,
+        &scratch.place(settings.rows),
+    )?;
+    if let Workload::Incr { .. } | Workload::Lpush { .. } | Workload::DumpValues { .. } = workload {
+        return Err(Failure::usage(
+            format!("`{workload}` makes keys that do not expire: not on a running server"),
+            "set and mixed write keys that expire; a private server takes every workload",
+        ));
+    }
+    refuse_if_written_on(&mut conversation)?;
+    tell_leftovers(&mut conversation)?;
+    scratch.make(&workload, &mut conversation, settings)?;
+    target.workload = workload;
+    target.n_keys = u64::from(settings.rows);
+    target.scratch = Some((scratch, conversation));
+    Ok(())
+}
+
+/// What is asked for, on tables that are there; without a word point selects if they can be, else
+/// ping.
+fn read_only(
+    target: &mut Target,
+    mut conversation: Conversation,
+    settings: &Experiment,
+) -> Result<(), Failure> {
+    let mut requests = settings.requests.clone();
+    if requests.workload.is_none() {
+        let has_rows = sequence(&mut conversation, SYSBENCH.0, SYSBENCH.1).is_some();
+        let word = if has_rows { "point-select" } else { "ping" };
+        requests.workload = Some(word.to_owned());
+    }
+    let place = Place {
+        schema: String::new(),
+        prefix: String::new(),
+        ttl_s: None,
+        rows: settings.rows,
+    };
+    let workload = workloads::make(target.protocol, &requests, &place)?;
+    if workload.writes() || matches!(workload, Workload::Get { .. } | Workload::DumpValues { .. }) {
+        let needs = if workload.writes() {
+            "writes"
+        } else {
+            "needs keys on the server"
+        };
+        return Err(Failure::usage(
+            format!("`{workload}` {needs}"),
+            "--write makes a scratch place of its own and removes it afterwards; --workload ping needs nothing",
+        ));
+    }
+    let (table, key) = match workload {
+        Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. } => SYSBENCH,
+        Workload::SelectOnly { .. } => PGBENCH,
+        _ => {
+            target.workload = workload;
+            return Ok(());
+        }
+    };
+    target.n_keys = sequence(&mut conversation, table, key).ok_or_else(|| {
+        Failure::usage(
+            format!("there is no table `{table}` with {key} from 1 on that this account can read"),
+            "--workload ping needs no table; --write makes a scratch schema and drops it afterwards",
+        )
+    })?;
+    target.workload = match workload {
+        Workload::Dump { table, .. } => Workload::Dump {
+            table,
+            rows: target.n_keys,
+        },
+        other => other,
+    };
+    Ok(())
+}
+
+/// The number of rows, when keys run from 1 without gaps.
+fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u64> {
+    let rows = conversation
+        .query(&format!(
+            "SELECT COUNT(*), MIN({key}), MAX({key}) FROM {table}"
+        ))
+        .ok()?;
+    let numbers: Vec<u64> = rows
+        .first()?
+        .iter()
+        .filter_map(|cell| cell.as_ref()?.parse().ok())
+        .collect();
+    match numbers[..] {
+        [count, 1, max] if count == max => Some(count),
+        _ => None,
+    }
+}
+
+fn ask_socket(conversation: &mut Conversation) -> Result<PathBuf, Failure> {
+    let none = || {
+        Failure::usage(
+            "the server does not tell its socket",
+            "give it with --socket; `ss -xl` lists sockets",
+        )
+    };
+    let first = |rows: Vec<Vec<Option<String>>>| rows.into_iter().next()?.into_iter().next()?;
+    let path = match conversation.protocol() {
+        Protocol::Mysql => first(conversation.query("SELECT @@socket")?),
+        Protocol::Postgres => {
+            let folders =
+                first(conversation.query("SHOW unix_socket_directories")?).unwrap_or_default();
+            let port = first(conversation.query("SHOW port")?).unwrap_or_default();
+            folders
+                .split(',')
+                .map(str::trim)
+                .find(|it| it.starts_with('/'))
+                .map(|it| format!("{it}/.s.PGSQL.{port}"))
+        }
+        Protocol::Redis => config(conversation, "unixsocket"),
+        Protocol::Memcached | Protocol::Echo => None,
+    };
+    path.filter(|path| path.starts_with('/'))
+        .map(PathBuf::from)
+        .ok_or_else(none)
+}
+
+fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
+    let Ok(names) = Scratch::leftovers(conversation) else {
+        return Ok(());
+    };
+    match names.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::usage(
+            format!(
+                "an earlier run that was killed left {} behind",
+                names.join(", ")
+            ),
+            match conversation.protocol() {
+                Protocol::Mysql => format!("DROP DATABASE {first};"),
+                _ => format!("DROP SCHEMA {first} CASCADE;"),
+            },
+        )),
+    }
+}

@@ -1,0 +1,170 @@
+//! What `--write` may leave on a running server while it runs, and how it goes away again.
+//!
+//! Everything carries [`PREFIX`] and our process id, so that a crashed run's leftovers are known by
+//! name; keys expire by themselves.
+
+use looptax_failure::Failure;
+use looptax_path::{Conversation, Protocol, Workload};
+use looptax_wire::WireError;
+
+use super::workloads::{self, Place};
+use crate::spec::{Experiment, Requests};
+
+/// Every schema, database and key of ours starts with this.
+const PREFIX: &str = "looptax_scratch_";
+/// Keys live this long at most, in seconds: longer than any run.
+const KEY_TTL_S: u32 = 3_600;
+
+/// A scratch place on a running server.
+pub(super) enum Scratch {
+    /// A `MySQL` database.
+    Database(String),
+    /// A `PostgreSQL` schema.
+    Schema(String),
+    /// Redis keys with a prefix.
+    Keys { prefix: String, n_keys: u32 },
+}
+
+impl Scratch {
+    /// The place that a protocol's data would have; nothing is made yet.
+    pub(super) fn planned(protocol: Protocol, n_keys: u32) -> Self {
+        match protocol {
+            Protocol::Mysql => Self::Database(name()),
+            Protocol::Postgres => Self::Schema(name()),
+            Protocol::Redis | Protocol::Memcached | Protocol::Echo => Self::Keys {
+                prefix: format!("{}:", name()),
+                n_keys,
+            },
+        }
+    }
+
+    /// Where data lie in it.
+    pub(super) fn place(&self, rows: u32) -> Place {
+        let place = Place {
+            schema: String::new(),
+            prefix: String::new(),
+            ttl_s: Some(KEY_TTL_S),
+            rows,
+        };
+        match self {
+            Self::Database(name) | Self::Schema(name) => Place {
+                schema: format!("{name}."),
+                ..place
+            },
+            Self::Keys { prefix, .. } => Place {
+                prefix: prefix.clone(),
+                ..place
+            },
+        }
+    }
+
+    /// Makes it and what the workload needs in it; nothing of it is left after an error.
+    pub(super) fn make(
+        &self,
+        workload: &Workload,
+        conversation: &mut Conversation,
+        settings: &Experiment,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Database(name) => {
+                conversation.execute(&format!("CREATE DATABASE {name}"))?;
+            }
+            Self::Schema(name) => {
+                conversation.execute(&format!("CREATE SCHEMA {name}"))?;
+            }
+            Self::Keys { .. } => {}
+        }
+        let filled = self.fill(workload, conversation, settings);
+        if filled.is_err() {
+            // The error that brought us here matters more than a second one.
+            let _ = self.drop_from(conversation);
+        }
+        filled
+    }
+
+    fn fill(
+        &self,
+        workload: &Workload,
+        conversation: &mut Conversation,
+        settings: &Experiment,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Database(name) => {
+                conversation.execute(&format!("USE {name}"))?;
+            }
+            Self::Schema(name) => {
+                conversation.execute(&format!("SET search_path = {name}"))?;
+            }
+            Self::Keys { .. } => return Ok(self.set_keys(conversation, &settings.requests)?),
+        }
+        workloads::fill(workload, conversation, &settings.requests, settings.rows)?;
+        Ok(())
+    }
+
+    /// Keys that expire.
+    fn set_keys(
+        &self,
+        conversation: &mut Conversation,
+        requests: &Requests,
+    ) -> Result<(), WireError> {
+        let value = vec![b'x'; requests.value_bytes.unwrap_or(workloads::VALUE_BYTES)];
+        let ttl = KEY_TTL_S.to_string().into_bytes();
+        self.for_keys(conversation, |key| {
+            vec![
+                b"SET".to_vec(),
+                key,
+                value.clone(),
+                b"EX".to_vec(),
+                ttl.clone(),
+            ]
+        })
+    }
+
+    /// Takes it away.
+    pub(super) fn drop_from(&self, conversation: &mut Conversation) -> Result<(), WireError> {
+        match self {
+            Self::Database(name) => conversation
+                .execute(&format!("DROP DATABASE {name}"))
+                .map(drop),
+            Self::Schema(name) => conversation
+                .execute(&format!("DROP SCHEMA {name} CASCADE"))
+                .map(drop),
+            Self::Keys { .. } => self.for_keys(conversation, |key| vec![b"DEL".to_vec(), key]),
+        }
+    }
+
+    /// Names of what earlier runs left behind.
+    pub(super) fn leftovers(conversation: &mut Conversation) -> Result<Vec<String>, WireError> {
+        let pattern = PREFIX.replace('_', "\\_");
+        let rows = conversation.query(&format!(
+            "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '{pattern}%'"
+        ))?;
+        Ok(rows
+            .into_iter()
+            .filter_map(|mut row| row.pop().flatten())
+            .collect())
+    }
+
+    fn for_keys(
+        &self,
+        conversation: &mut Conversation,
+        command: impl Fn(Vec<u8>) -> Vec<Vec<u8>>,
+    ) -> Result<(), WireError> {
+        let Self::Keys { prefix, n_keys } = self else {
+            return Ok(());
+        };
+        let ids: Vec<u32> = (1..=*n_keys).collect();
+        for part in ids.chunks(1_000) {
+            let commands: Vec<_> = part
+                .iter()
+                .map(|id| command(format!("{prefix}{id:012}").into_bytes()))
+                .collect();
+            conversation.pipeline(&commands)?;
+        }
+        Ok(())
+    }
+}
+
+fn name() -> String {
+    format!("{PREFIX}{}", std::process::id())
+}

@@ -1,0 +1,226 @@
+//! The workloads by their words: what a word means at a place.
+//!
+//! `catalogue` has the words, `sending` what goes with them, `fill` their data.
+
+mod catalogue;
+mod fill;
+mod sending;
+
+use looptax_failure::Failure;
+use looptax_path::{Oltp, Protocol, TPCB_ACCOUNTS, Workload};
+use looptax_servers::dataset;
+
+use crate::spec::Requests;
+pub use catalogue::list;
+use catalogue::unknown;
+pub(crate) use fill::fill;
+
+/// Size of a list's element where none is asked for, in bytes: lists grow with every request.
+const ELEMENT_BYTES: usize = 3;
+
+/// Size of a dumped value where none is asked for, in bytes: what people call a large one.
+const DUMPED_VALUE_BYTES: usize = 1 << 20;
+/// Bytes of a row of sysbench's table by its columns: two numbers, 120 and 60 characters.
+const DUMPED_ROW_BYTES: u64 = 188;
+
+/// Size of a value where none is asked for, in bytes.
+pub(crate) const VALUE_BYTES: usize = dataset::KEY_VALUE_BYTES;
+
+/// Where a workload's data lie on a server.
+pub(crate) struct Place {
+    /// What stands before a table's name: empty, or a schema or database with its dot.
+    pub schema: String,
+    /// What a key starts with.
+    pub prefix: String,
+    /// How long written keys live, in seconds; for ever without it.
+    pub ttl_s: Option<u32>,
+    pub rows: u32,
+}
+
+impl Place {
+    /// On a private server.
+    pub(crate) fn private(rows: u32) -> Self {
+        Self {
+            schema: String::new(),
+            prefix: dataset::KEY_PREFIX.to_owned(),
+            ttl_s: None,
+            rows,
+        }
+    }
+
+    fn table(&self) -> String {
+        format!("{}{}", self.schema, dataset::TABLE)
+    }
+}
+
+/// What is asked where nothing is said.
+pub(crate) fn default_word(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Mysql | Protocol::Postgres => "point-select",
+        Protocol::Redis | Protocol::Memcached => "get",
+        Protocol::Echo => "ping",
+    }
+}
+
+/// The workload that a word means at a place.
+///
+/// # Errors
+/// A usage failure when there is none of that word for this protocol, or it cannot be sent as asked.
+pub(crate) fn make(
+    protocol: Protocol,
+    requests: &Requests,
+    place: &Place,
+) -> Result<Workload, Failure> {
+    let word = requests.workload.as_deref();
+    let word = word.unwrap_or(default_word(protocol));
+    let workload = match protocol {
+        Protocol::Mysql | Protocol::Postgres => sql(word, place),
+        Protocol::Redis => redis(word, requests, place)?,
+        Protocol::Memcached => keyed(word, requests, place)?,
+        Protocol::Echo if word == "connect" => Some(Workload::Connect),
+        Protocol::Echo => requests.echo.workload(word)?.map(Workload::Echo),
+    };
+    let workload = workload.ok_or_else(|| unknown(word, protocol))?;
+    sending::check(&workload, protocol, requests)?;
+    Ok(workload)
+}
+
+fn sql(word: &str, place: &Place) -> Option<Workload> {
+    let table = place.table();
+    let schema = place.schema.clone();
+    Some(match word {
+        "point-select" => Workload::PointSelect { table },
+        "ping" => Workload::Ping,
+        "connect" => Workload::Connect,
+        "dump" => Workload::Dump {
+            table,
+            rows: u64::from(place.rows),
+        },
+        "tpcb" => Workload::Tpcb {
+            schema,
+            scale: scale(place.rows),
+        },
+        "select-only" => Workload::SelectOnly { schema },
+        word if word.starts_with("script:") => Workload::Script {
+            files: word.trim_start_matches("script:").to_owned(),
+        },
+        word => Workload::Oltp {
+            oltp: Oltp::ALL.into_iter().find(|oltp| oltp.name() == word)?,
+            table,
+        },
+    })
+}
+
+/// Branches for so many accounts.
+pub(crate) fn scale(n_accounts: u32) -> u32 {
+    n_accounts.div_ceil(TPCB_ACCOUNTS)
+}
+
+fn redis(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
+    let prefix = &place.prefix;
+    Ok(Some(match word {
+        "incr" => Workload::Incr {
+            prefix: format!("{prefix}counter:"),
+        },
+        "lpush" => Workload::Lpush {
+            prefix: format!("{prefix}list:"),
+            value_bytes: requests.value_bytes.unwrap_or(ELEMENT_BYTES),
+        },
+        word => return keyed(word, requests, place),
+    }))
+}
+
+/// What Redis and memcached both know.
+fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
+    let prefix = place.prefix.clone();
+    let ttl_s = place.ttl_s;
+    let value_bytes = requests.value_bytes.unwrap_or(VALUE_BYTES);
+    Ok(Some(match word {
+        "get" => Workload::Get { prefix },
+        "ping" => Workload::Ping,
+        "connect" => Workload::Connect,
+        "dump" => dump_values(requests, place),
+        "set" => Workload::Set {
+            prefix,
+            value_bytes,
+            ttl_s,
+        },
+        word => match word.strip_prefix("mixed") {
+            None => return Ok(None),
+            Some(proportion) => Workload::Mixed {
+                reads_and_writes: reads_and_writes(proportion)?,
+                prefix,
+                value_bytes,
+                ttl_s,
+            },
+        },
+    }))
+}
+
+/// As many large values as a table of so many rows has bytes.
+fn dump_values(requests: &Requests, place: &Place) -> Workload {
+    let value_bytes = requests.value_bytes.unwrap_or(DUMPED_VALUE_BYTES);
+    let total_bytes = u64::from(place.rows) * DUMPED_ROW_BYTES;
+    Workload::DumpValues {
+        prefix: format!("{}dump:", place.prefix),
+        n_keys: total_bytes.div_ceil(value_bytes.max(1) as u64).max(1),
+        value_bytes,
+    }
+}
+
+/// `:9:1`, or nothing for half and half.
+fn reads_and_writes(typed: &str) -> Result<[u32; 2], Failure> {
+    let numbers: Option<Vec<u32>> = typed
+        .split(':')
+        .skip(1)
+        .map(|number| number.parse().ok())
+        .collect();
+    match numbers.as_deref() {
+        Some([]) if typed.is_empty() => Ok([1, 1]),
+        Some(&[reads @ ..=1_000_000, writes @ ..=1_000_000]) if reads + writes > 0 => {
+            Ok([reads, writes])
+        }
+        _ => Err(Failure::usage(
+            format!("`mixed{typed}` does not name a proportion"),
+            "reads and writes, for example mixed:9:1",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, wanted: Option<[u32; 2]>) {
+        assert_eq!(reads_and_writes(typed).ok(), wanted, "{typed}");
+    }
+
+    #[test]
+    fn proportions_are_two_numbers_of_which_one_is_more_than_nothing() {
+        check("", Some([1, 1]));
+        check(":9:1", Some([9, 1]));
+        check(":1:0", Some([1, 0]));
+        check(":0:0", None);
+        check(":9", None);
+        check(":9:1:1", None);
+        check(":a:b", None);
+        check("9:1", None);
+    }
+
+    #[test]
+    fn every_word_of_the_list_makes_a_workload() {
+        let place = Place::private(1);
+        for entry in catalogue::CATALOGUE {
+            for protocol in entry.protocols {
+                let requests = Requests {
+                    workload: Some(entry.word.replace("R:W", "9:1")),
+                    ..Requests::default()
+                };
+                let workload = make(*protocol, &requests, &place);
+                let workload = workload.unwrap_or_else(|_| panic!("{}", entry.word));
+                assert!(entry.word.starts_with(workload.name()), "{}", entry.word);
+            }
+        }
+    }
+}

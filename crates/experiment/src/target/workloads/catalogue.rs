@@ -1,0 +1,166 @@
+//! The words of the workloads: which exist for which protocol, and `--list`.
+
+use std::fmt::Write as _;
+
+use looptax_failure::Failure;
+use looptax_path::Protocol;
+
+/// A word, who knows it, and what it asks for.
+pub(super) struct Entry {
+    pub word: &'static str,
+    pub protocols: &'static [Protocol],
+    means: &'static str,
+}
+
+/// Who speaks SQL.
+pub(super) const SQL: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres];
+const REDIS: &[Protocol] = &[Protocol::Redis];
+const KEYED: &[Protocol] = &[Protocol::Redis, Protocol::Memcached];
+/// One server behind all arms, so that a connection to either is the same work for it.
+const ONE_SERVER: &[Protocol] = &[
+    Protocol::Mysql,
+    Protocol::Postgres,
+    Protocol::Redis,
+    Protocol::Echo,
+];
+const SQL_AND_REDIS: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis];
+const ECHO: &[Protocol] = &[Protocol::Echo];
+const ALL: &[Protocol] = &[
+    Protocol::Mysql,
+    Protocol::Postgres,
+    Protocol::Redis,
+    Protocol::Memcached,
+    Protocol::Echo,
+];
+
+/// All of them.
+pub(super) const CATALOGUE: &[Entry] = &[
+    entry(
+        "point-select",
+        SQL,
+        "one row by its key, as sysbench oltp_point_select",
+    ),
+    entry(
+        "read-only",
+        SQL,
+        "16 statements that read, as sysbench oltp_read_only",
+    ),
+    entry(
+        "read-write",
+        SQL,
+        "20 statements, as sysbench oltp_read_write",
+    ),
+    entry(
+        "write-only",
+        SQL,
+        "6 statements that write, as sysbench oltp_write_only",
+    ),
+    entry(
+        "update-index",
+        SQL,
+        "update an indexed column by key, as sysbench",
+    ),
+    entry(
+        "update-non-index",
+        SQL,
+        "update a column without index by key, as sysbench",
+    ),
+    entry("insert", SQL, "insert one row, as sysbench oltp_insert"),
+    entry(
+        "delete",
+        SQL,
+        "delete one row by key, as sysbench oltp_delete",
+    ),
+    entry(
+        "tpcb",
+        SQL,
+        "7 statements of pgbench's built-in transaction",
+    ),
+    entry("select-only", SQL, "one account's balance, as pgbench -S"),
+    entry("get", KEYED, "GET of a key that is there"),
+    entry("set", KEYED, "SET of a key (--value-size)"),
+    entry(
+        "mixed:R:W",
+        KEYED,
+        "R times GET for W times SET, at random: mixed:9:1",
+    ),
+    entry("incr", REDIS, "INCR of a counter"),
+    entry("lpush", REDIS, "LPUSH on a list (--value-size)"),
+    entry(
+        "script:FILE",
+        SQL,
+        "your own transaction in pgbench's language; several: script:a.sql@3,b.sql",
+    ),
+    entry(
+        "ping",
+        ALL,
+        "a round trip without data: 120 constant bytes, a missing key, an echo",
+    ),
+    entry(
+        "connect",
+        ONE_SERVER,
+        "open a connection, log in, ask once, close, and wait for the server's end",
+    ),
+    entry(
+        "dump",
+        SQL_AND_REDIS,
+        "a whole table in one go, as mysqldump and COPY TO STDOUT; large values of as many bytes (--rows)",
+    ),
+    entry(
+        "stream",
+        ECHO,
+        "bytes one way, counted and answered once (--stream-bytes, --write-size)",
+    ),
+];
+
+const fn entry(word: &'static str, protocols: &'static [Protocol], means: &'static str) -> Entry {
+    Entry {
+        word,
+        protocols,
+        means,
+    }
+}
+
+/// All workloads, a line each.
+pub fn list() -> String {
+    let mut text = String::new();
+    for Entry {
+        word,
+        protocols,
+        means,
+    } in CATALOGUE
+    {
+        let who = protocols
+            .iter()
+            .map(|protocol| match protocol {
+                Protocol::Mysql => "MySQL, MariaDB",
+                Protocol::Redis => "Redis, Valkey",
+                other => other.name(),
+            })
+            .collect::<Vec<_>>()
+            .join(", ");
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{word:<17} {means}\n{:17} ({who})", "");
+    }
+    text
+}
+
+/// The failure of a word that a protocol does not know.
+pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
+    let known: Vec<&str> = CATALOGUE
+        .iter()
+        .filter(|entry| entry.protocols.contains(&protocol))
+        .map(|entry| entry.word)
+        .collect();
+    let servers = match protocol {
+        Protocol::Mysql => "MySQL and MariaDB",
+        other => other.name(),
+    };
+    Failure::usage(
+        format!("`{word}` is no workload for {servers}"),
+        format!(
+            "known: {}; looptax compare --list explains them",
+            known.join(", ")
+        ),
+    )
+}

@@ -1,0 +1,84 @@
+//! The data that a workload asks for.
+
+use looptax_path::{Conversation, Protocol, Workload};
+use looptax_servers::{ServerError, dataset};
+
+use super::{VALUE_BYTES, scale};
+use crate::spec::Requests;
+
+/// Makes the data that the workload asks for, where the conversation's own schema is.
+///
+/// # Errors
+/// The statement or the keys that failed.
+pub(crate) fn fill(
+    workload: &Workload,
+    conversation: &mut Conversation,
+    requests: &Requests,
+    rows: u32,
+) -> Result<(), ServerError> {
+    let protocol = conversation.protocol();
+    match (workload, protocol) {
+        (
+            Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. },
+            Protocol::Mysql,
+        ) => dataset::populate_mysql(|sql| conversation.execute(sql), rows),
+        (Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. }, _) => {
+            dataset::populate_postgres(|sql| conversation.execute(sql), rows)
+        }
+        (Workload::Script { .. }, Protocol::Mysql) => {
+            dataset::populate_mysql(|sql| conversation.execute(sql), rows)?;
+            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))
+        }
+        (Workload::Script { .. }, _) => {
+            dataset::populate_postgres(|sql| conversation.execute(sql), rows)?;
+            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))?;
+            dataset::tpcb::vacuum(|sql| conversation.execute(sql))
+        }
+        (Workload::Tpcb { .. } | Workload::SelectOnly { .. }, _) => {
+            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))?;
+            if protocol == Protocol::Postgres {
+                dataset::tpcb::vacuum(|sql| conversation.execute(sql))?;
+            }
+            Ok(())
+        }
+        // Written keys too: each of its processes sees a part of the writes alone, and a first write of
+        // a key is more work than a second.
+        (
+            Workload::Get { prefix }
+            | Workload::Set { prefix, .. }
+            | Workload::Mixed { prefix, .. },
+            Protocol::Memcached,
+        ) => {
+            let keys = keys(prefix, requests, rows);
+            dataset::populate_memcached(|pairs| conversation.store(pairs), &keys)
+        }
+        (Workload::Get { prefix } | Workload::Mixed { prefix, .. }, _) => {
+            let keys = keys(prefix, requests, rows);
+            dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
+        }
+        (
+            Workload::DumpValues {
+                prefix,
+                n_keys,
+                value_bytes,
+            },
+            _,
+        ) => {
+            let keys = dataset::Keys {
+                prefix,
+                n: u32::try_from(*n_keys).unwrap_or(u32::MAX),
+                value_bytes: *value_bytes,
+            };
+            dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn keys<'a>(prefix: &'a str, requests: &Requests, rows: u32) -> dataset::Keys<'a> {
+    dataset::Keys {
+        prefix,
+        n: rows,
+        value_bytes: requests.value_bytes.unwrap_or(VALUE_BYTES),
+    }
+}

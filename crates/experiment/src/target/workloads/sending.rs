@@ -1,0 +1,168 @@
+//! What can be sent how: options that do not go with a workload, and sends that are too large.
+
+use looptax_failure::Failure;
+use looptax_path::{Echo, EchoRequest, Protocol, Workload};
+use looptax_wire::Sent;
+
+use super::catalogue::SQL;
+use crate::spec::Requests;
+
+/// What one send may hold at most, in bytes: a pipeline of large values would else fill both socket
+/// buffers and wait for itself.
+const MOST_PIPELINED_BYTES: u64 = 64 << 20;
+/// Largest value that memcached takes, in bytes: an item of 1 MiB less its key and header.
+const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
+/// What one send to the echo server may hold at most, in bytes, where it is a pipeline: it answers each
+/// request at once and waits until its answers are read, so a send has to fit into the socket.
+const MOST_ECHOED_BYTES: u64 = 128 << 10;
+/// Digits of every key, and what a command has around it, in bytes; for the check above.
+const COMMAND_BYTES: u64 = 96;
+
+/// Whether the workload can be sent as asked.
+///
+/// # Errors
+/// A usage failure with the option that does not fit.
+pub(super) fn check(
+    workload: &Workload,
+    protocol: Protocol,
+    requests: &Requests,
+) -> Result<(), Failure> {
+    let is_sql = SQL.contains(&protocol);
+    if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
+        return Err(Failure::usage(
+            "--protocol does not apply to `dump`: it goes out as text, as dumps do",
+            "leave --protocol out",
+        ));
+    }
+    match workload {
+        Workload::Echo(echo) => check_echo(echo, requests)?,
+        _ => requests.echo.refuse_others(&[], &workload.to_string())?,
+    }
+    if *workload == Workload::Connect {
+        return check_connect(requests);
+    }
+    check_reconnect(workload, protocol, requests)?;
+    if requests.pipeline > 1 && is_sql {
+        return Err(Failure::usage(
+            format!(
+                "--pipeline {} is not for {}: a statement is sent when the answer before it is in",
+                requests.pipeline,
+                protocol.name()
+            ),
+            "Redis, Valkey, memcached and echo take pipelines",
+        ));
+    }
+    if requests.sent == Sent::Text && !is_sql {
+        return Err(Failure::usage(
+            format!("--protocol text is not for {}", protocol.name()),
+            "MySQL, MariaDB and PostgreSQL have prepared statements and text",
+        ));
+    }
+    let value_bytes = match workload {
+        Workload::DumpValues { .. } if requests.pipeline > 1 => {
+            return Err(Failure::usage(
+                "--pipeline does not apply to `dump`: it asks for one value after the other",
+                "--value-size chooses their size",
+            ));
+        }
+        Workload::DumpValues { value_bytes, .. }
+        | Workload::Set { value_bytes, .. }
+        | Workload::Mixed { value_bytes, .. }
+        | Workload::Lpush { value_bytes, .. } => *value_bytes as u64,
+        Workload::Get { .. } => requests.value_bytes.unwrap_or_default() as u64,
+        _ if requests.value_bytes.is_some() => {
+            return Err(Failure::usage(
+                format!("--value-size does not apply to `{workload}`"),
+                "get, set, mixed and lpush have values",
+            ));
+        }
+        _ => 0,
+    };
+    if protocol == Protocol::Memcached && value_bytes > MOST_MEMCACHED_BYTES {
+        return Err(Failure::usage(
+            format!("memcached takes no value of {value_bytes} bytes"),
+            format!("at most --value-size {MOST_MEMCACHED_BYTES}"),
+        ));
+    }
+    let sent_bytes = u64::from(requests.pipeline) * (COMMAND_BYTES + value_bytes);
+    if sent_bytes > MOST_PIPELINED_BYTES {
+        return Err(Failure::usage(
+            format!(
+                "a pipeline of {} values of {value_bytes} bytes is {} MiB in one send",
+                requests.pipeline,
+                sent_bytes >> 20
+            ),
+            "at most 64 MiB: a smaller --pipeline or --value-size",
+        ));
+    }
+    Ok(())
+}
+
+/// Sessions are opened within a slice: only what can be made ready quickly on any connection.
+fn check_reconnect(
+    workload: &Workload,
+    protocol: Protocol,
+    requests: &Requests,
+) -> Result<(), Failure> {
+    let is_long = matches!(
+        workload,
+        Workload::Script { .. }
+            | Workload::Dump { .. }
+            | Workload::DumpValues { .. }
+            | Workload::Echo(_)
+    );
+    let is_refused = is_long || protocol == Protocol::Memcached;
+    if requests.reconnect_every.is_none() || !is_refused {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!(
+            "--reconnect-every is not for `{workload}` on {}",
+            protocol.name()
+        ),
+        "MySQL, MariaDB, PostgreSQL and Redis take it with their short workloads",
+    ))
+}
+
+fn check_connect(requests: &Requests) -> Result<(), Failure> {
+    let typed = [
+        ("--pipeline", requests.pipeline > 1),
+        ("--protocol", requests.sent == Sent::Text),
+        ("--value-size", requests.value_bytes.is_some()),
+        ("--reconnect-every", requests.reconnect_every.is_some()),
+    ];
+    match typed.into_iter().find(|(_, is_typed)| *is_typed) {
+        Some((name, _)) => Err(Failure::usage(
+            format!("{name} does not apply to `connect`: it asks once and closes"),
+            "-c chooses how many do that at once",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
+    if requests.pipeline == 1 {
+        return Ok(());
+    }
+    match echo.request {
+        EchoRequest::Stream { .. } => Err(Failure::usage(
+            "--pipeline is not for `stream`: it is one request of many writes",
+            "--write-size chooses their size",
+        )),
+        EchoRequest::Ping { request_bytes, .. } => {
+            let sent_bytes = u64::from(requests.pipeline) * u64::from(request_bytes);
+            if sent_bytes <= MOST_ECHOED_BYTES {
+                return Ok(());
+            }
+            Err(Failure::usage(
+                format!(
+                    "a pipeline of {} requests of {request_bytes} bytes is {sent_bytes} bytes in one send",
+                    requests.pipeline
+                ),
+                format!(
+                    "the echo server takes {MOST_ECHOED_BYTES}: a smaller --pipeline or --request-size"
+                ),
+            ))
+        }
+    }
+}
