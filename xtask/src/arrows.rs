@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "looptax-failure",
             "looptax-analysis",
+            "looptax-diagnose",
             "looptax-experiment",
             "looptax-bench",
             "looptax-discover",
@@ -56,6 +57,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "looptax-script",
             "looptax-servers",
             "looptax-stats",
+            "looptax-store",
+            "looptax-wire",
+        ],
+    ),
+    (
+        "looptax-diagnose",
+        &[
+            "looptax-failure",
+            "looptax-advise",
+            "looptax-discover",
+            "looptax-path",
+            "looptax-record",
+            "looptax-redirect",
             "looptax-store",
             "looptax-wire",
         ],

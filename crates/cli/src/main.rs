@@ -4,20 +4,15 @@
 //! `process::exit` stands only here.
 
 mod args;
-mod check;
 mod commands;
 mod failure;
-mod find;
 mod formats;
-mod local;
-mod moving;
 mod outputs;
 mod page;
 mod past;
 mod replay;
 mod settings;
 mod signals;
-mod socket_of;
 mod sys;
 mod terminal;
 mod wordpress;

@@ -4,14 +4,14 @@ mod told;
 
 use looptax_advise::Address;
 use looptax_advise::check::{Outcome, Point};
+use looptax_diagnose::check::answer::{self, Answer, Around};
+use looptax_diagnose::check::sources::{self, Looked};
+use looptax_diagnose::check::{Client, Question, points};
 use looptax_discover::{Survey, survey};
 use looptax_failure::Failure;
 use looptax_report::terminal::{cleaned, fitted};
 
 use crate::args::CheckArgs;
-use crate::check::answer::{self, Answer, Around};
-use crate::check::sources::{self, Looked};
-use crate::check::{Client, Question, points};
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 

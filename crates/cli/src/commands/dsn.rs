@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use looptax_advise::{Address, Dialect, Fields, dialects};
+use looptax_diagnose::own_address;
+use looptax_diagnose::socket_of::{self, HIDDEN, Near, SocketOf};
 use looptax_discover::survey;
 use looptax_failure::Failure;
 use looptax_report::terminal::cleaned;
@@ -10,8 +12,6 @@ use serde::Serialize;
 
 use crate::args::DsnArgs;
 use crate::failure::Exit;
-use crate::local::own_address;
-use crate::socket_of::{self, HIDDEN, Near, SocketOf};
 use crate::terminal::{self, Terminal};
 
 /// Runs `dsn`.

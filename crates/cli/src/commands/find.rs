@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use looptax_diagnose::find::{cost, listing::listing};
 use looptax_discover::{Survey, survey};
 use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_failure::Failure;
@@ -13,7 +14,6 @@ use looptax_store::save_value;
 
 use crate::args::FindArgs;
 use crate::failure::Exit;
-use crate::find::{cost, listing::listing};
 use crate::signals::stop_flag;
 use crate::terminal::screen::Screen;
 use crate::terminal::stage::Stage;

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use looptax_diagnose::check::reach::{self, ReachRequest};
 use looptax_failure::Failure;
 use looptax_servers::{echo, publish, reaper};
 
 use crate::args::{Cli, EXIT_CODES, InternalCommand, SavedForm};
-use crate::check::reach;
 use crate::failure::Exit;
 use crate::terminal;
 
@@ -50,7 +50,14 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
         InternalCommand::Reach(args) => {
-            let answer = serde_json::to_string(&reach::child(args)).map_err(io::Error::from)?;
+            let answer = serde_json::to_string(&reach::child(&ReachRequest {
+                socket: args.socket.clone(),
+                view: args.view,
+                uid: args.uid,
+                gid: args.gid,
+                groups: args.groups.clone(),
+            }))
+            .map_err(io::Error::from)?;
             terminal::data(&answer)?;
             Ok(Exit::Done)
         }

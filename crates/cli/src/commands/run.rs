@@ -2,6 +2,7 @@
 
 use std::io;
 
+use looptax_diagnose::moving::{self, Wanted, words};
 use looptax_failure::Failure;
 use looptax_redirect::{
     Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Switches,
@@ -9,7 +10,6 @@ use looptax_redirect::{
 
 use crate::args::RunArgs;
 use crate::failure::Exit;
-use crate::moving::{self, words};
 use crate::sys;
 use crate::terminal::{self, Terminal};
 
@@ -47,7 +47,13 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     check_name(args)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     let switches = switches(args)?;
-    let candidates = moving::candidates(args)?;
+    let candidates = moving::candidates(&Wanted {
+        map: &args.map,
+        only: &args.only,
+        check: &args.check,
+        no_check: args.no_check,
+        command: &args.command,
+    })?;
     let mapping = moving::mapping(&candidates);
     let plan = words::plan(&candidates, args.dry_run || args.verbose || args.stats);
     if args.dry_run {

@@ -4,10 +4,9 @@ use std::fmt::Write;
 
 use looptax_advise::app::{Change, Edit, Problem};
 use looptax_advise::check::{Outcome, Point};
+use looptax_diagnose::check::answer::{Answer, Verdict};
+use looptax_diagnose::check::sources::Looked;
 use looptax_report::terminal::{Style, cleaned, fitted};
-
-use crate::check::answer::{Answer, Verdict};
-use crate::check::sources::Looked;
 
 /// Point by point. Statements stay whole, however long: they are there to be copied.
 pub(super) fn points(points: &[Point], style: Style) -> String {

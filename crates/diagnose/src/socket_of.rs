@@ -12,24 +12,24 @@ use looptax_failure::Failure;
 use crate::local::own_address;
 
 /// What stands where a password would.
-pub(crate) const HIDDEN: &str = "****";
+pub const HIDDEN: &str = "****";
 
 /// A server's socket.
 #[derive(Debug)]
-pub(crate) struct SocketOf {
+pub struct SocketOf {
     /// Its file.
-    pub(crate) file: String,
+    pub file: String,
     /// The folder it lies in: what PostgreSQL's clients want.
-    pub(crate) folder: String,
+    pub folder: String,
     /// How it was found, for a person.
-    pub(crate) words: String,
+    pub words: String,
     /// Whether it is only where the packages usually put it: nobody has seen it.
-    pub(crate) is_guess: bool,
+    pub is_guess: bool,
 }
 
 impl SocketOf {
     /// What a dialect is filled in with; `password` is what is shown in the password's place.
-    pub(crate) fn fields(&self, address: &Address, password: Option<String>) -> Fields {
+    pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
         Fields {
             user: address.user.clone(),
             password,
@@ -43,16 +43,16 @@ impl SocketOf {
 
 /// What runs here, as somebody in one network namespace sees it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Near<'a> {
+pub struct Near<'a> {
     /// The servers.
-    pub(crate) servers: &'a [Server],
+    pub servers: &'a [Server],
     /// The namespace whose 127.0.0.1 is meant; `None` where it is not known.
-    pub(crate) network: Option<NamespaceId>,
+    pub network: Option<NamespaceId>,
 }
 
 impl<'a> Near<'a> {
     /// For ourselves.
-    pub(crate) fn us(servers: &'a [Server]) -> Self {
+    pub fn us(servers: &'a [Server]) -> Self {
         Self {
             servers,
             network: looptax_discover::process(std::process::id()).and_then(|own| own.network),
@@ -60,7 +60,7 @@ impl<'a> Near<'a> {
     }
 
     /// Where nobody is asked for.
-    pub(crate) fn nobody() -> Self {
+    pub fn nobody() -> Self {
         Self {
             servers: &[],
             network: None,
@@ -68,18 +68,14 @@ impl<'a> Near<'a> {
     }
 
     /// The server behind the address.
-    pub(crate) fn server(self, address: &Address) -> Option<&'a Server> {
+    pub fn server(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
         servers.find(|it| listens_for(it, address, self.network))
     }
 }
 
 /// Finds it.
-pub(crate) fn find(
-    address: &Address,
-    given: Option<&Path>,
-    near: Near<'_>,
-) -> Result<SocketOf, Failure> {
+pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     if let Some(path) = given {
         return Ok(of(address, path, "as given"));
     }
@@ -160,7 +156,7 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
 }
 
 /// Whether a server of this kind speaks the product's protocol.
-pub(crate) fn is_of(kind: ServerKind, product: Product) -> bool {
+pub fn is_of(kind: ServerKind, product: Product) -> bool {
     match product {
         Product::Mysql => matches!(
             kind,

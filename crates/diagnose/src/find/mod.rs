@@ -3,7 +3,7 @@
 //! `cost` says what a request over TCP costs here, `listing` puts everything together, `notes` has the
 //! words for what stands in the way, `names` the users' names.
 
-pub(crate) mod cost;
-pub(crate) mod listing;
+pub mod cost;
+pub mod listing;
 mod names;
 mod notes;

@@ -12,31 +12,31 @@ use crate::socket_of::{self, HIDDEN, Near};
 
 /// What there is to say.
 #[derive(Debug, Serialize)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// Where it was found.
-    pub(crate) source: String,
+    pub source: String,
     /// The applications that may be meant; empty for a connection that was only seen.
-    pub(crate) applications: Vec<String>,
+    pub applications: Vec<String>,
     /// Which of the file's connections.
-    pub(crate) label: String,
+    pub label: String,
     /// What is at the other end: `mysql`.
-    pub(crate) product: String,
+    pub product: String,
     /// Where it goes now, for a person.
-    pub(crate) place: String,
+    pub place: String,
     /// Line of the file.
-    pub(crate) line: Option<usize>,
+    pub line: Option<usize>,
     /// How it stands.
-    pub(crate) verdict: Verdict,
+    pub verdict: Verdict,
     /// Point by point.
-    pub(crate) points: Vec<Point>,
+    pub points: Vec<Point>,
     /// What to write.
-    pub(crate) changes: Vec<Change>,
+    pub changes: Vec<Change>,
 }
 
 /// How it stands with one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It takes the socket.
     AlreadyThere,
     /// It would.
@@ -51,19 +51,19 @@ pub(crate) enum Verdict {
 
 /// What holds for all connections of a check.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub struct Around<'a> {
     /// All but the address; its `address` and `no_login` are set for each connection.
-    pub(crate) client: &'a super::Client,
+    pub client: &'a super::Client,
     /// What runs here, as the client sees it.
-    pub(crate) near: Near<'a>,
+    pub near: Near<'a>,
     /// `--socket`.
-    pub(crate) socket: Option<&'a std::path::Path>,
+    pub socket: Option<&'a std::path::Path>,
     /// `--connections`.
-    pub(crate) n_connections: u32,
+    pub n_connections: u32,
 }
 
 /// About a connection of a file or an environment.
-pub(crate) fn found(looked: &Looked, found: &Found, around: Around<'_>) -> Result<Answer, Failure> {
+pub fn found(looked: &Looked, found: &Found, around: Around<'_>) -> Result<Answer, Failure> {
     let mut answer = Answer {
         source: looked.name.clone(),
         applications: found.titles.clone(),
@@ -131,11 +131,7 @@ fn transport(found: &Found) -> Point {
 }
 
 /// About a server that a process is connected to, with no more known than its address.
-pub(crate) fn connected(
-    source: &str,
-    address: &Address,
-    around: Around<'_>,
-) -> Result<Answer, Failure> {
+pub fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<Answer, Failure> {
     let what = "it is connected over TCP; which file says so is not known";
     let next = format!(
         "find where {} is set; `looptax dsn {}://{}/` spells the socket for each driver",

@@ -36,7 +36,7 @@ pub(super) fn rules(sides: &Sides<'_>, user: &str) -> Point {
 }
 
 /// The file beside the configuration that the server was started with, else in its data folder.
-pub(crate) fn hba_file(server: &Server) -> Option<(String, String)> {
+pub fn hba_file(server: &Server) -> Option<(String, String)> {
     const NAME: &str = "pg_hba.conf";
     let beside = server.process.arguments().into_iter().find_map(|argument| {
         let path = argument.strip_prefix("config_file=")?.to_owned();

@@ -5,7 +5,7 @@ use std::net::{IpAddr, UdpSocket};
 
 /// The address of `host` on this machine; `None` where it is another one, or not known. Asks no name
 /// server: what it would answer is not where the application looked.
-pub(crate) fn own_address(host: &str) -> Option<IpAddr> {
+pub fn own_address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let found = match bare.parse() {
         Ok(address) => address,

@@ -18,7 +18,7 @@ const MOST_RECORDS: usize = 20;
 const MOST_RECORD_BYTES: u64 = 32 << 20;
 
 /// The costs of one record, an entry per kind of server.
-pub(crate) fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
+pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     let record = load(path)?;
     let sources = of(&record, &path.display().to_string());
     if sources.is_empty() {
@@ -34,7 +34,7 @@ pub(crate) fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
 }
 
 /// The newest cost of each kind of server among this folder's records.
-pub(crate) fn of_this_folder() -> Vec<CostSource> {
+pub fn of_this_folder() -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     for path in newest_records() {
         let Ok(record) = load(&path) else { continue };
@@ -72,7 +72,7 @@ fn newest_records() -> Vec<PathBuf> {
 }
 
 /// The costs in a record; of several comparisons of a kind, the first of one connection counts.
-pub(crate) fn of(record: &Record, source: &str) -> Vec<CostSource> {
+pub fn of(record: &Record, source: &str) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     for comparison in &record.comparisons {
         let kind = kind_of(comparison);

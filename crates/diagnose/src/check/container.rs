@@ -20,10 +20,10 @@ const COMPOSE_FILES: [&str; 4] = [
 
 /// A container's name.
 #[derive(Debug)]
-pub(crate) struct Service {
-    pub(crate) name: String,
+pub struct Service {
+    pub name: String,
     /// The name of the file that gives it.
-    pub(crate) file: String,
+    pub file: String,
 }
 
 /// The services of a file and of the Compose files beside it; what cannot be read has none.

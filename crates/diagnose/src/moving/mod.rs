@@ -11,8 +11,9 @@ mod given;
 mod known;
 mod pairs;
 mod shared;
-pub(crate) mod words;
+pub mod words;
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -20,30 +21,44 @@ use looptax_discover::{Server, survey};
 use looptax_failure::Failure;
 use looptax_redirect::{Demand, Mapping, Route, SocketName};
 
-use crate::args::RunArgs;
 use known::Verdict;
 
 /// A port and the socket of the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// What programs connect to.
-    pub(crate) from: Vec<SocketAddr>,
+    pub from: Vec<SocketAddr>,
     /// Where they are moved to.
-    pub(crate) to: SocketName,
+    pub to: SocketName,
     /// The server, where it is known: `mariadbd, pid 4711`.
-    pub(crate) server: Option<(String, u32)>,
+    pub server: Option<(String, u32)>,
     /// Why it stays on TCP all the same.
-    pub(crate) stays: Option<String>,
+    pub stays: Option<String>,
     /// Words of a process that keep it on TCP.
-    pub(crate) demands: Vec<String>,
+    pub demands: Vec<String>,
     /// What the check of a known connection said.
-    pub(crate) checked: Vec<String>,
+    pub checked: Vec<String>,
+}
+
+/// What is to be moved, and what is known of the program's connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// `ADDRESS=SOCKET`; where there are any, nothing is looked for.
+    pub map: &'a [String],
+    /// Only the servers on these ports; all where there are none.
+    pub only: &'a [u16],
+    /// Connections that the program makes.
+    pub check: &'a [String],
+    /// Whether nothing is tried beforehand.
+    pub no_check: bool,
+    /// The program with its arguments.
+    pub command: &'a [OsString],
 }
 
 /// What `run` moves: found, or as given.
-pub(crate) fn candidates(args: &RunArgs) -> Result<Vec<Candidate>, Failure> {
+pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     if !args.map.is_empty() {
-        return given::parse_all(&args.map);
+        return given::parse_all(args.map);
     }
     let survey = survey(None);
     let own = survey.own_network;
@@ -72,7 +87,7 @@ pub(crate) fn candidates(args: &RunArgs) -> Result<Vec<Candidate>, Failure> {
 fn settle(
     pair: &mut Candidate,
     server: &Server,
-    args: &RunArgs,
+    args: &Wanted<'_>,
     servers: &[Server],
 ) -> Result<(), Failure> {
     if pair.stays.is_some() {
@@ -91,7 +106,7 @@ fn settle(
 }
 
 /// What the supervisor gets: the addresses that are moved.
-pub(crate) fn mapping(candidates: &[Candidate]) -> Mapping {
+pub fn mapping(candidates: &[Candidate]) -> Mapping {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
     let routes = moved.flat_map(|candidate| {
         candidate.from.iter().map(|from| Route {
@@ -113,7 +128,7 @@ pub(crate) fn mapping(candidates: &[Candidate]) -> Mapping {
 }
 
 /// The name of a socket as people write it.
-pub(crate) fn shown(socket: &SocketName) -> String {
+pub fn shown(socket: &SocketName) -> String {
     match socket {
         SocketName::Path(path) => path.display().to_string(),
         SocketName::Abstract(name) => format!("@{}", String::from_utf8_lossy(name)),

@@ -11,24 +11,24 @@ use crate::socket_of::Near;
 
 /// A client that would use the socket.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub struct Client {
     /// Its process, where it is one that runs.
-    pub(super) pid: Option<u32>,
+    pub pid: Option<u32>,
     /// Whom to become; `None`: we are the client.
-    pub(super) rights: Option<Rights>,
+    pub rights: Option<Rights>,
     /// Its user's name, or number.
-    pub(super) user: String,
+    pub user: String,
     /// For a person.
-    pub(super) shown: String,
+    pub shown: String,
     /// The network namespace whose 127.0.0.1 it means; ours where it is no process that runs.
-    pub(super) network: Option<NamespaceId>,
+    pub network: Option<NamespaceId>,
     /// What confines it.
-    pub(super) confinement: Confinement,
+    pub confinement: Confinement,
 }
 
 impl Client {
     /// Finds it by process or user.
-    pub(crate) fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
+    pub fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
         let passwd = read("/etc/passwd");
         if let Some(pid) = pid {
             let Some(found) = process(pid) else {
@@ -80,7 +80,7 @@ impl Client {
     }
 
     /// What runs here, as it sees it.
-    pub(crate) fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
+    pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
         Near {
             servers,
             network: self.network,
@@ -88,7 +88,7 @@ impl Client {
     }
 
     /// The file that leads to its network namespace, where that is not ours.
-    pub(super) fn other_network(&self) -> Option<String> {
+    pub fn other_network(&self) -> Option<String> {
         let pid = self.pid?;
         (self.network != own_network()).then(|| format!("/proc/{pid}/ns/net"))
     }

@@ -15,10 +15,10 @@ use super::{Candidate, named};
 
 /// A socket of a server, or why it cannot be used.
 pub(super) struct Socket {
-    pub(super) name: SocketName,
+    pub name: SocketName,
     /// Its file's name, or the abstract name.
-    pub(super) short: String,
-    pub(super) objection: Option<String>,
+    pub short: String,
+    pub objection: Option<String>,
 }
 
 /// The pairs of a server in our network; a port without a socket is none.

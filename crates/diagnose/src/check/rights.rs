@@ -15,10 +15,10 @@ use super::client::Client;
 
 /// User, group and further groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rights {
-    pub(super) uid: u32,
-    pub(super) gid: u32,
-    pub(super) groups: Vec<u32>,
+pub struct Rights {
+    pub uid: u32,
+    pub gid: u32,
+    pub groups: Vec<u32>,
 }
 
 impl Rights {
@@ -26,7 +26,7 @@ impl Rights {
     ///
     /// # Errors
     /// The kernel's refusal: it takes root.
-    pub(super) fn take(&self) -> io::Result<()> {
+    pub fn take(&self) -> io::Result<()> {
         if rustix::process::geteuid().as_raw() == self.uid {
             return Ok(());
         }

@@ -26,17 +26,17 @@ use super::client::Client;
 use super::protocol;
 use super::rights::Door;
 use crate::socket_of::SocketOf;
-pub(crate) use postgres::hba_file;
+pub use postgres::hba_file;
 
 /// Who would log in, and where.
 pub(super) struct Sides<'a> {
-    pub(super) address: &'a Address,
-    pub(super) tcp: SocketAddr,
-    pub(super) socket: &'a SocketOf,
-    pub(super) server: Option<&'a Server>,
-    pub(super) client: &'a Client,
+    pub address: &'a Address,
+    pub tcp: SocketAddr,
+    pub socket: &'a SocketOf,
+    pub server: Option<&'a Server>,
+    pub client: &'a Client,
     /// Whether the client reaches the socket; else we log in as ourselves, to tell at least the rest.
-    pub(super) is_reachable: bool,
+    pub is_reachable: bool,
 }
 
 /// A connection that is logged in, or why it is not, with the causes.

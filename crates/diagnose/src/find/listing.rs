@@ -15,7 +15,7 @@ use super::names::Names;
 use super::notes::notes;
 
 /// The later look, with rates where there was an earlier one, and costs where rates and a source are.
-pub(crate) fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
+pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
     let names = Names::new();
     let seconds = earlier.map(|it| survey.at_ns.saturating_sub(it.at_ns) as f64 / 1e9);
     let before = earlier.map(traffic_of);

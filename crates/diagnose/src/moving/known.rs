@@ -9,8 +9,7 @@ use looptax_discover::Server;
 use looptax_failure::Failure;
 use looptax_redirect::SocketName;
 
-use super::Candidate;
-use crate::args::RunArgs;
+use super::{Candidate, Wanted};
 use crate::check::{Client, Question, points};
 use crate::local::own_address;
 use crate::socket_of::Near;
@@ -41,7 +40,7 @@ const NO_PASSWORD: &str =
 /// Tries the connections that are known of this port.
 pub(super) fn verdict(
     pair: &Candidate,
-    args: &RunArgs,
+    args: &Wanted<'_>,
     servers: &[Server],
 ) -> Result<Verdict, Failure> {
     let mut words = Vec::new();
@@ -112,9 +111,9 @@ fn has_password(address: &Address) -> bool {
 }
 
 /// The connections that are known, whatever their port.
-fn addresses(args: &RunArgs) -> Result<Vec<Address>, Failure> {
+fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let mut found = Vec::new();
-    for text in &args.check {
+    for text in args.check {
         let address = Address::parse(text).map_err(|error| {
             Failure::usage(error, "for example --check mysql://user@127.0.0.1:3306/db")
         })?;

@@ -8,12 +8,12 @@ use looptax_redirect::{Event, Mapping, Stats};
 use super::{Candidate, shown};
 
 /// A line.
-pub(crate) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     format!("looptax: {text}\n")
 }
 
 /// What is moved; and what is not, where that is wanted.
-pub(crate) fn plan(candidates: &[Candidate], is_whole: bool) -> String {
+pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
     let mut text = String::new();
     for candidate in candidates {
         let from = from(candidate);
@@ -45,7 +45,7 @@ fn from(candidate: &Candidate) -> String {
 }
 
 /// Why nothing is moved.
-pub(crate) fn nothing(candidates: &[Candidate], only: &[u16]) -> String {
+pub fn nothing(candidates: &[Candidate], only: &[u16]) -> String {
     if !candidates.is_empty() {
         return "every server here stays on TCP; --dry-run says why".to_owned();
     }
@@ -60,7 +60,7 @@ pub(crate) fn nothing(candidates: &[Candidate], only: &[u16]) -> String {
 }
 
 /// The counts at the end.
-pub(crate) fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
+pub fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
     let n_moved = stats.n_moved();
     let connections = if n_moved == 1 {
         "connection"
@@ -93,7 +93,7 @@ pub(crate) fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> Strin
 }
 
 /// A connection, as it happens.
-pub(crate) fn event(event: Event, mapping: &Mapping) -> String {
+pub fn event(event: Event, mapping: &Mapping) -> String {
     let from = |idx: usize| mapping.routes[idx].from;
     match event {
         Event::Moved { route_idx, pid } => line(&format!(

@@ -4,13 +4,13 @@
 //! `logins` logs in once over either endpoint and asks. `sources` finds the connections of a file or a
 //! process, `answer` is what is said of each. What the facts mean is said in `looptax_advise::check`.
 
-pub(crate) mod answer;
+pub mod answer;
 mod client;
 mod container;
 mod logins;
-pub(crate) mod reach;
+pub mod reach;
 mod rights;
-pub(crate) mod sources;
+pub mod sources;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -23,32 +23,32 @@ use looptax_failure::Failure;
 
 use crate::local::own_address;
 use crate::socket_of::{self, Near, SocketOf};
-pub(crate) use client::Client;
+pub use client::Client;
 use logins::Sides;
-pub(crate) use logins::hba_file;
+pub use logins::hba_file;
 
 /// So long one waits for whoever listens on a port.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is asked: would this client reach that server over its socket?
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Question<'a> {
+pub struct Question<'a> {
     /// The connection as it is now.
-    pub(crate) address: &'a Address,
+    pub address: &'a Address,
     /// The client.
-    pub(crate) client: &'a Client,
+    pub client: &'a Client,
     /// What runs here, as the client sees it.
-    pub(crate) near: Near<'a>,
+    pub near: Near<'a>,
     /// The socket that was given.
-    pub(crate) socket: Option<&'a Path>,
+    pub socket: Option<&'a Path>,
     /// Connections that come at once.
-    pub(crate) n_connections: u32,
+    pub n_connections: u32,
     /// Why nobody logs in: user or password are not known.
-    pub(crate) no_login: Option<&'a str>,
+    pub no_login: Option<&'a str>,
 }
 
 /// All points of a check, in the order in which a switch would meet them.
-pub(crate) fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
+pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let Question {
         address, client, ..
     } = question;

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use looptax_advise::check::{End, Reach, Step};
@@ -20,13 +20,12 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::client::{Client, name_of};
 use super::rights::Rights;
-use crate::args::ReachArgs;
 
 /// Longest path of a socket: the kernel's 108 bytes hold a zero at the end.
 const MOST_PATH_BYTES: usize = 107;
 
 /// Sends a child that way.
-pub(super) fn reach(socket: &Path, client: &Client) -> Reach {
+pub fn reach(socket: &Path, client: &Client) -> Reach {
     let failed = |why: String| Reach {
         steps: Vec::new(),
         end: End::Failed { why },
@@ -66,8 +65,23 @@ fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Whose way a child goes, and where to.
+#[derive(Debug, Clone)]
+pub struct ReachRequest {
+    /// The socket.
+    pub socket: PathBuf,
+    /// The process whose folders count.
+    pub view: Option<u32>,
+    /// User to become.
+    pub uid: Option<u32>,
+    /// Group to become.
+    pub gid: Option<u32>,
+    /// Further groups.
+    pub groups: Vec<u32>,
+}
+
 /// The child: becomes the client and goes.
-pub(crate) fn child(args: &ReachArgs) -> Reach {
+pub fn child(args: &ReachRequest) -> Reach {
     match become_client(args) {
         Ok(()) => walk(&args.socket),
         Err(error) => Reach {
@@ -79,7 +93,7 @@ pub(crate) fn child(args: &ReachArgs) -> Reach {
     }
 }
 
-fn become_client(args: &ReachArgs) -> io::Result<()> {
+fn become_client(args: &ReachRequest) -> io::Result<()> {
     if let Some(pid) = args.view {
         enter_view(pid)?;
     }

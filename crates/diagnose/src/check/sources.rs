@@ -24,17 +24,17 @@ const MOST_NAMES: usize = 4096;
 
 /// A place that was looked into.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub struct Looked {
     /// For a person: a path, or `environment of php-fpm 123`.
-    pub(crate) name: String,
+    pub name: String,
     /// What it holds.
-    pub(crate) reading: Reading,
+    pub reading: Reading,
     /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
-    pub(crate) services: Vec<Service>,
+    pub services: Vec<Service>,
 }
 
 /// A file that was named.
-pub(crate) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
+pub fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
     let shown = path.display();
     let found = fs::metadata(path).map_err(|error| {
         Failure::usage(
@@ -74,7 +74,7 @@ fn in_folder(folder: &Path) -> String {
 }
 
 /// Whose file it is, where that is neither root nor we: a hint for `--user`.
-pub(crate) fn owner(path: &Path) -> Option<String> {
+pub fn owner(path: &Path) -> Option<String> {
     let uid = fs::metadata(path).ok()?.uid();
     let is_ours = uid == rustix::process::geteuid().as_raw();
     (uid != 0 && !is_ours).then(|| user_name(uid))
@@ -105,7 +105,7 @@ fn read(
 }
 
 /// What a file holds, up to the bound.
-pub(super) fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+pub fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -145,7 +145,7 @@ fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// What a process has: its environment and the known files of its working folder.
-pub(crate) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
+pub fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = fs::read_link(process.file("cwd")).unwrap_or_default();
     let inside = process.file("cwd");
@@ -188,7 +188,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// The servers that a process is connected to over TCP, as addresses without a user.
-pub(crate) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
+pub fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     let mut found: Vec<Address> = Vec::new();
     let is_own = |it: &&looptax_discover::Client| {
         it.way.is_tcp()
@@ -212,7 +212,7 @@ pub(crate) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
 }
 
 /// Where a process is connected over sockets alone; `None` where it is not connected so.
-pub(crate) fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
+pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     let mut servers = survey
         .clients
         .iter()
@@ -246,7 +246,7 @@ fn bare(product: Product, remote: SocketAddr) -> Address {
 }
 
 /// Whether two lead to one server, for all that is known: one port of one kind.
-pub(crate) fn is_same(one: &Address, other: &Address) -> bool {
+pub fn is_same(one: &Address, other: &Address) -> bool {
     one.product == other.product && one.port == other.port
 }
 
