@@ -42,6 +42,10 @@ pub(crate) const RESERVED: &[Reserved] = &[
                 reason: "ends a comparison whose time is over",
             },
             Place {
+                start: "crates/replay/",
+                reason: "gives each step a deadline",
+            },
+            Place {
                 start: "xtask/",
                 reason: "says how long a step took",
             },

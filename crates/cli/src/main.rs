@@ -10,12 +10,10 @@ mod formats;
 mod outputs;
 mod page;
 mod past;
-mod replay;
 mod settings;
 mod signals;
 mod sys;
 mod terminal;
-mod wordpress;
 
 use clap::Parser;
 

@@ -6,21 +6,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use looptax_experiment::Observer;
 use looptax_experiment::host;
 use looptax_failure::Failure;
 use looptax_path::get_right;
-use looptax_record::{REPLAY_SCHEMA_VERSION, Replay};
+use looptax_record::{REPLAY_SCHEMA_VERSION, Record, Replay};
+use looptax_replay::{Amounts, Onlooker, Part, Runner, Surroundings, plan};
 use looptax_report as report;
 use looptax_store::{Existing, save_text, save_value};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::args::ReplayArgs;
+use crate::args::{ReplayArgs, ReplayName};
 use crate::failure::Exit;
 use crate::outputs::Outputs;
-use crate::replay::{Amounts, Part, Runner, Surroundings, plan};
+use crate::past::remember;
 use crate::signals::stop_flag;
 use crate::sys;
+use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
 /// The result's file in the folder of the records.
@@ -28,7 +31,7 @@ const RESULT: &str = "replay.json";
 
 /// Runs `replay`.
 pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let parts = Part::asked(&args.names);
+    let parts = parts(&args.names);
     let amounts = amounts(args);
     let folder = folder(args);
     Outputs::default()
@@ -116,12 +119,50 @@ fn surroundings(
         flag::register(signal, Arc::clone(&interrupted))?;
     }
     Ok(Surroundings {
-        terminal,
+        onlooker: Box::new(Watching {
+            terminal,
+            has_history: !args.no_history,
+        }),
         folder,
-        has_history: !args.no_history,
         stop,
         interrupted,
     })
+}
+
+/// Somebody at the terminal.
+struct Watching {
+    terminal: Terminal,
+    /// Whether runs are remembered.
+    has_history: bool,
+}
+
+impl Onlooker for Watching {
+    fn say(&self, words: &str) {
+        self.terminal.words(words);
+    }
+
+    fn observer(&self) -> Box<dyn Observer> {
+        Box::new(Stage::line(self.terminal))
+    }
+
+    fn remember(&self, record: &Record, path: &Path) {
+        if self.has_history {
+            remember(record, Some(path), self.terminal);
+        }
+    }
+}
+
+/// Those that were asked for, each once, in the order of measuring.
+fn parts(names: &[ReplayName]) -> Vec<Part> {
+    let parts = names.iter().flat_map(|name| match name {
+        ReplayName::Percona => vec![Part::Percona],
+        ReplayName::Dimitri => vec![Part::Dimitri],
+        ReplayName::Moonen => vec![Part::Moonen],
+        ReplayName::Wordpress => vec![Part::WordPress],
+        ReplayName::Kawin => vec![Part::Kawin],
+        ReplayName::All => Part::ALL.to_vec(),
+    });
+    Part::in_order(&parts.collect::<Vec<_>>())
 }
 
 /// A replay of nothing yet.

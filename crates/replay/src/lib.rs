@@ -9,10 +9,11 @@ mod dimitri;
 mod effect;
 mod kawin;
 mod moonen;
+mod pages;
 mod percona;
 mod plan;
 mod programs;
-pub(crate) mod published;
+mod published;
 mod reading;
 mod row;
 mod runner;
@@ -23,15 +24,14 @@ use std::time::Duration;
 
 use looptax_record::ReplayPart;
 
-use crate::args::ReplayName;
-pub(crate) use plan::text as plan;
+pub use plan::text as plan;
 use published::{DIMITRI, KAWIN, MOONEN, PERCONA, Publication, WORDPRESS};
-pub(crate) use runner::{Runner, Surroundings};
-pub(crate) use step::{Amounts, Step};
+pub use runner::{Onlooker, Runner, Surroundings};
+pub use step::{Amounts, Step};
 
 /// One publication that can be measured again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub enum Part {
     /// Zaitsev, 2020.
     Percona,
     /// Kravtchuk, 2018.
@@ -46,7 +46,7 @@ pub(crate) enum Part {
 
 impl Part {
     /// In the order of measuring.
-    const ALL: [Self; 5] = [
+    pub const ALL: [Self; 5] = [
         Self::Percona,
         Self::Dimitri,
         Self::Moonen,
@@ -54,33 +54,21 @@ impl Part {
         Self::Kawin,
     ];
 
-    /// Those that were asked for, each once, in the order of measuring.
-    pub(crate) fn asked(names: &[ReplayName]) -> Vec<Self> {
-        let is_asked = |part: &Self| {
-            names
-                .iter()
-                .any(|name| *name == ReplayName::All || Self::of(*name) == Some(*part))
-        };
-        Self::ALL.into_iter().filter(is_asked).collect()
-    }
-
-    fn of(name: ReplayName) -> Option<Self> {
-        match name {
-            ReplayName::Percona => Some(Self::Percona),
-            ReplayName::Dimitri => Some(Self::Dimitri),
-            ReplayName::Moonen => Some(Self::Moonen),
-            ReplayName::Wordpress => Some(Self::WordPress),
-            ReplayName::Kawin => Some(Self::Kawin),
-            ReplayName::All => None,
-        }
+    /// These, each once, in the order of measuring.
+    pub fn in_order(asked: &[Self]) -> Vec<Self> {
+        Self::ALL
+            .into_iter()
+            .filter(|it| asked.contains(it))
+            .collect()
     }
 
     /// The word that asks for it.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.publication().name
     }
 
-    pub(crate) fn publication(self) -> &'static Publication {
+    /// What was published, with its claims.
+    pub fn publication(self) -> &'static Publication {
         match self {
             Self::Percona => &PERCONA,
             Self::Dimitri => &DIMITRI,
@@ -91,7 +79,7 @@ impl Part {
     }
 
     /// What is measured for it.
-    pub(crate) fn steps(self, amounts: &Amounts) -> Vec<Step> {
+    pub fn steps(self, amounts: &Amounts) -> Vec<Step> {
         match self {
             Self::Percona => percona::steps(amounts),
             Self::Dimitri => dimitri::steps(amounts),
@@ -113,12 +101,12 @@ impl Part {
     }
 
     /// Whether it needs network namespaces of looptax's own.
-    pub(crate) fn needs_network(self) -> bool {
+    pub fn needs_network(self) -> bool {
         self == Self::Kawin
     }
 
     /// Measures it, as far as it can be measured here.
-    pub(crate) fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+    pub fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
         let part = Runner::begin(self, amounts);
         let mut part = match self {
             Self::Percona => percona::run(part, amounts, runner),

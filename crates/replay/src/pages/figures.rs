@@ -19,48 +19,48 @@ type Block = Vec<Timed<Page>>;
 /// One transport by itself, by page.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SideFigures {
-    pub(crate) transport: Transport,
+    pub transport: Transport,
     /// Time in queries by `$wpdb`'s timer, µs.
-    pub(crate) query_us: Estimate,
+    pub query_us: Estimate,
     /// Standard deviation of that within an epoch, µs.
-    pub(crate) query_sd_us: Estimate,
+    pub query_sd_us: Estimate,
     /// From the request's start to its shutdown, by PHP's clock, µs.
-    pub(crate) page_us: Estimate,
+    pub page_us: Estimate,
     /// From before the request was sent to after the last byte, by our clock and without the time of the
     /// questions that prove the page, µs.
-    pub(crate) client_us: Estimate,
+    pub client_us: Estimate,
     /// Share of the queries in the page's time, percent.
-    pub(crate) share_pct: Estimate,
+    pub share_pct: Estimate,
 }
 
 /// What `of` costs over `over`: ratios, above 1 where `of` is the slower one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Contrast {
-    pub(crate) of: Transport,
-    pub(crate) over: Transport,
+    pub of: Transport,
+    pub over: Transport,
     /// Of time in queries.
-    pub(crate) query: Estimate,
+    pub query: Estimate,
     /// Of the standard deviation of time in queries.
-    pub(crate) query_sd: Estimate,
+    pub query_sd: Estimate,
     /// Of the page's time by PHP's clock.
-    pub(crate) page: Estimate,
+    pub page: Estimate,
     /// Of the page's time by our clock.
-    pub(crate) client: Estimate,
+    pub client: Estimate,
 }
 
 /// The first fifteen pages over the socket and over TCP, as one look.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fifteen {
     /// Queries of them, on the socket and over TCP.
-    pub(crate) queries: [u64; 2],
+    pub queries: [u64; 2],
     /// Mean time in queries of a page, on the socket and over TCP, µs.
-    pub(crate) query_us: [f64; 2],
+    pub query_us: [f64; 2],
     /// Its standard deviation, µs.
-    pub(crate) query_sd_us: [f64; 2],
+    pub query_sd_us: [f64; 2],
     /// TCP over the socket: time in queries.
-    pub(crate) query: Estimate,
+    pub query: Estimate,
     /// TCP over the socket: the page's time by PHP's clock.
-    pub(crate) page: Estimate,
+    pub page: Estimate,
 }
 
 fn query_us(load: &Timed<Page>) -> f64 {

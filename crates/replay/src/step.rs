@@ -16,26 +16,27 @@ const TEST_BUDGET: Duration = Duration::from_mins(10);
 
 /// How much is measured.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Amounts {
-    pub(crate) is_quick: bool,
+pub struct Amounts {
+    /// Fewer epochs and points.
+    pub is_quick: bool,
     /// Share of the published amounts of data; `None` for what fits the time.
-    pub(crate) scale: Option<f64>,
+    pub scale: Option<f64>,
     /// For tests: epochs of every comparison.
-    pub(crate) epochs: Option<u32>,
+    pub epochs: Option<u32>,
     /// For tests: length of a slice.
-    pub(crate) slice_ms: Option<u32>,
+    pub slice_ms: Option<u32>,
     /// For tests: most connections of a sweep.
-    pub(crate) users: Option<u32>,
+    pub users: Option<u32>,
 }
 
 impl Amounts {
     /// One of two, for a quick run or a usual one.
-    pub(crate) fn either<T>(&self, quick: T, usual: T) -> T {
+    pub fn either<T>(&self, quick: T, usual: T) -> T {
         if self.is_quick { quick } else { usual }
     }
 
     /// Of a published number as many as `scale` says, or `default`; at least `least`.
-    pub(crate) fn of(&self, published: u64, default: u64, least: u64) -> u64 {
+    pub fn of(&self, published: u64, default: u64, least: u64) -> u64 {
         let scaled = self.scale.map(|scale| (published as f64 * scale) as u64);
         scaled.unwrap_or(default).max(least)
     }
@@ -43,21 +44,21 @@ impl Amounts {
 
 /// One comparison, of several workloads maybe.
 #[derive(Debug, Clone)]
-pub(crate) struct Step {
+pub struct Step {
     /// A word for the record's file.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What is compared, for a person.
-    pub(crate) what: String,
+    pub what: String,
     /// What is measured, with each of its workloads.
     experiment: Experiment,
     workloads: Vec<&'static str>,
     /// It is broken off after that much measuring, and keeps what it has.
-    pub(crate) budget: Duration,
+    pub budget: Duration,
 }
 
 impl Step {
     /// The workloads of a comparison, with the number of epochs left out.
-    pub(crate) fn new(
+    pub fn new(
         name: &'static str,
         what: impl Into<String>,
         (experiment, workloads): (Experiment, &[&'static str]),
@@ -74,7 +75,7 @@ impl Step {
 
     /// One interim analysis after so many epochs; tests want fewer and shorter ones.
     #[must_use]
-    pub(crate) fn epochs(mut self, amounts: &Amounts, n: u64) -> Self {
+    pub fn epochs(mut self, amounts: &Amounts, n: u64) -> Self {
         let n = amounts.epochs.map_or(n, u64::from);
         if amounts.epochs.is_some() {
             self.budget = TEST_BUDGET;
@@ -85,7 +86,7 @@ impl Step {
 
     /// A short warm-up, and slices of a length, where one is given, or as tests want them: not for whole commands.
     #[must_use]
-    pub(crate) fn requests(mut self, amounts: &Amounts, slice_ms: Option<u32>) -> Self {
+    pub fn requests(mut self, amounts: &Amounts, slice_ms: Option<u32>) -> Self {
         let warm_up_s = u64::from(amounts.epochs.is_none());
         self.experiment.warm_up = Some(Duration::from_secs(warm_up_s));
         let slice_ms = amounts.slice_ms.or(slice_ms);
@@ -97,7 +98,7 @@ impl Step {
     ///
     /// # Errors
     /// The kernel gives no random bytes.
-    pub(crate) fn experiments(&self) -> Result<Vec<Experiment>, Failure> {
+    pub fn experiments(&self) -> Result<Vec<Experiment>, Failure> {
         let seed = new_seed()?;
         let with = |workload: Option<&str>| {
             let mut experiment = self.experiment.clone();
@@ -113,7 +114,7 @@ impl Step {
     }
 
     /// The command line that anybody can repeat it with.
-    pub(crate) fn command(&self) -> Vec<String> {
+    pub fn command(&self) -> Vec<String> {
         let mut experiment = self.experiment.clone();
         experiment.requests.workload =
             (!self.workloads.is_empty()).then(|| self.workloads.join(","));
@@ -121,7 +122,7 @@ impl Step {
     }
 
     /// The same as one line for a shell.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         joined(&self.command())
     }
 }

@@ -13,7 +13,7 @@ use super::Length;
 use super::figures::query_theta;
 
 /// Epochs of blocks of pages, each block in the order of the transports.
-pub(crate) type Epochs = Vec<Vec<Vec<Timed<Page>>>>;
+pub(super) type Epochs = Vec<Vec<Vec<Timed<Page>>>>;
 
 /// Blocks that do not count: PHP compiles scripts, MariaDB opens tables, WordPress stores what it makes anew
 /// once a minute.
@@ -23,10 +23,10 @@ const DELTA: f64 = 0.01;
 
 /// What was loaded.
 pub(super) struct Loaded {
-    pub(super) epochs: Epochs,
-    pub(super) look: Option<Look>,
+    pub epochs: Epochs,
+    pub look: Option<Look>,
     /// What the server counts of a connection without a page, by transport.
-    pub(super) connecting: Vec<u32>,
+    pub connecting: Vec<u32>,
 }
 
 /// Loads a site's front page over each of the transports until a look decides.

@@ -29,7 +29,7 @@ const AT_MOST: [(&str, &str); 3] = [
     ("broadwell_4s_max", "4S Broadwell"),
 ];
 
-pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
+pub(crate) fn steps(amounts: &Amounts) -> Vec<Step> {
     let most = most(amounts);
     let rows = amounts.of(100_000, 100_000, 100);
     let step = Step::new(
@@ -55,7 +55,7 @@ fn sweep_to(most: u32, rows: u64) -> Experiment {
 }
 
 /// What is done beside the sweep.
-pub(super) fn beside(amounts: &Amounts) -> Option<(&'static str, Duration)> {
+pub(crate) fn beside(amounts: &Amounts) -> Option<(&'static str, Duration)> {
     let n = n_points(most(amounts)) as u32;
     on_path("perf").then(|| {
         (
@@ -71,7 +71,7 @@ fn most(amounts: &Amounts) -> u32 {
         .unwrap_or_else(|| amounts.either(MOST_QUICK, MOST))
 }
 
-pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+pub(crate) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
     let steps = steps(amounts);
     let Some(reading) = runner.measure(&mut part, &steps[0], 0) else {
         return part;

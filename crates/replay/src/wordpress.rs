@@ -1,6 +1,6 @@
 //! The comparison of WordPress pages: time in queries of one page over TCP and over the socket.
 //!
-//! [`crate::wordpress`] loads and proves the pages; here its figures stand beside the published ones.
+//! [`crate::pages`] loads and proves the pages; here its figures stand beside the published ones.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use looptax_stats::Estimate;
 use super::claim::{Claim, in_unit};
 use super::published::WORDPRESS;
 use super::{Amounts, Runner};
-use crate::wordpress::{
+use crate::pages::{
     Contrast, Fifteen, Measured, Options, SideFigures, SiteMeasured, measure, told,
 };
 
@@ -26,12 +26,12 @@ use crate::wordpress::{
 const FILE: &str = "wordpress.json";
 
 /// What is done, and how long that may take.
-pub(super) fn beside(amounts: &Amounts) -> (&'static str, Duration) {
+pub(crate) fn beside(amounts: &Amounts) -> (&'static str, Duration) {
     let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
     (what, Duration::from_secs(amounts.either(75, 180)))
 }
 
-pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+pub(crate) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
     if runner.is_interrupted() {
         return part;
     }

@@ -26,7 +26,7 @@ const DUMPERS: [&str; 2] = ["mysqldump", "mariadb-dump"];
 /// Connections of the many-threaded claims.
 const MANY: u32 = 64;
 
-pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
+pub(crate) fn steps(amounts: &Amounts) -> Vec<Step> {
     let rows = amounts.of(100_000, 100_000, 100);
     let at = |connections: &[u32], arms: &[Arm]| Experiment {
         rows: rows as u32,
@@ -97,7 +97,7 @@ fn dumper() -> Option<&'static str> {
     DUMPERS.into_iter().find(|program| on_path(program))
 }
 
-pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+pub(crate) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
     let steps = steps(amounts);
     if let Some(reading) = runner.measure(&mut part, &steps[0], 0) {
         for (connections, claim) in [

@@ -4,14 +4,14 @@ use looptax_record::{Comparison, Epoch, Record, ReplayProof, SamplesAt};
 use looptax_store::SamplesReader;
 
 /// A measured step.
-pub(crate) struct Reading {
-    pub(crate) record: Record,
+pub struct Reading {
+    pub record: Record,
     samples: Option<SamplesReader>,
-    pub(crate) step_idx: u32,
+    pub step_idx: u32,
 }
 
 impl Reading {
-    pub(super) fn new(record: Record, samples: Option<SamplesReader>, step_idx: u32) -> Self {
+    pub fn new(record: Record, samples: Option<SamplesReader>, step_idx: u32) -> Self {
         Self {
             record,
             samples,
@@ -20,12 +20,12 @@ impl Reading {
     }
 
     /// The first comparison that is of this kind.
-    pub(crate) fn comparison(&self, is_it: impl Fn(&Comparison) -> bool) -> Option<&Comparison> {
+    pub fn comparison(&self, is_it: impl Fn(&Comparison) -> bool) -> Option<&Comparison> {
         self.record.comparisons.iter().find(|it| is_it(it))
     }
 
     /// Latencies at a place; none where they cannot be read.
-    pub(crate) fn latencies_ns(&self, at: &SamplesAt) -> Vec<u32> {
+    pub fn latencies_ns(&self, at: &SamplesAt) -> Vec<u32> {
         let read = self.samples.as_ref().map(|reader| reader.read(at));
         read.and_then(Result::ok).unwrap_or_default()
     }

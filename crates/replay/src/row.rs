@@ -12,17 +12,17 @@ use super::reading::{Reading, proof};
 /// What a row is made from.
 pub(crate) struct Wanted<'a> {
     /// `None` for a part of a claim that nobody published by itself.
-    pub(crate) claim: Option<&'a Claim>,
-    pub(crate) what: String,
+    pub claim: Option<&'a Claim>,
+    pub what: String,
     /// The arm that is held against the baseline.
-    pub(crate) arm: &'a str,
-    pub(crate) unit: ReplayUnit,
-    pub(crate) effect: Effect,
-    pub(crate) reasons: Vec<String>,
+    pub arm: &'a str,
+    pub unit: ReplayUnit,
+    pub effect: Effect,
+    pub reasons: Vec<String>,
 }
 
 /// For words that go into the record, whatever the terminal shows.
-pub(super) const WORDS: Style = Style {
+pub(crate) const WORDS: Style = Style {
     width: usize::MAX,
     color: false,
     unicode: true,
@@ -114,7 +114,7 @@ pub(crate) fn row(
 }
 
 /// Whether what it shows has two ends; a tax without one reaches to 100 %.
-pub(super) fn has_interval(row: &ReplayRow) -> bool {
+pub(crate) fn has_interval(row: &ReplayRow) -> bool {
     let it = row.measured.known();
     let is_bound = |hi: f64| row.unit != ReplayUnit::TaxPct || hi < 100.0;
     it.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(is_bound))

@@ -8,18 +8,18 @@ use super::claim::{Claim, Says};
 
 /// A published comparison.
 #[derive(Debug)]
-pub(crate) struct Publication {
-    pub(crate) name: &'static str,
+pub struct Publication {
+    pub name: &'static str,
     title: &'static str,
     author: &'static str,
     system: &'static str,
     workload: &'static str,
-    pub(crate) claims: &'static [Claim],
+    pub claims: &'static [Claim],
 }
 
 impl Publication {
     /// For the record.
-    pub(crate) fn article(&self) -> Article {
+    pub fn article(&self) -> Article {
         Article {
             title: self.title.to_owned(),
             author: self.author.to_owned(),
@@ -29,7 +29,7 @@ impl Publication {
     }
 
     /// The claim of that name.
-    pub(crate) fn claim(&self, name: &str) -> &Claim {
+    pub fn claim(&self, name: &str) -> &Claim {
         let mut claims = self.claims.iter();
         claims
             .find(|claim| claim.name == name)
@@ -224,8 +224,8 @@ pub(crate) static KAWIN: Publication = Publication {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claim::Ratios;
     use super::*;
+    use crate::claim::Ratios;
 
     #[track_caller]
     fn check(publication: &Publication, name: &str, expected: f64) {

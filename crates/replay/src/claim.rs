@@ -4,16 +4,16 @@ use looptax_record::{Figure, Published, ReplayUnit, ReplayVerdict};
 
 /// A figure as it was published.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Claim {
-    pub(crate) name: &'static str,
-    pub(crate) says: Says,
+pub struct Claim {
+    pub name: &'static str,
+    pub says: Says,
     /// As it was stated, or the figures that it is made of.
-    pub(crate) words: &'static str,
+    pub words: &'static str,
 }
 
 /// What a figure says.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Says {
+pub enum Says {
     /// Throughput over TCP against the socket's, percent: -35.
     TcpRatePct(f64),
     /// Throughput on the socket against TCP's, percent: +18.
@@ -34,15 +34,15 @@ pub(crate) enum Says {
 
 /// The other way's cost over the baseline's: the least and the most that round to what was published.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Ratios {
-    pub(crate) lo: f64,
-    pub(crate) value: f64,
-    pub(crate) hi: f64,
+pub struct Ratios {
+    pub lo: f64,
+    pub value: f64,
+    pub hi: f64,
 }
 
 impl Says {
     /// The cost of TCP over that of the socket.
-    pub(crate) fn ratios(self) -> Ratios {
+    pub fn ratios(self) -> Ratios {
         let exact = |value| Ratios {
             lo: value,
             value,
@@ -92,7 +92,7 @@ fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
 
 impl Claim {
     /// For the record, in the row's unit.
-    pub(crate) fn published(&self, unit: ReplayUnit) -> Published {
+    pub fn published(&self, unit: ReplayUnit) -> Published {
         let Ratios { lo, value, hi } = self.says.ratios();
         Published {
             words: self.words.to_owned(),
@@ -103,7 +103,7 @@ impl Claim {
     }
 
     /// How what was measured stands to it; `ratio` is the cost of the other way over that of the baseline.
-    pub(crate) fn judge(&self, ratio: &Figure) -> Judged {
+    pub fn judge(&self, ratio: &Figure) -> Judged {
         let published = self.says.ratios();
         let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));
         let Some((least, most)) = ends else {
@@ -139,10 +139,10 @@ impl Claim {
 
 /// How an interval stands to a published figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Judged {
-    pub(crate) verdict: ReplayVerdict,
+pub struct Judged {
+    pub verdict: ReplayVerdict,
     /// Why it cannot be told; empty where it can, or where there is no interval.
-    pub(crate) why: &'static str,
+    pub why: &'static str,
 }
 
 const BOTH: &str =

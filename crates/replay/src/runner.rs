@@ -7,41 +7,51 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use looptax_experiment::Observer;
 use looptax_experiment::comparison::{Measured, Named, measured};
 use looptax_failure::Failure;
-use looptax_record::{ReplayPart, ReplayStep};
+use looptax_record::{Record, ReplayPart, ReplayStep};
 use looptax_store::SamplesReader;
 
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
-use crate::past::remember;
-use crate::terminal::Terminal;
-use crate::terminal::stage::Stage;
 
 /// An epoch that began in time may take so much longer.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// Whoever waits for the steps, and keeps their records.
+pub trait Onlooker {
+    /// Says what begins, without a step.
+    fn say(&self, words: &str);
+
+    /// Follows a step.
+    fn observer(&self) -> Box<dyn Observer>;
+
+    /// Notes a record that was saved there.
+    fn remember(&self, record: &Record, path: &Path);
+}
+
 /// What all steps share.
-pub(crate) struct Surroundings {
-    pub(crate) terminal: Terminal,
+pub struct Surroundings {
+    /// Whoever waits.
+    pub onlooker: Box<dyn Onlooker>,
     /// Where records go.
-    pub(crate) folder: PathBuf,
-    /// Whether runs are remembered.
-    pub(crate) has_history: bool,
+    pub folder: PathBuf,
     /// What steps look at; set by a signal, and when a step's time is over.
-    pub(crate) stop: Arc<AtomicBool>,
+    pub stop: Arc<AtomicBool>,
     /// Set by a signal alone.
-    pub(crate) interrupted: Arc<AtomicBool>,
+    pub interrupted: Arc<AtomicBool>,
 }
 
 /// The steps of one part after the other.
-pub(crate) struct Runner<'a> {
+pub struct Runner<'a> {
     around: &'a Surroundings,
     part: &'static str,
 }
 
 impl<'a> Runner<'a> {
-    pub(crate) fn new(around: &'a Surroundings, part: Part) -> Self {
+    /// Steps of a part that nothing has begun of.
+    pub fn new(around: &'a Surroundings, part: Part) -> Self {
         Self {
             around,
             part: part.name(),
@@ -49,7 +59,7 @@ impl<'a> Runner<'a> {
     }
 
     /// A part of which nothing is measured yet.
-    pub(crate) fn begin(part: Part, amounts: &Amounts) -> ReplayPart {
+    pub fn begin(part: Part, amounts: &Amounts) -> ReplayPart {
         let steps = part.steps(amounts).into_iter();
         ReplayPart {
             name: part.name().to_owned(),
@@ -72,27 +82,27 @@ impl<'a> Runner<'a> {
     }
 
     /// Whether somebody wants it to end.
-    pub(crate) fn is_interrupted(&self) -> bool {
+    pub fn is_interrupted(&self) -> bool {
         self.around.interrupted.load(Ordering::Relaxed)
     }
 
     /// Says what begins, without a step.
-    pub(crate) fn say(&self, words: &str) {
-        self.around.terminal.words(words);
+    pub fn say(&self, words: &str) {
+        self.around.onlooker.say(words);
     }
 
     /// Where records go.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         &self.around.folder
     }
 
     /// What work that is not a step looks at.
-    pub(crate) fn stop(&self) -> &AtomicBool {
+    pub fn stop(&self) -> &AtomicBool {
         &self.around.stop
     }
 
     /// Measures the step with this index; `None` where nothing came of it, which `part` then says.
-    pub(crate) fn measure(
+    pub fn measure(
         &mut self,
         part: &mut ReplayPart,
         step: &Step,
@@ -129,8 +139,8 @@ impl<'a> Runner<'a> {
             for experiment in &mut experiments {
                 experiment.deadline = Some(deadline);
             }
-            let mut stage = Stage::line(self.around.terminal);
-            measured(experiments, named, &mut stage, stop)
+            let mut observer = self.around.onlooker.observer();
+            measured(experiments, named, observer.as_mut(), stop)
         });
         let Measured { record, failure } = done?;
         part.missing.extend(
@@ -149,9 +159,7 @@ impl<'a> Runner<'a> {
             }
             return Ok(None);
         }
-        if self.around.has_history {
-            remember(&record, Some(&path), self.around.terminal);
-        }
+        self.around.onlooker.remember(&record, &path);
         let kept = &mut part.steps[step_idx];
         kept.run = Some(record.id.clone());
         kept.path = Some(path.display().to_string());
@@ -185,7 +193,7 @@ impl<'a> Runner<'a> {
 }
 
 /// What went wrong with something, in one line with the next step.
-pub(super) fn told(what: &str, failure: &Failure) -> String {
+pub(crate) fn told(what: &str, failure: &Failure) -> String {
     let hint = failure.hint().map(|hint| format!("; {hint}"));
     let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());
     line.replace('\n', " ")

@@ -27,7 +27,7 @@ const ARMS: [Arm; 4] = [Arm::Unix, Arm::Tcp, Arm::Bridge, Arm::Proxy];
 const REDIS_SLICE_MS: u32 = 50;
 const MARIADB_SLICE_MS: u32 = 100;
 
-pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
+pub(crate) fn steps(amounts: &Amounts) -> Vec<Step> {
     let keys = amounts.of(100_000, 100_000, 100);
     let epochs = amounts.either(10, 20);
     let with = |kind, connections| Experiment {
@@ -66,7 +66,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     ]
 }
 
-pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+pub(crate) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
     let steps = steps(amounts);
     if let Some(reading) = runner.measure(&mut part, &steps[0], 0) {
         for (workload, claim, what) in [

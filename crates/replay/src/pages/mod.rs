@@ -25,64 +25,64 @@ use loads::{Epochs, Loaded};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     /// A third of the time.
-    pub(crate) is_quick: bool,
+    pub is_quick: bool,
     /// Decides the order of the pages.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// For tests: one look after so many epochs.
-    pub(crate) epochs: Option<usize>,
+    pub epochs: Option<usize>,
 }
 
 /// What was measured.
 #[derive(Debug)]
 pub(crate) struct Measured {
     /// WordPress's version: `6.1.9`.
-    pub(crate) wordpress: String,
+    pub wordpress: String,
     /// PHP's version: `8.2.36`.
-    pub(crate) php: String,
+    pub php: String,
     /// MariaDB's version, in its own words.
-    pub(crate) mariadb: String,
+    pub mariadb: String,
     /// Where everything was found.
-    pub(crate) installed: Installed,
+    pub installed: Installed,
     /// Why there is no page under `looptax run`, in one line; `None` where there is.
-    pub(crate) without_redirect: Option<String>,
+    pub without_redirect: Option<String>,
     /// The published comparison's kind of site first. One may be missing after Ctrl-C.
-    pub(crate) sites: Vec<SiteMeasured>,
+    pub sites: Vec<SiteMeasured>,
 }
 
 /// What was measured of one site.
 #[derive(Debug)]
 pub(crate) struct SiteMeasured {
     /// What it holds.
-    pub(crate) site: Site,
+    pub site: Site,
     /// Pages that counted, and what the server counted on their connections.
-    pub(crate) counted: Counted,
+    pub counted: Counted,
     /// Each transport by itself.
-    pub(crate) sides: Vec<SideFigures>,
+    pub sides: Vec<SideFigures>,
     /// What one transport costs over another.
-    pub(crate) contrasts: Vec<Contrast>,
+    pub contrasts: Vec<Contrast>,
     /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
-    pub(crate) fifteen: Option<Fifteen>,
+    pub fifteen: Option<Fifteen>,
     /// The look that ended it; `None` when it was interrupted.
-    pub(crate) look: Option<Look>,
+    pub look: Option<Look>,
     /// Blocks of an epoch: pages of each transport.
-    pub(crate) loads_per_epoch: usize,
+    pub loads_per_epoch: usize,
     /// Every page that counted.
-    pub(crate) raw: Epochs,
+    pub raw: Epochs,
 }
 
 /// What proves the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// Pages that counted, of all transports together.
-    pub(crate) pages: u64,
+    pub pages: u64,
     /// Queries of a page, the least and the most: what expires is made anew once a minute.
-    pub(crate) queries: [u32; 2],
+    pub queries: [u32; 2],
     /// Queries of all pages by `$wpdb`.
-    pub(crate) all_queries: u64,
+    pub all_queries: u64,
     /// The same by the server, without those that connecting and the proofs took.
-    pub(crate) server_count: u64,
+    pub server_count: u64,
     /// Pages under `looptax run` whose connection the server saw on its socket, while PHP had asked for TCP.
-    pub(crate) moved: u64,
+    pub moved: u64,
 }
 
 /// Starts the site, measures both of its contents, and ends it.

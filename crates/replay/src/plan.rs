@@ -9,7 +9,7 @@ use looptax_experiment::plan::minutes;
 use super::{Amounts, Part};
 
 /// What will be measured, how long that may take, and where it goes.
-pub(crate) fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {
+pub fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     let mut most = Duration::ZERO;
     for part in parts {

@@ -3,7 +3,7 @@
 use std::env;
 
 /// Whether a program of that name is on PATH.
-pub(super) fn on_path(program: &str) -> bool {
+pub(crate) fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

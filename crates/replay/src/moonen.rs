@@ -32,12 +32,12 @@ const MESSAGES_PER_EPOCH: u64 = 20_000;
 const EPOCHS: [u64; 2] = [8, 10_000];
 
 /// What is done beside the comparisons.
-pub(super) const BESIDE: (&str, Duration) = (
+pub(crate) const BESIDE: (&str, Duration) = (
     "other patterns of writing, in search of 1133 µs per message",
     Duration::from_secs(12),
 );
 
-pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
+pub(crate) fn steps(amounts: &Amounts) -> Vec<Step> {
     let epochs = |published: u64, per_epoch: u64, default: u64| {
         let bytes = amounts.of(published, default * per_epoch, 1);
         bytes.div_ceil(per_epoch).clamp(EPOCHS[0], EPOCHS[1])
@@ -82,7 +82,7 @@ pub(super) fn steps(amounts: &Amounts) -> Vec<Step> {
     vec![stream, same, split]
 }
 
-pub(super) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+pub(crate) fn run(mut part: ReplayPart, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
     let steps = steps(amounts);
     if let Some(reading) = runner.measure(&mut part, &steps[0], 0) {
         let reasons = vec![

@@ -27,9 +27,9 @@ pub(crate) enum Effect {
 /// What was found.
 pub(crate) struct Found {
     /// Cost of the other arm over that of the baseline.
-    pub(crate) ratio: Figure,
+    pub ratio: Figure,
     /// Each arm by itself.
-    pub(crate) sides: [ReplaySide; 2],
+    pub sides: [ReplaySide; 2],
 }
 
 /// The effect of the tax with this index among the comparison's.
