@@ -2,7 +2,7 @@
 //! connections.
 //!
 //! As many Redis servers of our own as the limit of open files asks for get them over loopback, each
-//! from one more process of ours. The figures belong into METHOD.md with date and machine.
+//! from one more process of ours. The figures belong into docs/src/results with date and machine.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};

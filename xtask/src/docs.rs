@@ -1,7 +1,8 @@
-//! `cargo xtask docs`: docs/cli.md, docs/man and docs/completions, as the argument types say.
+//! `cargo xtask docs`: options, man page and completions as the argument types say, and pages of results.
 //!
-//! The files come from `looptax internal cli-docs FOLDER`; this file has them written into a scratch
-//! folder and then copies or compares. Other files in docs/ are written by hand and left alone.
+//! The former come from `looptax internal cli-docs FOLDER`, which this file has written into a scratch
+//! folder, the latter from `results`; both are then copied or compared. Other files in docs/ are written by
+//! hand and left alone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +10,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::results;
 use crate::workspace::{cargo, fail_on, root, run_to_success};
 
 /// What in docs/ is generated: nothing else may lie in these folders.
-const GENERATED: [&str; 3] = ["cli.md", "man", "completions"];
+const GENERATED: [&str; 5] = [
+    "src/cli.md",
+    "src/results/drivers.md",
+    "src/results/traces.md",
+    "man",
+    "completions",
+];
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -30,13 +38,14 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
         "cli-docs",
     ];
     run_to_success(cargo(&args)?.arg(scratch.path()))?;
-    let fresh = generated_files(scratch.path())?;
+    let mut fresh = generated_files(scratch.path())?;
     if fresh.is_empty() {
         bail!(
             "`looptax internal cli-docs` wrote none of {}",
             GENERATED.join(", ")
         );
     }
+    fresh.extend(results::pages(&root()?)?);
     let docs = root()?.join("docs");
     let shipped = generated_files(&docs)?;
     if is_check {
@@ -113,13 +122,13 @@ mod tests {
 
     #[test]
     fn names_every_file_that_differs() {
-        check(&[("cli.md", "a")], &[("cli.md", "a")], &[]);
+        check(&[("src/cli.md", "a")], &[("src/cli.md", "a")], &[]);
         check(
-            &[("cli.md", "a"), ("man/looptax.1", "b")],
-            &[("cli.md", "old"), ("man/older.1", "c")],
+            &[("src/cli.md", "a"), ("man/looptax.1", "b")],
+            &[("src/cli.md", "old"), ("man/older.1", "c")],
             &[
-                "docs/cli.md is stale: run `cargo xtask docs`",
                 "docs/man/looptax.1 is missing: run `cargo xtask docs`",
+                "docs/src/cli.md is stale: run `cargo xtask docs`",
                 "docs/man/older.1 is written by nobody: run `cargo xtask docs`",
             ],
         );
@@ -128,14 +137,24 @@ mod tests {
     #[test]
     fn reads_only_what_is_generated() {
         let folder = tempfile::tempdir().expect("a scratch folder");
-        fs::create_dir(folder.path().join("man")).expect("a folder");
-        for name in ["cli.md", "man/looptax.1", "record.schema.json"] {
+        for name in ["src", "man"] {
+            fs::create_dir(folder.path().join(name)).expect("a folder");
+        }
+        for name in [
+            "src/cli.md",
+            "src/run.md",
+            "man/looptax.1",
+            "record.schema.json",
+        ] {
             fs::write(folder.path().join(name), name).expect("a file");
         }
         let found = generated_files(folder.path()).expect("readable");
         assert_eq!(
             found,
-            files(&[("cli.md", "cli.md"), ("man/looptax.1", "man/looptax.1")])
+            files(&[
+                ("src/cli.md", "src/cli.md"),
+                ("man/looptax.1", "man/looptax.1")
+            ])
         );
     }
 }

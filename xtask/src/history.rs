@@ -1,6 +1,6 @@
 //! `cargo xtask history`: how long `looptax history` takes with thousands of runs.
 //!
-//! In a folder of its own. The figures belong into METHOD.md with date and machine.
+//! In a folder of its own. The figures belong into docs/src/results with date and machine.
 
 use std::process::Command;
 use std::time::Instant;

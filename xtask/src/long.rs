@@ -1,6 +1,6 @@
 //! `cargo xtask long`: what takes too long for every commit.
 //!
-//! Run by `make test-all`. The results belong into METHOD.md with date and machine; nothing here
+//! Run by `make test-all`. The results belong into docs/src/results with date and machine; nothing here
 //! writes them there.
 
 use anyhow::Result;

@@ -19,6 +19,7 @@ mod licences;
 mod long;
 mod peers;
 mod places;
+mod results;
 mod schema;
 mod skips;
 mod source;
@@ -48,7 +49,7 @@ enum Chore {
     Arrows,
     /// Licences, bans and sources of the dependencies, as deny.toml says
     Licences,
-    /// Write docs/cli.md, the man page and the completions from the code
+    /// Write the list of options, the man page, the completions and the results that are data, from code and data
     Docs {
         /// Only compare, and fail when they are stale
         #[arg(long)]

@@ -1,7 +1,7 @@
 //! What can be typed: filled by clap, without a look at the machine.
 //!
 //! What it means here is `settings`' business. The help texts are the option reference: the man
-//! page, `docs/cli.md` and the completions are made from them.
+//! page, `docs/src/cli.md` and the completions are made from them.
 
 mod check;
 mod dsn;

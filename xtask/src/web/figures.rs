@@ -1,4 +1,4 @@
-//! Pages of made-up and of real records, for the browser tests, the screenshots and the figures in METHOD.md.
+//! Pages of made-up and of real records, for the browser tests, the screenshots and the figures in docs/src/results.
 
 use std::fs;
 use std::path::Path;
@@ -88,7 +88,7 @@ pub(super) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Screenshots of the page of a record, for docs/.
+/// Takes the screenshot of a record's page that README and book show.
 pub(super) fn screenshots(record: &Path) -> Result<()> {
     let looptax = peers::build()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
@@ -97,9 +97,9 @@ pub(super) fn screenshots(record: &Path) -> Result<()> {
     run_to_success(command.arg("report").arg(record).arg("-o").arg(&html))?;
     let mut command = Command::new("node");
     command
-        .arg("test/screenshots.mjs")
+        .arg("test/screenshot.mjs")
         .arg(&html)
-        .arg(root()?.join("docs"));
+        .arg(root()?.join("docs/src/images/report.png"));
     run_to_success(command.current_dir(folder()?))
 }
 

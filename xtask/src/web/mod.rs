@@ -27,7 +27,7 @@ pub(crate) struct Options {
     /// How long a large record takes to become a page and to open, and what memory that needs
     #[arg(long)]
     figures: bool,
-    /// Write docs/report-*.png from this record
+    /// Write docs/src/images/report.png from this record
     #[arg(long, value_name = "RECORD")]
     screenshots: Option<PathBuf>,
 }

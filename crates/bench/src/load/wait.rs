@@ -1,6 +1,6 @@
 //! The client models with a thread per connection: three ways to wait for an answer.
 //!
-//! Each does the system calls of a real client, in its order: see METHOD.md for which.
+//! Each does the system calls of a real client, in its order; METHOD.md, "How the client waits", says which.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;

@@ -65,13 +65,13 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
 }
 
 fn write_docs(folder: &Path) -> Result<(), Failure> {
-    let (man, completions) = (folder.join("man"), folder.join("completions"));
-    for folder in [folder, &man, &completions] {
+    let [book, man, completions] = ["src", "man", "completions"].map(|part| folder.join(part));
+    for folder in [&book, &man, &completions] {
         fs::create_dir_all(folder)?;
     }
     let mut command = Cli::command();
     command.build();
-    fs::File::create(folder.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
+    fs::File::create(book.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     fs::File::create(man.join("looptax.1"))?.write_all(&page)?;
@@ -81,10 +81,10 @@ fn write_docs(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every command's help, as it is printed, in one Markdown page.
+/// Renders every command's help, as it is printed, as one Markdown page.
 fn reference(command: &clap::Command) -> String {
     let mut page =
-        String::from("# Command line\n\nMade from the program's own help by `cargo xtask docs`.\n");
+        String::from("# Options\n\nMade from the program's own help by `cargo xtask docs`.\n");
     let shown = command
         .get_subcommands()
         .filter(|it| !it.is_hide_set() && it.get_name() != "help");

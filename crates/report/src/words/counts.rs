@@ -49,7 +49,8 @@ fn counts(arm: &Arm, text: Text) -> Option<String> {
 /// write comes free, a reader that sleeps in `recv` as well; `poll` sorts such wake-ups out.
 ///
 /// # Source
-/// `unix_write_space` in `net/unix/af_unix.c`; call stacks of `sched_waking` in METHOD.md.
+/// `unix_write_space` in `net/unix/af_unix.c`; call stacks of `sched_waking` in
+/// docs/src/results/clients.md.
 fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<String> {
     // Requests that take several answers wake their client as often for good reason.
     let is_one_answer =

@@ -1,0 +1,210 @@
+//! Pages of results that are made of data: which drivers were proved, and how real clients wait.
+//!
+//! Called by `docs`, which writes or compares them. `cargo lab` writes the data; this file only reads it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+const DRIVERS: &str = "\
+# Strings for drivers
+
+`cargo xtask docs` makes this page from `crates/advise/data/proved.toml`, which `cargo lab dialects --write` writes.
+The drivers are those that `clients/setup.sh` installs on Debian 12.
+
+Each driver was given what `looptax dsn` prints for awkward URLs, as a person pastes it, and the private server said who had connected: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, or a key that only the process with the socket holds.
+The URLs have passwords with marks of a URL, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators; a user with `@` and Unicode on an IPv6 host with an awkward database; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, marks and a comma.
+Where `dsn` prints nothing but the path, and for memcached, those with different paths count.
+\"Refused\" is a text that looptax itself says cannot be written for that URL, and that indeed did not connect.
+A wrong password was refused every time, and `localhost` and `127.0.0.1` meant what `--explain` says; so did no host, where the driver's words can leave it out.
+
+What is missing here is not proved: no package registry that was tried holds it, or it needs more than a driver.
+These are .NET (MySqlConnector, Npgsql, StackExchange.Redis), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
+Nobody tried these drivers with MySQL's own server, and so with caching_sha2_password and a cold cache.
+
+| dialect | driver | language | server | connected | refused with a warning | of | date |
+|---|---|---|---|---|---|---|---|
+";
+
+const TRACES: &str = "\
+# How real clients wait
+
+`cargo xtask docs` makes this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `clients/clients.toml`.
+[The method](../method.md#how-the-client-waits) says what the models are, and `clients/README.md` how the clients are traced.
+
+A row has the system calls that most requests made on that arm, from the send on: a point select by primary key or a get.
+\"(nothing)\" is a call that found nothing, `out` a wait for room to write; the share is that of the requests that did exactly this.
+Calls of `futex` are left out; they come from run-times with threads of their own.
+
+| client | arm | system calls | share, % | model |
+|---|---|---|---|---|
+";
+
+#[derive(Deserialize)]
+struct Proof {
+    driver: String,
+    language: String,
+    servers: Vec<String>,
+    date: String,
+    urls: usize,
+    connected: usize,
+    refused: usize,
+}
+
+#[derive(Deserialize)]
+struct Trace {
+    date: String,
+    versions: String,
+    server: String,
+    arm: BTreeMap<String, Calls>,
+}
+
+#[derive(Deserialize)]
+struct Calls {
+    sequence: Vec<String>,
+    share_pct: f64,
+}
+
+#[derive(Deserialize)]
+struct Clients {
+    client: Vec<Client>,
+}
+
+#[derive(Deserialize)]
+struct Client {
+    name: String,
+    model: BTreeMap<String, String>,
+    #[serde(default)]
+    differs: String,
+}
+
+/// Makes the pages, each with its path in `docs/`.
+pub(crate) fn pages(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let proofs = read(root, "crates/advise/data/proved.toml")?;
+    let traces = read(root, "clients/traces.toml")?;
+    let clients: Clients = read(root, "clients/clients.toml")?;
+    Ok(vec![
+        ("src/results/drivers.md".into(), drivers(&proofs).into()),
+        (
+            "src/results/traces.md".into(),
+            waits(&traces, &clients.client).into(),
+        ),
+    ])
+}
+
+fn read<T: DeserializeOwned>(root: &Path, path: &str) -> Result<T> {
+    let text =
+        fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
+    toml::from_str(&text).with_context(|| format!("{path} is broken"))
+}
+
+fn drivers(proofs: &BTreeMap<String, BTreeMap<String, Proof>>) -> String {
+    let mut text = String::from(DRIVERS);
+    for (kind, dialects) in proofs {
+        for (name, proof) in dialects {
+            let servers = proof.servers.join(", ");
+            let cells =
+                [&proof.driver, &proof.language, &servers].map(|cell| cell.replace('|', "\\|"));
+            let _ = writeln!(
+                text,
+                "| {kind} {name} | {} | {} | {} | {} | {} |",
+                cells.join(" | "),
+                proof.connected,
+                proof.refused,
+                proof.urls,
+                proof.date
+            );
+        }
+    }
+    text
+}
+
+fn waits(traces: &BTreeMap<String, Trace>, clients: &[Client]) -> String {
+    let mut text = String::from(TRACES);
+    for (name, trace) in traces {
+        let client = clients.iter().find(|client| client.name == *name);
+        for (arm, calls) in &trace.arm {
+            let model = client.and_then(|client| client.model.get(arm));
+            let _ = writeln!(
+                text,
+                "| {name} | {arm} | {} | {:.1} | {} |",
+                sequence(calls),
+                calls.share_pct,
+                model.map_or(String::new(), |model| format!("`{model}`")),
+            );
+        }
+    }
+    let notes: BTreeSet<(&str, &str)> = clients
+        .iter()
+        .filter(|client| !client.differs.is_empty())
+        .map(|client| (client.differs.as_str(), client.name.as_str()))
+        .collect();
+    text.push_str("\nSome do what their model does not:\n\n");
+    for (differs, name) in notes {
+        let _ = writeln!(text, "- {name} {differs}.");
+    }
+    text.push_str(
+        "\nThese were traced:\n\n| client | versions | server | date |\n|---|---|---|---|\n",
+    );
+    for (name, trace) in traces {
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} |",
+            trace.versions, trace.server, trace.date
+        );
+    }
+    text
+}
+
+fn sequence(calls: &Calls) -> String {
+    let shown = calls
+        .sequence
+        .iter()
+        .filter(|call| !call.starts_with("futex"))
+        .map(|call| {
+            call.replace(" nothing", " (nothing)")
+                .replace(" EAGAIN", " (nothing)")
+        });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_has_a_row() {
+        let proofs = toml::from_str(
+            "[redis.go-redis]\ndriver = \"go-redis 9\"\nlanguage = \"Go 1\"\nservers = [\"redis 7\", \"valkey 9\"]\n\
+             date = \"2026-11-21\"\nurls = 13\nconnected = 12\nrefused = 1\nsample = \"unix:/a\"\n",
+        );
+        let page = drivers(&proofs.expect("proofs"));
+        let row = "| redis go-redis | go-redis 9 | Go 1 | redis 7, valkey 9 | 12 | 1 | 13 | 2026-11-21 |\n";
+        assert!(page.ends_with(row), "{page}");
+    }
+
+    #[test]
+    fn a_trace_has_a_row_for_each_arm_with_its_model() {
+        let traces = toml::from_str(
+            "[hiredis]\ndate = \"2026-11-21\"\nversions = \"hiredis 0.14.1, C\"\nserver = \"redis 7\"\n\
+             [hiredis.arm.tcp]\nsequence = [\"write\", \"futex\", \"read EAGAIN\", \"poll\"]\nshare_pct = 99.04\n",
+        );
+        let clients: Clients = toml::from_str(
+            "[[client]]\nname = \"hiredis\"\nmodel.unix = \"block\"\nmodel.tcp = \"poll\"\ndiffers = \"waits\"\n",
+        )
+        .expect("clients");
+        let page = waits(&traces.expect("traces"), &clients.client);
+        for line in [
+            "| hiredis | tcp | write, read (nothing), poll | 99.0 | `poll` |",
+            "- hiredis waits.",
+            "| hiredis | hiredis 0.14.1, C | redis 7 | 2026-11-21 |",
+        ] {
+            assert!(page.lines().any(|it| it == line), "{page}");
+        }
+    }
+}
