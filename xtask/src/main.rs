@@ -16,6 +16,7 @@ mod dialects;
 mod docs;
 mod history;
 mod licences;
+mod links;
 mod long;
 mod peers;
 mod places;

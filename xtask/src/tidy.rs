@@ -1,21 +1,22 @@
 //! `cargo xtask tidy`: the rules of style that no lint knows.
 //!
 //! Walks the files of the checkout and looks at each as text; what needs the syntax of Rust is in
-//! `source`. Every rule is data or a function of a path and a text, so that it can be tested.
+//! `source`, what leads from one file to another in `links`. Every rule is data or a function of paths and
+//! texts, so that it can be tested.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::{source, workspace};
+use crate::{links, source, workspace};
 
 /// Largest Rust file, in lines.
 const MAX_FILE_LINES: usize = 600;
 /// Longest line of prose, in characters: a sentence has a line of its own, and this is a long one.
 const MAX_PROSE_CHARS: usize = 400;
 /// Not ours, or not text.
-const SKIPPED_FOLDERS: [&str; 3] = [".git", "target", "node_modules"];
+const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 /// Folders that exist on one machine only, spelt apart so that this file does not find itself.
 const MACHINE_FOLDERS: [&str; 3] = [
     concat!("/", "work/"),
@@ -29,6 +30,7 @@ pub(crate) fn run() -> Result<()> {
     let mut paths = Vec::new();
     collect(&root, "", &mut paths)?;
     paths.sort();
+    let all = paths.clone();
     // What is not UTF-8 is not text.
     let read = |path: String| {
         fs::read_to_string(root.join(&path))
@@ -44,6 +46,7 @@ pub(crate) fn run() -> Result<()> {
     for (path, text) in &files {
         found.extend(findings(path, text, is_test_file(path, &test_modules)));
     }
+    found.extend(links::findings(&all, &files));
     workspace::fail_on(&found)
 }
 
@@ -59,7 +62,11 @@ fn collect(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
             format!("{folder}/{name}")
         };
         let kind = entry.file_type()?;
-        if kind.is_dir() && !SKIPPED_FOLDERS.contains(&name.as_str()) {
+        // In a second work tree `.git` is a file.
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             collect(root, &path, paths)?;
         } else if kind.is_file() {
             paths.push(path);
