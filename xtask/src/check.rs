@@ -3,10 +3,12 @@
 //! The quick steps that need no build come first. CI runs exactly this through `make test`, which
 //! then prints some figures beside those of other load generators; nothing is checked only there.
 
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::steps::Step;
-use crate::workspace::{cargo, run_cargo, run_to_success};
+use crate::workspace::{cargo, root, run_cargo, run_to_success};
 use crate::{arrows, docs, licences, schema, skips, steps, tidy, web};
 
 const STEPS: &[Step] = &[
@@ -71,6 +73,11 @@ const STEPS: &[Step] = &[
         work: || docs::run(true),
     },
     Step {
+        name: "book",
+        repeat: "mdbook build docs",
+        work: book,
+    },
+    Step {
         name: "schema",
         repeat: "cargo xtask schema",
         work: || schema::run(true),
@@ -95,6 +102,19 @@ fn rustdoc() -> Result<()> {
         "--locked",
     ];
     run_to_success(cargo(&args)?.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Builds the book where mdBook is installed, and says where it is not; `tidy` checks links either way.
+fn book() -> Result<()> {
+    if Command::new("mdbook").arg("--version").output().is_err() {
+        println!("mdbook is not installed: the book was not built; its links were checked by tidy");
+        return Ok(());
+    }
+    run_to_success(
+        Command::new("mdbook")
+            .args(["build", "docs"])
+            .current_dir(root()?),
+    )
 }
 
 /// What only cargo-deny can do is done where it is installed, and its absence is said.
