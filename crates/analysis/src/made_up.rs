@@ -88,6 +88,7 @@ pub(crate) fn comparison() -> record::Comparison {
         },
         client: record::Client::Poll,
         client_like: None,
+        remedy: None,
         load: record::Load::default(),
         commands: None,
         schedule: record::Schedule {

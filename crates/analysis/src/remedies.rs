@@ -5,7 +5,7 @@
 
 use looptax_path::Arm;
 use looptax_record::{
-    self as record, Comparison, Estimate, Figure, Placement, Remedies, Remedy, RemedyKind, Tax,
+    self as record, Comparison, Estimate, Figure, Remedies, Remedy, RemedyKind, Tax,
 };
 use looptax_stats as stats;
 use looptax_stats::Blocks;
@@ -104,7 +104,9 @@ fn way(tax: &Tax, today: &str) -> Option<Remedy> {
 
 /// What was measured in a comparison of its own, with one thing changed.
 fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
-    let (kind, is_base_better) = change(base, other)?;
+    let kind = other.remedy?;
+    // Today's way has what is taken away to see what it is worth.
+    let is_base_better = matches!(kind, RemedyKind::Persistent | RemedyKind::OneCore);
     let (before, after) = if is_base_better {
         (other, base)
     } else {
@@ -146,24 +148,6 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
     match (gained.map(|it| judged(it.theta)), quiet.map(judged)) {
         (Some(all), Some(quiet)) if all == quiet => words::verdict(all.0),
         _ => record::Verdict::Inconclusive,
-    }
-}
-
-/// The one thing that `other` changes, and whether the remedy is what `base` has.
-fn change(base: &Comparison, other: &Comparison) -> Option<(RemedyKind, bool)> {
-    let is_pinned = base.placement.asked == Placement::Same;
-    let is_reconnected = other.load.reconnect_every > base.load.reconnect_every;
-    if other.client != base.client && !is_reconnected {
-        return None;
-    }
-    match other.placement.asked {
-        _ if other.workload.pipeline > base.workload.pipeline => {
-            Some((RemedyKind::Pipelining, false))
-        }
-        _ if is_reconnected => Some((RemedyKind::Persistent, true)),
-        Placement::Free if is_pinned => Some((RemedyKind::OneCore, true)),
-        Placement::Split if is_pinned => Some((RemedyKind::TwoCores, false)),
-        _ => None,
     }
 }
 
@@ -333,10 +317,12 @@ mod tests {
             change(&mut other);
             other
         };
-        let batches = changed(&[1_000, 1_000], |it| it.workload.pipeline = 16);
-        let fresh = changed(&[500, 800], |it| it.load.reconnect_every = Some(1));
-        let free = changed(&[8_000, 9_000], |it| it.placement.asked = Placement::Free);
-        let split = changed(&[1_000, 1_000], |it| it.placement.asked = Placement::Split);
+        let batches = changed(&[1_000, 1_000], |it| {
+            it.remedy = Some(RemedyKind::Pipelining)
+        });
+        let fresh = changed(&[500, 800], |it| it.remedy = Some(RemedyKind::Persistent));
+        let free = changed(&[8_000, 9_000], |it| it.remedy = Some(RemedyKind::OneCore));
+        let split = changed(&[1_000, 1_000], |it| it.remedy = Some(RemedyKind::TwoCores));
         let other = changed(&[1_000, 1_000], |it| it.connections = 2);
         assert_eq!(
             found(&[ways.clone(), batches, fresh, free, split]),
@@ -359,7 +345,7 @@ mod tests {
     fn what_is_measured_apart_is_not_decided_where_others_took_the_machine() {
         let ways = comparison(&["tcp", "unix"], &[4_000, 4_000]);
         let mut batches = comparison(&["tcp", "unix"], &[1_000, 1_000]);
-        batches.workload.pipeline = 16;
+        batches.remedy = Some(RemedyKind::Pipelining);
         for epoch in &mut batches.raw.epochs {
             epoch.cpu_ticks = Some(CpuTicks {
                 steal: 40,

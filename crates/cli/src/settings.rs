@@ -226,3 +226,186 @@ fn words<T: std::str::FromStr<Err = String>>(
     })?;
     Ok((!parsed.is_empty()).then_some(parsed))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use looptax_bench::{Distribution, Placement};
+    use looptax_experiment::spec::load::Rate;
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::args::Command;
+
+    struct Dice(Xoshiro256PlusPlus);
+
+    impl Dice {
+        fn below(&mut self, n: u64) -> u64 {
+            self.0.next_u64() % n
+        }
+
+        fn one<T: Clone>(&mut self, of: &[T]) -> T {
+            of[self.below(of.len() as u64) as usize].clone()
+        }
+
+        fn maybe<T>(&mut self, value: impl FnOnce(&mut Self) -> T) -> Option<T> {
+            (self.below(2) == 0).then(|| value(self))
+        }
+
+        /// Any experiment, whether or not its parts go together.
+        fn experiment(&mut self) -> Experiment {
+            let targets = [
+                "echo",
+                "private:redis",
+                "private:mariadb",
+                "postgres://u@[::1]:5433/d%20b",
+            ];
+            let target = target_of(self.one(&targets)).unwrap();
+            let mut experiment = Experiment::new(target, self.below(u64::MAX));
+            experiment.arms = (0..2 + self.below(2))
+                .map(|_| self.one(&Arm::ALL))
+                .collect();
+            self.place(&mut experiment);
+            self.ask(&mut experiment.requests);
+            if experiment.exec.is_none() {
+                experiment.load = self.load();
+            }
+            experiment.effort = self.effort();
+            experiment.warm_up = self.maybe(|dice| Duration::from_secs(dice.below(600)));
+            experiment.rows = self.one(&[1, 100_000, 500_000, u32::MAX]);
+            experiment.sample_bytes = (self.below(257) as usize) << 20;
+            experiment.socket = self.maybe(|_| "/run/a b.sock".into());
+            experiment.is_from_namespace = self.below(2) == 0;
+            experiment.may_write = self.below(2) == 0;
+            experiment.is_own_server = self.below(2) == 0;
+            experiment.is_agreed = self.below(2) == 0;
+            experiment
+        }
+
+        /// Connections and placement, or a whole command.
+        fn place(&mut self, experiment: &mut Experiment) {
+            let lines = [
+                "mysqldump '--where=a b' {transport} looptax",
+                "psql -c 'select 1' {transport}",
+            ];
+            experiment.exec = match self.below(6) {
+                0 => Some(Exec::one_line(self.one(&lines), "10m").unwrap()),
+                1 => Some(Exec::line_per_arm("./a 'b c'", "true", "90s").unwrap()),
+                _ => None,
+            };
+            if experiment.exec.is_some() {
+                return;
+            }
+            match self.below(3) {
+                0 => experiment.connections = Some(vec![1, 16]),
+                1 => {
+                    experiment.connections = Some(sweep("1..48").unwrap());
+                    experiment.is_sweep = true;
+                }
+                _ => {}
+            }
+            experiment.placements = self.maybe(|dice| {
+                dice.one(&[
+                    vec![Placement::Same],
+                    vec![Placement::Free, Placement::Split],
+                ])
+            });
+            experiment.slice = self.maybe(|dice| Duration::from_millis(10 + dice.below(1_000)));
+            experiment.clients = self.maybe(|dice| {
+                let models = vec![ClientModel::PollFirst, ClientModel::Event];
+                let words = vec!["php".to_owned(), "jdbc".to_owned()];
+                dice.one(&[Clients::All, Clients::Models(models), Clients::Like(words)])
+            });
+            experiment.requests.pipeline = self.one(&[1, 16]);
+            experiment.requests.sent = self.one(&[Sent::Prepared, Sent::Text]);
+        }
+
+        fn ask(&mut self, requests: &mut Requests) {
+            let words = [
+                "get",
+                "point-select",
+                "connect",
+                "dump",
+                "script:/a,b c.sql",
+            ];
+            requests.workload = self.maybe(|dice| dice.one(&words).to_owned());
+            requests.value_bytes = self.maybe(|dice| 1 + dice.below(1_000) as usize);
+            requests.defined = self.maybe(|_| vec!["a=b c".to_owned()]).unwrap_or_default();
+            requests.distribution = self.one(&[Distribution::Uniform, Distribution::Zipf(0.99)]);
+            requests.reconnect_every = self.maybe(|dice| 1 + dice.below(9) as u32);
+            requests.echo = EchoAsked {
+                request_bytes: self.maybe(|dice| 8 + dice.below(99)),
+                reply_bytes: self.maybe(|dice| 8 + dice.below(99)),
+                stream_bytes: self.maybe(|_| 4 << 30),
+                write_bytes: self.maybe(|_| 1 << 20),
+                is_nodelay: self.maybe(|dice| dice.below(2) == 0),
+            };
+        }
+
+        fn load(&mut self) -> Load {
+            match self.below(3) {
+                0 => Load::Open {
+                    rates: vec![Rate::PerSecond(1_500.5), Rate::OfCapacity(40.0)],
+                    arrivals: self.one(&[Arrivals::Poisson, Arrivals::Fixed]),
+                },
+                1 => Load::Closed {
+                    think: self.one(&[Duration::from_micros(200), Duration::from_secs(1)]),
+                },
+                _ => Load::flat_out(),
+            }
+        }
+
+        fn effort(&mut self) -> Effort {
+            self.one(&[
+                Effort::Full,
+                Effort::Quick,
+                Effort::Precise,
+                Effort::Epochs(20),
+                Effort::Time(Duration::from_mins(2)),
+            ])
+        }
+    }
+
+    fn read(words: &[String]) -> Result<Asked, Failure> {
+        let command = Cli::try_parse_from(words)
+            .expect("a printed line is one")
+            .command;
+        let Some(Command::Compare(args)) = command else {
+            panic!("{words:?}");
+        };
+        asked(&args)
+    }
+
+    #[test]
+    fn a_printed_command_line_gives_the_same_experiment() {
+        let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(17));
+        let mut n_whole = 0;
+        for _ in 0..4_000 {
+            let experiment = dice.experiment();
+            let words = experiment.command();
+            let found = read(&words);
+            if experiment.check().is_err() {
+                assert!(found.is_err(), "{words:?}");
+                continue;
+            }
+            let found = found.unwrap();
+            assert_eq!(
+                format!("{:?}", found.all[0].1),
+                format!("{experiment:?}"),
+                "{words:?}"
+            );
+            n_whole += 1;
+        }
+        assert!(n_whole > 1_000, "{n_whole} went together");
+    }
+
+    #[test]
+    fn what_is_no_experiment_is_refused() {
+        for words in ["--arms unix", "-c 0", "-c 1,99999", "--baseline tls"] {
+            let line = format!("looptax compare echo {words}");
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert!(read(&words).is_err(), "{line}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, Bill, Client, ClientLike, Commands, Placement, Raw, Schedule, Tax};
+use crate::{Arm, Bill, Client, ClientLike, Commands, Placement, Raw, RemedyKind, Schedule, Tax};
 
 /// Some arms of one server, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,9 @@ pub struct Comparison {
     /// What made it send.
     #[serde(default)]
     pub load: Load,
+    /// The remedy that it was made to measure, where the run asked what would help.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<RemedyKind>,
     /// The whole commands that ran in its place; `null` where requests were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,

@@ -6,6 +6,7 @@
 mod error;
 mod history;
 mod load;
+mod older;
 mod place;
 mod samples;
 mod save;

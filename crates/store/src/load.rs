@@ -9,6 +9,7 @@ use looptax_record::{Record, SCHEMA_VERSION};
 use serde::Deserialize;
 
 use crate::StoreError;
+use crate::older::name_remedies;
 
 /// The one field that every generation of records has.
 #[derive(Deserialize)]
@@ -48,7 +49,7 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
 
 fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    let record: Record =
+    let mut record: Record =
         serde_path_to_error::deserialize(&mut json).map_err(|error| StoreError::Broken {
             path: path.to_owned(),
             field: field(error.path()),
@@ -59,6 +60,7 @@ fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
         field: "the end".to_owned(),
         source,
     })?;
+    name_remedies(&mut record);
     Ok(record)
 }
 

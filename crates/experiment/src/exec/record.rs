@@ -67,6 +67,7 @@ fn skeleton(
         placement: judging::placement_used(Placement::Free),
         client: record::Client::Command,
         client_like: None,
+        remedy: None,
         commands: Some(commands(exec, plan)),
         load: looptax_record::Load::default(),
         schedule: record::Schedule {

@@ -128,6 +128,7 @@ pub(crate) fn skeleton(
         placement: placement_for(&target.workload, case.placement),
         client: client_of(client.on(case.arms[0])),
         client_like: client.like(&case.arms),
+        remedy: settings.remedy,
         commands: None,
         schedule: record::Schedule {
             slice_ms: shape.slice.as_secs_f64() * 1e3,

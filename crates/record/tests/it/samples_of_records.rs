@@ -131,6 +131,7 @@ fn comparison() -> Comparison {
         placement: placement(),
         client: Client::PollFirst,
         client_like: None,
+        remedy: None,
         commands: Some(Commands {
             template: Some("psql {transport}".to_owned()),
             lines: vec![CommandLine {

@@ -41,6 +41,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
         placement: used(placement),
         client: Client::Poll,
         client_like: None,
+        remedy: None,
         commands: None,
         schedule: schedule(),
         arms: vec![arm("unix", per_s[0], us[0]), arm("tcp", per_s[1], us[1])],
