@@ -31,7 +31,7 @@ replay: ## set up with WordPress and PHP, build, and measure the published compa
 test: ## set up, then everything that CI checks
 	@scripts/setup.sh test
 	cargo --locked xtask check
-	cargo --locked xtask peers --short
+	cargo --locked lab peers --short
 
 test-all: ## the tests, with MySQL and Valkey too, then the long ones: drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test
@@ -40,7 +40,7 @@ test-all: ## the tests, with MySQL and Valkey too, then the long ones: drivers, 
 	@clients/setup.sh
 	@scripts/mysql-root.sh || echo "going on without MySQL and Valkey: their tests are skipped" >&2
 	PATH=$(SERVERS)/bin:"$$PATH" cargo --locked xtask check
-	cargo --locked xtask long
+	cargo --locked lab long
 
 build: ## the release binary
 	cargo build --release --locked --package looptax

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the machine ready for `make compare`, `make replay`, `make test`, `cargo xtask peers` and
+# Makes the machine ready for `make compare`, `make replay`, `make test`, `cargo lab peers` and
 # scripts/mysql-root.sh: checks Rust, finds which programs are missing, and has exactly those installed by
 # scripts/apt-install.sh.
 #

@@ -1,5 +1,5 @@
 // The report page in a real browser. LOOPTAX_PAGES names a folder with real.html, sweep.html, hostile.html and
-// several.html; `cargo xtask web --browser` makes them.
+// several.html; `cargo lab web browser` makes them.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { drawAll, drawn, launch, open } from "./browser.mjs";
 
 const PAGES = ["real", "sweep", "hostile", "several"];
-const folder = process.env.LOOPTAX_PAGES ?? assert.fail("LOOPTAX_PAGES is not set: run `cargo xtask web --browser`");
+const folder = process.env.LOOPTAX_PAGES ?? assert.fail("LOOPTAX_PAGES is not set: run `cargo lab web browser`");
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const file = (name) => join(folder, `${name}.html`);
 let browser;

@@ -105,8 +105,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-stats", &[]),
     ("looptax-record", &[]),
     ("looptax-testkit", &[]),
+    ("xtask", &[]),
     (
-        "xtask",
+        "lab",
         // For `peers`, `clients` and `dialects`: servers, what looptax recorded, and intervals of ratios;
         // for `history`: the store that it fills.
         &[
@@ -137,7 +138,7 @@ const GROUND: &[&str] = &[
 ];
 
 /// Only these talk to a person.
-const TERMINAL_PACKAGES: [&str; 2] = ["looptax", "xtask"];
+const TERMINAL_PACKAGES: [&str; 3] = ["looptax", "xtask", "lab"];
 /// Command line, colours, progress and the error type without variants.
 const TERMINAL_LIBRARIES: [&str; 11] = [
     "anstream",
@@ -204,7 +205,7 @@ fn objection(edge: &Edge<'_>) -> Option<String> {
             TERMINAL_PACKAGES.join(" and ")
         ));
     }
-    if to == "looptax" || to == "xtask" {
+    if ["looptax", "xtask", "lab"].contains(&to) {
         return Some(format!("{from} uses {to}: no arrow points at a program"));
     }
     let is_room = to.starts_with("looptax-");

@@ -1,7 +1,7 @@
 //! The project's own chores, run as `cargo xtask …`.
 //!
 //! `check` is what `make test` and CI run; each of its own steps is a command too, so that a failure
-//! can be repeated alone. Nothing here is shipped; `peers`, `clients` and `dialects` alone use rooms of looptax.
+//! can be repeated alone. Nothing here is shipped, and nothing uses the rooms of looptax.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -10,20 +10,15 @@
 
 mod arrows;
 mod check;
-mod clients;
-mod crowd;
-mod dialects;
 mod docs;
-mod history;
 mod licences;
 mod links;
-mod long;
-mod peers;
 mod places;
 mod results;
 mod schema;
 mod skips;
 mod source;
+mod stale;
 mod steps;
 mod tidy;
 mod web;
@@ -62,23 +57,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// How real clients wait for answers, and whether our models agree with them
-    #[command(subcommand)]
-    Clients(clients::Chore),
-    /// Real drivers connect with what `looptax dsn` prints, and the server says how
-    Dialects(dialects::Options),
-    /// looptax and other load generators on the same servers: throughput, CPU time, memory
-    Peers(peers::Options),
-    #[command(hide = true, subcommand)]
-    RedirectPart(peers::redirect::Part),
-    /// How long `looptax find` looks, and what memory it takes, with thousands of connections
-    Crowd(crowd::Options),
-    /// How long `looptax history` takes with thousands of runs
-    History(history::Options),
-    /// The report page's script and style: build them, check them, try them in a browser
-    Web(web::Options),
-    /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
-    Long,
+    /// Build the report page's script and style into crates/report/assets; needs Node
+    Web {
+        /// Only compare hashes, and fail when the assets are stale; needs no Node
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -89,14 +73,7 @@ fn main() -> ExitCode {
         Chore::Licences => licences::run(),
         Chore::Docs { check } => docs::run(check),
         Chore::Schema { check } => schema::run(check),
-        Chore::Clients(chore) => clients::run(&chore),
-        Chore::Dialects(options) => dialects::run(&options),
-        Chore::Peers(options) => peers::run(&options),
-        Chore::RedirectPart(part) => part.run(),
-        Chore::Crowd(options) => crowd::run(&options),
-        Chore::History(options) => history::run(&options),
-        Chore::Web(options) => web::run(&options),
-        Chore::Long => long::run(),
+        Chore::Web { check } => web::run(check),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

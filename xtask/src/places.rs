@@ -50,6 +50,10 @@ pub(crate) const RESERVED: &[Reserved] = &[
                 reason: "says how long a step took",
             },
             Place {
+                start: "lab/",
+                reason: "measures",
+            },
+            Place {
                 start: "deadline.rs",
                 reason: "time limits go through this module",
             },
@@ -72,6 +76,10 @@ pub(crate) const RESERVED: &[Reserved] = &[
                 reason: "generated docs, which git keeps",
             },
             Place {
+                start: "lab/",
+                reason: "generated data, which git keeps",
+            },
+            Place {
                 start: "crates/report/build.rs",
                 reason: "a generated table for the compiler, in cargo's own folder",
             },
@@ -80,9 +88,10 @@ pub(crate) const RESERVED: &[Reserved] = &[
 ];
 
 /// Where output to the terminal may be printed directly.
-pub(crate) const PRINTING: [&str; 4] = [
+pub(crate) const PRINTING: [&str; 5] = [
     "crates/cli/src/terminal",
     "xtask/",
+    "lab/",
     // Drivers say on stdout what the server saw.
     "clients/dialects/",
     // Cargo reads what a build script prints.

@@ -1,4 +1,4 @@
-//! Which dialects real drivers have connected with: data that `cargo xtask dialects --write` keeps.
+//! Which dialects real drivers have connected with: data that `cargo lab dialects --write` keeps.
 //!
 //! Each proof holds a text of its dialect; a test finds by it what has changed since.
 
@@ -49,7 +49,7 @@ impl Proof {
     }
 }
 
-/// What the samples were made of: the same as in `cargo xtask dialects`.
+/// What the samples were made of: the same as in `cargo lab dialects`.
 pub(crate) fn sample() -> Fields {
     Fields {
         user: Some("u'\"\\ü".to_owned()),
@@ -76,7 +76,7 @@ mod tests {
                 assert_eq!(
                     dialect.text(&sample()),
                     proof.sample,
-                    "{kind} {name} has changed: cargo xtask dialects {name} --write"
+                    "{kind} {name} has changed: cargo lab dialects {name} --write"
                 );
                 assert!(proof.connected > 0 && proof.connected + proof.refused == proof.urls);
             }

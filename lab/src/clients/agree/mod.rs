@@ -1,0 +1,231 @@
+//! `cargo lab clients agree`: the tax of real clients beside that of the models that stand for them.
+//!
+//! Servers and clients share one core. In each round every client is measured once, in random order:
+//! the real one in slices whose arms alternate as looptax's own do, and the model by looptax on the
+//! same server, a coin deciding which comes first. Fails only when something cannot be run.
+
+mod model;
+mod real;
+mod table;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use looptax_servers::Kind;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::data::{self, Client};
+use super::server::Server;
+use crate::workspace;
+
+/// Rounds of a default run: the interval of one client's rounds needs six.
+const ROUNDS: u32 = 7;
+/// Length of a slice of a real client in milliseconds: short, since the speed of a machine that others
+/// use, too, wanders within a second.
+const SLICE_MS: u32 = 100;
+/// Groups of eight slices in a round.
+const OCTETS: u32 = 10;
+
+/// What can be chosen.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Clients; all when none is named
+    #[arg(value_name = "CLIENT")]
+    names: Vec<String>,
+    /// Rounds; six are needed for an interval
+    #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rounds: u32,
+    /// Length of a real client's slices in milliseconds; each round has eighty
+    #[arg(long, value_name = "MS", default_value_t = SLICE_MS, value_parser = clap::value_parser!(u32).range(50..=10_000))]
+    slice_ms: u32,
+    /// Repeats the order of an earlier run
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// A rate on each arm, unix first, and what follows from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rates {
+    /// Requests per second by arm.
+    pub(crate) per_s: [f64; 2],
+    /// CPU time of the client by arm, µs per request.
+    pub(crate) cpu_us: [f64; 2],
+}
+
+impl Rates {
+    /// In percent of the socket's throughput.
+    pub(crate) fn tax_pct(self) -> f64 {
+        100.0 * (1.0 - self.per_s[1] / self.per_s[0])
+    }
+
+    /// In µs per request.
+    pub(crate) fn tax_us(self) -> f64 {
+        1e6 / self.per_s[1] - 1e6 / self.per_s[0]
+    }
+}
+
+/// Both in one round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round {
+    pub(crate) real: Rates,
+    pub(crate) model: Rates,
+}
+
+/// All rounds of a client.
+pub(crate) struct Measured {
+    pub(crate) client: Client,
+    pub(crate) versions: String,
+    pub(crate) rounds: Vec<Round>,
+}
+
+/// Measures, and prints a Markdown table.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let clients = data::clients(&options.names)?;
+    let looptax = workspace::looptax()?;
+    let core = pin_self()?;
+    let servers = start(&clients, &looptax)?;
+    let mut coin = Coin::new(options.seed)?;
+    let seed = coin.seed;
+    let mut measured: Vec<Measured> = clients
+        .into_iter()
+        .map(|client| Measured {
+            client,
+            versions: String::new(),
+            rounds: Vec::new(),
+        })
+        .collect();
+    for idx in 0..options.rounds {
+        for turn in coin.order(measured.len()) {
+            let it = &mut measured[turn];
+            eprintln!(
+                "round {} of {}: {}",
+                idx + 1,
+                options.rounds,
+                it.client.name
+            );
+            let server = &servers[&it.client.servers[0]];
+            let round = measure(it, server, &looptax, options.slice_ms, &mut coin)
+                .with_context(|| format!("cannot measure {}", it.client.name))?;
+            it.rounds.push(round);
+        }
+    }
+    let names: Vec<String> = servers.values().map(Server::name).collect();
+    println!(
+        "{}; one connection, both ends on core {core}; {} rounds of {} slices of {} ms, seed {seed}\n",
+        names.join(", "),
+        options.rounds,
+        8 * OCTETS,
+        options.slice_ms
+    );
+    print!("{}", table::of(&measured));
+    servers.into_values().try_for_each(Server::stop)
+}
+
+fn measure(
+    it: &mut Measured,
+    server: &Server,
+    looptax: &std::path::Path,
+    slice_ms: u32,
+    coin: &mut Coin,
+) -> Result<Round> {
+    let slice_s = f64::from(slice_ms) / 1000.0;
+    let seconds = f64::from(8 * OCTETS) * slice_s;
+    let name = it.client.name.clone();
+    let by_model = || model::measure(&name, server, looptax, seconds);
+    let first = if coin.flip() { Some(by_model()?) } else { None };
+    let (real, versions) = real::measure(&name, server, slice_s, OCTETS, coin)?;
+    it.versions = versions;
+    let model = match first {
+        Some(model) => model,
+        None => by_model()?,
+    };
+    Ok(Round { real, model })
+}
+
+/// One server of each kind that is needed, all on our core.
+fn start(clients: &[Client], looptax: &std::path::Path) -> Result<BTreeMap<String, Server>> {
+    let mut servers = BTreeMap::new();
+    for client in clients {
+        let kind = &client.servers[0];
+        if !servers.contains_key(kind) {
+            let server = Server::start(looptax, kind.parse::<Kind>()?)?;
+            servers.insert(kind.clone(), server);
+        }
+    }
+    Ok(servers)
+}
+
+/// Pins this thread, and with it all that it starts from now on, to the last core that it may use: the
+/// first one serves the most interrupts. Gives the core's number.
+fn pin_self() -> Result<usize> {
+    let allowed = sched_getaffinity(None).context("cannot read which cores may be used")?;
+    let core = (0..CpuSet::MAX_CPU).rfind(|core| allowed.is_set(*core));
+    let core = core.context("the kernel allows no core")?;
+    let mut only = CpuSet::new();
+    only.set(core);
+    sched_setaffinity(None, &only).with_context(|| format!("cannot move to core {core}"))?;
+    Ok(core)
+}
+
+/// Coin flips from a seed.
+pub(crate) struct Coin {
+    seed: u64,
+    random: SplitMix64,
+}
+
+impl Coin {
+    fn new(seed: Option<u64>) -> Result<Self> {
+        let seed = if let Some(seed) = seed {
+            seed
+        } else {
+            let mut bytes = [0; 4];
+            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+            u64::from(u32::from_ne_bytes(bytes))
+        };
+        let random = SplitMix64::seed_from_u64(seed);
+        Ok(Self { seed, random })
+    }
+
+    pub(crate) fn flip(&mut self) -> bool {
+        self.random.next_u64() >> 63 == 1
+    }
+
+    /// The numbers below `n` in random order.
+    fn order(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<(u64, usize)> =
+            (0..n).map(|idx| (self.random.next_u64(), idx)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, idx)| idx).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_order_again_and_leaves_nobody_out() {
+        let mut first = Coin::new(Some(7)).unwrap();
+        let mut second = Coin::new(Some(7)).unwrap();
+        for n in [0, 1, 5] {
+            let mut order = first.order(n);
+            assert_eq!(order, second.order(n));
+            order.sort_unstable();
+            assert_eq!(order, (0..n).collect::<Vec<_>>());
+        }
+        let n_heads = (0..1000).filter(|_| first.flip()).count();
+        assert!((400..600).contains(&n_heads), "{n_heads}");
+    }
+
+    #[test]
+    fn a_tax_is_a_loss() {
+        let rates = Rates {
+            per_s: [100_000.0, 80_000.0],
+            cpu_us: [1.0, 2.0],
+        };
+        assert!((rates.tax_pct() - 20.0).abs() < 1e-9);
+        assert!((rates.tax_us() - 2.5).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,197 @@
+//! `cargo lab clients find`: does `looptax find` see real clients as they are?
+//!
+//! Every loop of `clients/` is connected both ways to its private server and asks without a pause; one
+//! more Redis runs in a network namespace of its own, with clients there and here. The way and the
+//! number of connections that `find` gives for each process have to be right, or this fails; its
+//! requests per second stand beside what the loop itself counts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use looptax_servers::Kind;
+use serde_json::Value;
+
+use super::apart::Apart;
+use super::client::{self, Address, Loop};
+use super::data::{self, Client};
+use super::server::Server;
+use crate::{process, workspace};
+
+/// What can be chosen.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Clients; all when none is named
+    #[arg(value_name = "CLIENT")]
+    names: Vec<String>,
+}
+
+/// Requests that a loop is asked for at a time: some milliseconds.
+const REQUESTS: usize = 50;
+/// Run-times compile what runs often: so long before the look.
+const WARM_UP: Duration = Duration::from_secs(3);
+
+/// One loop, and how it is connected.
+struct Connected {
+    client: Loop,
+    name: String,
+    server: String,
+    server_pid: u32,
+    way: &'static str,
+    /// Whether it only holds its connection.
+    is_idle: bool,
+    n_requests: AtomicUsize,
+}
+
+/// Connects all, looks, compares, and prints a Markdown table.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let clients = data::clients(&options.names)?;
+    let looptax = workspace::looptax()?;
+    let servers = start(&clients, &looptax)?;
+    let apart = Apart::start()?;
+    let mut connected = Vec::new();
+    for client in &clients {
+        connected.extend(both_ways(client, &servers[&client.servers[0]])?);
+        if client.servers.iter().any(|kind| kind == "redis") {
+            connected.push(seen("unix", apart.client_here(client)?, client, &apart));
+            connected.push(seen(
+                "loopback",
+                apart.client_there(client)?,
+                client,
+                &apart,
+            ));
+        }
+    }
+    let (found, seconds) = look(&looptax, &mut connected)?;
+    let (table, n_wrong) = table(&connected, &found, seconds);
+    print!("{table}");
+    drop(connected);
+    servers.into_values().try_for_each(Server::stop)?;
+    if n_wrong > 0 {
+        bail!("{n_wrong} of the clients were not seen as they are");
+    }
+    Ok(())
+}
+
+/// A server of every kind that a client talks to, and a memcached beside them.
+fn start(clients: &[Client], looptax: &Path) -> Result<BTreeMap<String, Server>> {
+    let mut servers = BTreeMap::new();
+    let kinds = clients.iter().map(|client| &*client.servers[0]);
+    for kind in kinds.chain(["memcached"]) {
+        if !servers.contains_key(kind) {
+            let server = Server::start(looptax, kind.parse::<Kind>()?)?;
+            servers.insert(kind.to_owned(), server);
+        }
+    }
+    Ok(servers)
+}
+
+fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
+    let addresses = [
+        ("unix", Address::Unix(server.socket().clone())),
+        ("loopback", Address::Tcp(server.tcp())),
+    ];
+    let mut connected = Vec::new();
+    for (way, address) in addresses {
+        let [program, arguments @ ..] = client::arguments(&client.name, &address)?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(server.environment());
+        connected.push(Connected {
+            client: Loop::start(&client.name, command)?,
+            name: client.name.clone(),
+            server: server.name(),
+            server_pid: server.pid(),
+            way,
+            is_idle: false,
+            n_requests: AtomicUsize::new(0),
+        });
+    }
+    Ok(connected)
+}
+
+fn seen(way: &'static str, held: Loop, client: &Client, apart: &Apart) -> Connected {
+    Connected {
+        client: held,
+        name: client.name.clone(),
+        server: "redis, its own network namespace".to_owned(),
+        server_pid: apart.pid(),
+        way,
+        is_idle: true,
+        n_requests: AtomicUsize::new(0),
+    }
+}
+
+/// What `find` says while the loops ask; and the seconds that their requests were counted over.
+fn look(looptax: &Path, connected: &mut [Connected]) -> Result<(Value, f64)> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let mut counts = Vec::new();
+        for it in connected.iter_mut().filter(|it| !it.is_idle) {
+            let (client, n_requests, stop) = (&mut it.client, &it.n_requests, &stop);
+            counts.push(n_requests);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) && client.ask(REQUESTS).is_ok() {
+                    n_requests.fetch_add(REQUESTS, Ordering::Relaxed);
+                }
+            });
+        }
+        thread::sleep(WARM_UP);
+        for count in counts {
+            count.store(0, Ordering::Relaxed);
+        }
+        let begin = Instant::now();
+        let mut command = Command::new(looptax);
+        command.args(["find", "--json", "-"]);
+        let ended = process::run(command);
+        let seconds = begin.elapsed().as_secs_f64();
+        stop.store(true, Ordering::Relaxed);
+        let found = serde_json::from_str(&ended?.stdout).context("`find` printed no JSON")?;
+        Ok((found, seconds))
+    })
+}
+
+/// A row per client; and how many of them are wrong.
+fn table(connected: &[Connected], found: &Value, seconds: f64) -> (String, usize) {
+    let mut text = String::from(
+        "| client | server | way | seen as | connections | requests/s counted by the client | by find |\n\
+         |---|---|---|---|---:|---:|---:|\n",
+    );
+    let mut n_wrong = 0;
+    for it in connected {
+        let rows: Vec<&Value> = found["clients"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|row| row["pid"] == it.client.pid() && row["server_pid"] == it.server_pid)
+            .collect();
+        let is_right = rows.len() == 1 && rows[0]["way"] == it.way && rows[0]["n_connections"] == 1;
+        n_wrong += usize::from(!is_right);
+        let seen = match rows.as_slice() {
+            [row] => format!(
+                "{} | {}",
+                row["way"].as_str().unwrap_or("?"),
+                row["n_connections"]
+            ),
+            rows => format!("{} rows | -", rows.len()),
+        };
+        let counted = it.n_requests.load(Ordering::Relaxed) as f64 / seconds;
+        let own = if it.is_idle {
+            "idle".to_owned()
+        } else {
+            format!("{counted:.0}")
+        };
+        let by_find = rows.first().and_then(|row| row["requests_per_s"].as_f64());
+        let by_find = by_find.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {seen} | {own} | {by_find} |",
+            it.name, it.server, it.way
+        );
+    }
+    (text, n_wrong)
+}

@@ -1,0 +1,42 @@
+//! `cargo lab clients`: how real clients wait for answers, and whether our models agree with them.
+//!
+//! `trace` runs the loops in the folder `clients/` under strace and keeps the system calls per request
+//! in `clients/traces.toml`. Needs what `clients/setup.sh` installs.
+
+mod agree;
+mod apart;
+mod client;
+mod data;
+mod found;
+mod model;
+mod moved;
+mod reduce;
+mod relay;
+mod server;
+mod strace;
+mod trace;
+mod view;
+
+use anyhow::Result;
+
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum Chore {
+    /// System calls per request of real clients, on both arms, as a table
+    Trace(trace::Options),
+    /// The tax of real clients beside that of the models that stand for them, as a table
+    Agree(agree::Options),
+    /// Whether `looptax find` sees real clients as they are, as a table
+    Find(found::Options),
+    /// Whether real clients get the socket under `looptax run`, as a table
+    Run(moved::Options),
+}
+
+/// Does one of them.
+pub(crate) fn run(chore: &Chore) -> Result<()> {
+    match chore {
+        Chore::Trace(options) => trace::run(options),
+        Chore::Agree(options) => agree::run(options),
+        Chore::Find(options) => found::run(options),
+        Chore::Run(options) => moved::run(options),
+    }
+}

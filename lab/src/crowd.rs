@@ -1,0 +1,177 @@
+//! `cargo lab crowd`: how long `looptax find` looks, and what memory it takes, with thousands of
+//! connections.
+//!
+//! As many Redis servers of our own as the limit of open files asks for get them over loopback, each
+//! from one more process of ours. The figures belong into docs/src/results with date and machine.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::{process, workspace};
+
+/// Options of `crowd`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Connections
+    #[arg(long, default_value_t = 20_000)]
+    connections: u32,
+    /// Looks
+    #[arg(long, default_value_t = 7)]
+    looks: u32,
+    /// Only hold the connections, to this server, until stdin ends
+    #[arg(long, hide = true)]
+    hold: Option<SocketAddr>,
+}
+
+/// Connections of one server and one process at most: machines allow 20,000 open files and more.
+const MOST_PER_SERVER: u32 = 10_000;
+/// What a process opens besides.
+const SPARE_FILES: u32 = 100;
+/// Connections between two pauses that let the server accept what waits.
+const BATCH: usize = 64;
+
+/// Runs it.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    raise_open_files(options.connections.min(MOST_PER_SERVER) + SPARE_FILES)?;
+    if let Some(address) = options.hold {
+        return hold(address, options.connections);
+    }
+    let looptax = workspace::looptax()?;
+    let mut crowd = Vec::new();
+    let mut n_left = options.connections;
+    while n_left > 0 {
+        let n = n_left.min(MOST_PER_SERVER);
+        crowd.push(Pair::start(n)?);
+        n_left -= n;
+    }
+    println!(
+        "{} connections, {} servers",
+        options.connections,
+        crowd.len()
+    );
+    for _ in 0..options.looks {
+        look(&looptax, &crowd, options.connections)?;
+    }
+    Ok(())
+}
+
+fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
+    let mut command = Command::new(looptax);
+    command.args(["find", "--once", "--json", "-"]);
+    let start = Instant::now();
+    let ended = process::run(command)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let found: serde_json::Value = serde_json::from_str(&ended.stdout)?;
+    let clients = found["clients"].as_array().context("no list of clients")?;
+    let ours = clients
+        .iter()
+        .filter(|it| crowd.iter().any(|pair| it["pid"] == pair.holder.id()));
+    let seen: u64 = ours.filter_map(|it| it["n_connections"].as_u64()).sum();
+    if seen != u64::from(n_connections) {
+        bail!("find saw {seen} of our connections");
+    }
+    let memory = ended.used.peak_bytes.map_or_else(
+        || "memory less than our own".to_owned(),
+        |bytes| format!("{:.1} MB", bytes as f64 / 1e6),
+    );
+    let cpu_s = ended.used.user_s + ended.used.system_s;
+    println!("{seconds:.2} s, {memory}, CPU {cpu_s:.2} s");
+    Ok(())
+}
+
+/// A Redis, and the process whose connections it has. Both end with us.
+struct Pair {
+    server: Child,
+    holder: Child,
+}
+
+impl Pair {
+    fn start(n_connections: u32) -> Result<Self> {
+        let (server, address) = redis(n_connections + SPARE_FILES)?;
+        let holder = Command::new(env::current_exe()?)
+            .args(["crowd", "--hold", &address.to_string()])
+            .args(["--connections", &n_connections.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start a second process of ours")?;
+        let mut pair = Self { server, holder };
+        let output = pair.holder.stdout.take().expect("asked for as a pipe");
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        if line != "ready\n" {
+            bail!("the connections could not be opened");
+        }
+        Ok(pair)
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        for child in [&mut self.holder, &mut self.server] {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn redis(max_clients: u32) -> Result<(Child, SocketAddr)> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let mut child = Command::new("redis-server")
+        .args(["--port", &address.port().to_string()])
+        .args(["--maxclients", &max_clients.to_string()])
+        .args(["--save", "", "--bind", "127.0.0.1", "--tcp-backlog", "511"])
+        .stdout(Stdio::null())
+        .spawn()
+        .context("cannot start redis-server")?;
+    let patience = Instant::now() + Duration::from_secs(10);
+    while TcpStream::connect(address).is_err() {
+        if Instant::now() > patience {
+            let _ = child.kill();
+            bail!("redis-server does not listen");
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok((child, address))
+}
+
+/// What the second process does: opens them, says so, and waits.
+fn hold(address: SocketAddr, n_connections: u32) -> Result<()> {
+    let mut open = Vec::new();
+    for idx in 0..n_connections as usize {
+        let stream = TcpStream::connect(address)
+            .with_context(|| format!("cannot open connection {}", idx + 1))?;
+        open.push(stream);
+        if idx % BATCH == BATCH - 1 {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+    println!("ready");
+    io::stdout().flush()?;
+    io::stdin().read_to_end(&mut Vec::new())?;
+    drop(open);
+    Ok(())
+}
+
+/// For this process and its children, which inherit it.
+fn raise_open_files(n_files: u32) -> Result<()> {
+    let n_files = u64::from(n_files);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= n_files) {
+        return Ok(());
+    }
+    let raised = Rlimit {
+        current: Some(n_files),
+        maximum: limit.maximum.map(|maximum| maximum.max(n_files)),
+    };
+    setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
+}

@@ -1,0 +1,103 @@
+//! `cargo lab dialects`: real drivers connect with what `looptax dsn` prints, and the server says
+//! whether it was over the socket, as the right user, to the right database.
+//!
+//! The drivers are in `clients/dialects/`; `clients/setup.sh` installs them. `--write` keeps which
+//! dialects are proved in `crates/advise/data/proved.toml`, which looptax reads when it is built.
+
+mod case;
+mod driver;
+mod dsn;
+mod judge;
+mod proved;
+mod server;
+mod trial;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use looptax_servers::{Kind, Reaper, find_binary, leftovers};
+
+use crate::workspace;
+use driver::Driver;
+use server::Server;
+use trial::Trial;
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Options {
+    /// Only these: names of dialects, or mysql, postgres, redis, memcached
+    names: Vec<String>,
+    /// Keep what was proved in crates/advise/data/proved.toml
+    #[arg(long)]
+    write: bool,
+}
+
+/// The servers that stand for a kind of URL: each that is installed.
+const SERVERS: &[(&str, &[Kind])] = &[
+    ("mysql", &[Kind::Mariadb, Kind::Mysql]),
+    ("postgres", &[Kind::Postgres]),
+    ("redis", &[Kind::Redis, Kind::Valkey]),
+    ("memcached", &[Kind::Memcached]),
+];
+
+/// Tries the drivers, prints a table of them, and fails when one disagrees.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let drivers = driver::drivers(&options.names)?;
+    let looptax = workspace::debug_looptax()?;
+    leftovers::sweep(&std::env::temp_dir());
+    let reaper = Reaper::start(&looptax)?;
+    let mut trials = Vec::new();
+    let mut objections = Vec::new();
+    for (word, kinds) in SERVERS {
+        let of_kind: Vec<&Driver> = drivers.iter().filter(|it| it.kind == *word).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let installed: Vec<Kind> = kinds
+            .iter()
+            .copied()
+            .filter(|it| find_binary(*it).is_some())
+            .collect();
+        if installed.is_empty() {
+            bail!("no server for {word} is installed");
+        }
+        for kind in installed {
+            for trial in try_all(&looptax, kind, &of_kind, &reaper)? {
+                match trial {
+                    Ok(trial) => trials.push(trial),
+                    Err(error) => objections.push(format!("{error:#}")),
+                }
+            }
+        }
+    }
+    println!("{}", proved::table(&trials));
+    if options.write {
+        proved::keep(&trials)?;
+    }
+    objections.extend(trials.iter().flat_map(Trial::objections));
+    if objections.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "{} objections:\n  {}",
+        objections.len(),
+        objections.join("\n  ")
+    )
+}
+
+/// A driver that does not even start keeps no other from its turn.
+fn try_all(
+    looptax: &Path,
+    kind: Kind,
+    drivers: &[&Driver],
+    reaper: &Reaper,
+) -> Result<Vec<Result<Trial>>> {
+    let server = Server::start(looptax, kind, reaper)?;
+    let printed = trial::Printed::by(looptax, &server)?;
+    let mut trials = Vec::new();
+    for driver in drivers {
+        eprintln!("{} · {}.{}", server.name(), driver.kind, driver.name);
+        trials.push(Trial::of(driver, &server, &printed));
+    }
+    server.stop()?;
+    Ok(trials)
+}

@@ -1,0 +1,104 @@
+//! What was proved, as data for looptax and for the page that `cargo xtask docs` makes of it, and as a table.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::trial::Trial;
+use crate::workspace;
+
+const FILE: &str = "crates/advise/data/proved.toml";
+const HEAD: &str = "# Which dialects real drivers have connected with, and a text of each to see whether it has\n\
+    # changed since. Written by `cargo lab dialects --write`; not by hand.\n\n";
+
+/// One dialect, as looptax reads it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Proof {
+    driver: String,
+    language: String,
+    servers: Vec<String>,
+    date: String,
+    urls: usize,
+    connected: usize,
+    refused: usize,
+    sample: String,
+}
+
+/// By kind, then by name.
+type Proofs = BTreeMap<String, BTreeMap<String, Proof>>;
+
+/// Puts what was tried beside the rest; what has failed is taken out.
+pub(crate) fn keep(trials: &[Trial]) -> Result<()> {
+    let path = workspace::root()?.join(FILE);
+    let mut all: Proofs = match fs::read_to_string(&path) {
+        Ok(text) => toml::from_str(&text).with_context(|| format!("{FILE} is broken"))?,
+        Err(_) => Proofs::new(),
+    };
+    let date = today()?;
+    for trial in trials {
+        all.entry(trial.kind.clone())
+            .or_default()
+            .remove(&trial.name);
+    }
+    for trial in trials {
+        let is_proved =
+            |it: &Trial| (&it.kind, &it.name) != (&trial.kind, &trial.name) || it.is_proved();
+        if !trials.iter().all(is_proved) {
+            continue;
+        }
+        let proofs = all.entry(trial.kind.clone()).or_default();
+        proofs
+            .entry(trial.name.clone())
+            .and_modify(|proof| proof.servers.push(trial.server.clone()))
+            .or_insert_with(|| proof(trial, &date));
+    }
+    let text = toml::to_string(&all).context("proofs are not TOML")?;
+    fs::write(path, format!("{HEAD}{text}")).with_context(|| format!("cannot write {FILE}"))
+}
+
+fn proof(trial: &Trial, date: &str) -> Proof {
+    Proof {
+        driver: trial.versions.driver.clone(),
+        language: trial.versions.language.clone(),
+        servers: vec![trial.server.clone()],
+        date: date.to_owned(),
+        urls: trial.n_cases,
+        connected: trial.n_connected,
+        refused: trial.n_refused,
+        sample: trial.sample.clone(),
+    }
+}
+
+fn today() -> Result<String> {
+    let output = Command::new("date").arg("+%F").output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+/// In Markdown.
+pub(crate) fn table(trials: &[Trial]) -> String {
+    let mut text = String::from(
+        "| dialect | driver | server | connected | refused with a warning | of |\n|---|---|---|---|---|---|\n",
+    );
+    for trial in trials {
+        let Trial {
+            kind,
+            name,
+            server,
+            versions,
+            n_connected,
+            n_refused,
+            n_cases,
+            ..
+        } = trial;
+        let (driver, language) = (&versions.driver, &versions.language);
+        let _ = writeln!(
+            text,
+            "| {kind} {name} | {driver}, {language} | {server} | {n_connected} | {n_refused} | {n_cases} |"
+        );
+    }
+    text
+}

@@ -1,0 +1,39 @@
+//! `cargo lab long`: what takes too long for every commit.
+//!
+//! Run by `make test-all`. The results belong into docs/src/results with date and machine; nothing here
+//! writes them there.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::run_cargo;
+
+/// What is done, and the words behind `cargo` that do it, and only it.
+const STEPS: [(&str, &str); 6] = [
+    ("drivers connect with what dsn prints", "lab dialects"),
+    ("real clients under looptax run", "lab clients run"),
+    (
+        "statistics, simulated",
+        "run --release --locked --package looptax-stats --example simulate",
+    ),
+    (
+        "selfcheck, 100 runs",
+        "run --release --locked --package looptax -- selfcheck private:redis --runs 100 --fixed",
+    ),
+    ("the report page in a browser", "lab web browser"),
+    ("peers", "lab peers"),
+];
+
+/// Runs all long steps, and stops at the first failure.
+pub(crate) fn run() -> Result<()> {
+    for (name, words) in STEPS {
+        println!("== {name}");
+        let start = Instant::now();
+        let words: Vec<&str> = words.split(' ').collect();
+        run_cargo(&words).with_context(|| format!("step {name} failed"))?;
+        let seconds = start.elapsed().as_secs_f64();
+        println!("== {name}: fine, {seconds:.1} s");
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Holds looptax against the world, run as `cargo lab …`.
+//!
+//! Other load generators, real clients and drivers, thousands of connections and runs, a browser. What
+//! comes of it is printed; what is kept of it stands in docs/src/results. Nothing here is shipped.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the lab talks to the terminal"
+)]
+
+mod clients;
+mod crowd;
+mod dialects;
+mod history;
+mod long;
+mod peers;
+mod process;
+mod web;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "cargo lab", about = "Holds looptax against the world")]
+enum Chore {
+    /// How real clients wait for answers, and whether our models agree with them
+    #[command(subcommand)]
+    Clients(clients::Chore),
+    /// Real drivers connect with what `looptax dsn` prints, and the server says how
+    Dialects(dialects::Options),
+    /// looptax and other load generators on the same servers: throughput, CPU time, memory
+    Peers(peers::Options),
+    #[command(hide = true, subcommand)]
+    RedirectPart(peers::redirect::Part),
+    /// How long `looptax find` looks, and what memory it takes, with thousands of connections
+    Crowd(crowd::Options),
+    /// How long `looptax history` takes with thousands of runs
+    History(history::Options),
+    /// The report page in a browser: tested, measured, photographed
+    #[command(subcommand)]
+    Web(web::Chore),
+    /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
+    Long,
+}
+
+fn main() -> ExitCode {
+    let done = match Chore::parse() {
+        Chore::Clients(chore) => clients::run(&chore),
+        Chore::Dialects(options) => dialects::run(&options),
+        Chore::Peers(options) => peers::run(&options),
+        Chore::RedirectPart(part) => part.run(),
+        Chore::Crowd(options) => crowd::run(&options),
+        Chore::History(options) => history::run(&options),
+        Chore::Web(chore) => web::run(&chore),
+        Chore::Long => long::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

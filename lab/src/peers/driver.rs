@@ -1,0 +1,205 @@
+//! Measures one case: a server, then rounds in which the peer and looptax take turns.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::case::Case;
+use super::looptax::{self, LooptaxRun};
+use super::order::{Coin, Turn};
+use super::place::{Cores, Role};
+use super::server::Server;
+use super::tool::{Ask, Effort, Length, Told};
+use crate::process::{self, Used};
+
+/// Requests of the run that tells the rate of a peer whose length is a number of requests.
+const TRIAL_REQUESTS: u64 = 200_000;
+
+/// How a run is done.
+pub(crate) struct Manner<'a> {
+    pub(crate) looptax: &'a Path,
+    pub(crate) cores: &'a Cores,
+    pub(crate) n_rounds: u32,
+    /// Of each arm.
+    pub(crate) seconds: u32,
+}
+
+/// A measured case.
+pub(crate) struct Measured<'a> {
+    pub(crate) case: &'a Case,
+    /// Name and version of the peer.
+    pub(crate) tool: String,
+    /// Name and version of the server.
+    pub(crate) server: String,
+    pub(crate) rounds: Vec<Round>,
+}
+
+/// What both found in one round.
+#[derive(Debug, Clone)]
+pub(crate) struct Round {
+    /// By arm of the case.
+    pub(crate) peer: Vec<PeerRun>,
+    pub(crate) looptax: LooptaxRun,
+    /// Requests of looptax's whole run, by the server's own count.
+    pub(crate) looptax_counted: Option<u64>,
+}
+
+/// What the peer found on one arm.
+#[derive(Debug, Clone)]
+pub(crate) struct PeerRun {
+    pub(crate) told: Told,
+    pub(crate) used: Used,
+    /// The same with one request per connection, where the peer can do that: what its start costs.
+    pub(crate) start: Option<Used>,
+    /// Requests by the server's own count.
+    pub(crate) counted: Option<u64>,
+}
+
+/// Why a case cannot be measured here; `None` when it can.
+pub(crate) fn objection(case: &Case, looptax: &Path) -> Option<String> {
+    let tool = case.tool;
+    if let Err(error) = (tool.version)() {
+        let (name, package) = (tool.name, tool.package);
+        return Some(format!(
+            "`{name}` is needed (scripts/setup.sh peers, or apt-get install {package}): {error:#}"
+        ));
+    }
+    looptax::check(case, looptax)
+        .err()
+        .map(|error| format!("{error:#}"))
+}
+
+/// Starts the server, measures all rounds, stops the server.
+///
+/// # Errors
+/// When something cannot be run; never because of a figure.
+pub(crate) fn measure<'a>(
+    case: &'a Case,
+    how: &Manner<'_>,
+    coin: &mut Coin,
+) -> Result<Measured<'a>> {
+    let tool = (case.tool.version)()?;
+    how.cores.move_to(case.place, Role::Server)?;
+    let server = Server::start(case, how.looptax)?;
+    how.cores.move_to(case.place, Role::Client)?;
+    let words = server.words.clone();
+    let mut driver = Driver {
+        case,
+        how,
+        server,
+        rates: vec![None; case.arms.len()],
+    };
+    let rounds = driver.rounds(coin);
+    driver.server.stop()?;
+    Ok(Measured {
+        case,
+        tool,
+        server: words,
+        rounds: rounds?,
+    })
+}
+
+struct Driver<'a> {
+    case: &'a Case,
+    how: &'a Manner<'a>,
+    server: Server,
+    /// By arm: the peer's last rate.
+    rates: Vec<Option<f64>>,
+}
+
+impl Driver<'_> {
+    fn rounds(&mut self, coin: &mut Coin) -> Result<Vec<Round>> {
+        let most = self.case.most_rounds.unwrap_or(u32::MAX);
+        let n_rounds = self.how.n_rounds.min(most);
+        let mut rounds = Vec::new();
+        for idx in 1..=n_rounds {
+            eprintln!("{}: round {idx} of {n_rounds}", self.case.name);
+            rounds.push(self.round(coin)?);
+            let pid = self.server.pid();
+            self.how.cores.check_server(pid, self.case.place)?;
+        }
+        Ok(rounds)
+    }
+
+    fn round(&mut self, coin: &mut Coin) -> Result<Round> {
+        let n_arms = self.case.arms.len();
+        let mut peer: Vec<Option<PeerRun>> = vec![None; n_arms];
+        let mut looptax = None;
+        for turn in coin.round(n_arms) {
+            match turn {
+                Turn::Peer { arm_idx } => peer[arm_idx] = Some(self.peer(arm_idx, coin)?),
+                Turn::Looptax => looptax = Some(self.looptax(coin.number())?),
+            }
+        }
+        let turn = "a round holds every turn";
+        let (looptax, looptax_counted) = looptax.expect(turn);
+        Ok(Round {
+            peer: peer.into_iter().map(|run| run.expect(turn)).collect(),
+            looptax,
+            looptax_counted,
+        })
+    }
+
+    fn looptax(&mut self, seed: u64) -> Result<(LooptaxRun, Option<u64>)> {
+        let before = self.server.answered(self.case.work)?;
+        // Two arms, and as long on each as the peer.
+        let seconds = 2 * self.how.seconds;
+        let at = &self.server.at;
+        let run = looptax::measure(self.case, at, self.how.looptax, seconds, seed)?;
+        let after = self.server.answered(self.case.work)?;
+        Ok((run, since(before, after)))
+    }
+
+    fn peer(&mut self, arm_idx: usize, coin: &mut Coin) -> Result<PeerRun> {
+        let start = if self.case.tool.can_count {
+            let least = Effort::Requests(u64::from(self.case.connections));
+            Some(self.run_peer(arm_idx, least, coin)?.1)
+        } else {
+            None
+        };
+        let effort = self.effort(arm_idx, coin)?;
+        let before = self.server.answered(self.case.work)?;
+        let (told, used) = self.run_peer(arm_idx, effort, coin)?;
+        let after = self.server.answered(self.case.work)?;
+        self.rates[arm_idx] = Some(told.rate_per_s);
+        Ok(PeerRun {
+            told,
+            used,
+            start,
+            counted: since(before, after),
+        })
+    }
+
+    fn effort(&self, arm_idx: usize, coin: &mut Coin) -> Result<Effort> {
+        let seconds = self.how.seconds;
+        if self.case.tool.length == Length::Seconds {
+            return Ok(Effort::Seconds(seconds));
+        }
+        let rate_per_s = if let Some(rate) = self.rates[arm_idx] {
+            rate
+        } else {
+            let trial = Effort::Requests(TRIAL_REQUESTS);
+            self.run_peer(arm_idx, trial, coin)?.0.rate_per_s
+        };
+        Ok(Effort::Requests((rate_per_s * f64::from(seconds)) as u64))
+    }
+
+    fn run_peer(&self, arm_idx: usize, effort: Effort, coin: &mut Coin) -> Result<(Told, Used)> {
+        let tool = self.case.tool;
+        let ask = Ask {
+            at: &self.server.at,
+            work: self.case.work,
+            arm: self.case.arms[arm_idx],
+            connections: self.case.connections,
+            n_cores: self.how.cores.n_for_client(self.case.place),
+            effort,
+            seed: (coin.number() >> 33) as u32,
+        };
+        let ended = process::run((tool.command)(&ask)?)?;
+        Ok(((tool.read)(&ended.stdout, &ask)?, ended.used))
+    }
+}
+
+fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    after?.checked_sub(before?)
+}

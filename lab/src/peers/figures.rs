@@ -1,0 +1,251 @@
+//! The figures of a measured case: what each side takes per request, and looptax's over the peer's.
+//!
+//! Pure. A ratio is one number per round, and what is printed is the median of the rounds with the
+//! signed-rank interval of the logarithms: both sides of a round ran within the same minute.
+//!
+//! CPU time per request is compared without what either side does while no load runs. Of the peer,
+//! which tells no more, that is the whole process less the same command with one request per
+//! connection. Of looptax it is its client threads over the slices, guards and drains included: the
+//! thread that conducts them sleeps meanwhile. Connecting, start and analysis are in neither.
+
+use looptax_stats::{hodges_lehmann, median};
+
+use super::case::{Throughput, Wanted};
+use super::counts::miscounts;
+use super::driver::{Measured, PeerRun, Round};
+use crate::process::Used;
+
+/// Level of the intervals.
+const ALPHA: f64 = 0.05;
+/// looptax over the peer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ratio {
+    pub(crate) median: f64,
+    /// Infinite with fewer than six rounds.
+    pub(crate) lo: f64,
+    pub(crate) hi: f64,
+}
+
+/// A ratio and what is wanted of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Held {
+    pub(crate) name: &'static str,
+    /// `None` where one side is not known.
+    pub(crate) ratio: Option<Ratio>,
+    pub(crate) bound: Option<Bound>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// One arm of a case.
+pub(crate) struct Row {
+    /// In the order of the table's columns: throughput, user CPU, memory, median latency.
+    pub(crate) held: [Held; 4],
+    /// What the server counted otherwise than its client; empty when all is well.
+    pub(crate) miscounts: Vec<String>,
+}
+
+impl Row {
+    /// Of the arm with this number in the case.
+    pub(crate) fn of(measured: &Measured<'_>, arm_idx: usize) -> Self {
+        let rounds = &measured.rounds;
+        let Wanted {
+            throughput,
+            user_cpu,
+            memory,
+            p50,
+        } = measured.case.wanted;
+        let held = |name, bound, pair: fn(&Round, usize) -> Option<[f64; 2]>| Held {
+            name,
+            ratio: ratio(rounds.iter().map(|round| pair(round, arm_idx))),
+            bound,
+        };
+        let at_most = |bound: Option<f64>| bound.map(Bound::AtMost);
+        let least = match throughput {
+            Throughput::AtLeast(least) => Some(Bound::AtLeast(least)),
+            Throughput::Shown | Throughput::Ranges => None,
+        };
+        let mut held = [
+            held("throughput", least, |round, arm| {
+                let looptax = round.looptax.arms[arm].rate_per_s;
+                Some([looptax, round.peer[arm].told.rate_per_s])
+            }),
+            held("user CPU", at_most(user_cpu), |round, arm| {
+                let looptax = round.looptax.arms[arm].user_us;
+                Some([looptax, round.peer[arm].user_us()])
+            }),
+            held("memory", at_most(memory), |round, arm| {
+                let looptax = round.looptax.used.peak_bytes? as f64;
+                Some([looptax, round.peer[arm].used.peak_bytes? as f64])
+            }),
+            held("median latency", at_most(p50), |round, arm| {
+                let looptax = round.looptax.arms[arm].p50_us?;
+                Some([looptax, round.peer[arm].told.p50_us?])
+            }),
+        ];
+        if throughput == Throughput::Ranges {
+            held[0].ratio = None;
+        }
+        Self {
+            held,
+            miscounts: miscounts(rounds, arm_idx),
+        }
+    }
+
+    /// What is wanted and was not reached.
+    pub(crate) fn missed(&self) -> Vec<&'static str> {
+        let missed = self.held.iter().filter(|held| !held.is_met());
+        missed.map(|held| held.name).collect()
+    }
+}
+
+impl Held {
+    /// By the median. What is wanted and not known is not met.
+    fn is_met(&self) -> bool {
+        match (self.bound, self.ratio) {
+            (None, _) => true,
+            (Some(Bound::AtLeast(least)), Some(ratio)) => ratio.median >= least,
+            (Some(Bound::AtMost(most)), Some(ratio)) => ratio.median <= most,
+            (Some(_), None) => false,
+        }
+    }
+}
+
+impl PeerRun {
+    /// CPU time in user mode per request, µs.
+    pub(crate) fn user_us(&self) -> f64 {
+        self.per_request_us(|used| used.user_s)
+    }
+
+    /// CPU time in the kernel per request, µs.
+    pub(crate) fn system_us(&self) -> f64 {
+        self.per_request_us(|used| used.system_s)
+    }
+
+    fn per_request_us(&self, seconds: fn(&Used) -> f64) -> f64 {
+        let start_s = self.start.as_ref().map_or(0.0, seconds);
+        1e6 * (seconds(&self.used) - start_s) / self.told.n_requests as f64
+    }
+}
+
+impl Round {
+    /// CPU time in user mode of looptax's whole process over all requests that the server counted, µs.
+    pub(crate) fn looptax_whole_user_us(&self) -> Option<f64> {
+        Some(1e6 * self.looptax.used.user_s / self.looptax_counted? as f64)
+    }
+}
+
+/// Of pairs of looptax and peer; `None` when one of them is not known or not positive.
+fn ratio(pairs: impl Iterator<Item = Option<[f64; 2]>>) -> Option<Ratio> {
+    let logs: Option<Vec<f64>> = pairs
+        .map(|pair| pair.map(|[looptax, peer]| (looptax / peer).ln()))
+        .collect();
+    let mut logs = logs.filter(|logs| logs.iter().all(|log| log.is_finite()))?;
+    let interval = hodges_lehmann::estimate(&logs, ALPHA)?;
+    Some(Ratio {
+        median: median(&mut logs)?.exp(),
+        lo: interval.lo.exp(),
+        hi: interval.hi.exp(),
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::peers::cases::CASES;
+    use crate::peers::looptax::{LooptaxArm, LooptaxRun};
+    use crate::peers::tool::Told;
+
+    const USED: Used = Used {
+        user_s: 0.6,
+        system_s: 1.1,
+        peak_bytes: Some(40 << 20),
+    };
+
+    /// Rates by arm; the peer takes 5 µs of user time per request and its start 0.1 s, looptax 1 µs.
+    pub(crate) fn round(peer: [f64; 2], looptax: [f64; 2]) -> Round {
+        let start = Used {
+            user_s: 0.1,
+            system_s: 0.1,
+            ..USED
+        };
+        Round {
+            peer: peer
+                .iter()
+                .map(|rate_per_s| PeerRun {
+                    told: Told {
+                        n_requests: 100_000,
+                        rate_per_s: *rate_per_s,
+                        rates_1s: vec![*rate_per_s, *rate_per_s + 1.0],
+                        p50_us: None,
+                    },
+                    used: USED,
+                    start: Some(start),
+                    counted: Some(100_010),
+                })
+                .collect(),
+            looptax: LooptaxRun {
+                arms: looptax
+                    .iter()
+                    .map(|rate_per_s| LooptaxArm {
+                        rate_per_s: *rate_per_s,
+                        user_us: 1.0,
+                        system_us: 4.0,
+                        p50_us: None,
+                        rates_1s: vec![*rate_per_s],
+                    })
+                    .collect(),
+                tax_pct: None,
+                used: Used {
+                    peak_bytes: Some(10 << 20),
+                    ..USED
+                },
+                count_ratio: Some(1.0),
+            },
+            looptax_counted: Some(165_000),
+        }
+    }
+
+    /// The first case of the table: sysbench with one thread.
+    pub(crate) fn measured(rounds: Vec<Round>) -> Measured<'static> {
+        Measured {
+            case: &CASES[0],
+            tool: "sysbench 1.0".to_owned(),
+            server: "MariaDB 10".to_owned(),
+            rounds,
+        }
+    }
+
+    #[track_caller]
+    fn close(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn a_ratio_is_looptax_over_the_peer_without_the_peers_start() {
+        let rounds = vec![round([100.0, 80.0], [103.0, 80.0]); 7];
+        let row = Row::of(&measured(rounds), 0);
+        let [throughput, user, memory, p50] = row.held.map(|held| held.ratio);
+        close(throughput.unwrap().median, 1.03);
+        close(throughput.unwrap().hi, 1.03);
+        close(user.unwrap().median, 0.2);
+        close(memory.unwrap().median, 0.25);
+        assert!(p50.is_none());
+        assert!(row.missed().is_empty() && row.miscounts.is_empty());
+    }
+
+    #[test]
+    fn the_median_decides_and_few_rounds_have_no_interval() {
+        let rounds = [90.0, 110.0, 120.0].map(|rate| round([100.0; 2], [rate, 100.0]));
+        let row = Row::of(&measured(rounds.to_vec()), 0);
+        let found = row.held[0].ratio.unwrap();
+        close(found.median, 1.1);
+        assert!(found.hi.is_infinite());
+        let row = Row::of(&measured(rounds.to_vec()), 1);
+        assert_eq!(row.missed(), ["throughput"]);
+    }
+}

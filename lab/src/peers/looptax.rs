@@ -1,0 +1,195 @@
+//! looptax on both arms of the same server, as a user would measure a running one.
+//!
+//! Everything comes from the record that it prints, but for what the kernel says of the process.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use looptax_path::Arm;
+use looptax_record::{Comparison, Estimate, Record, Slice, Workload};
+
+use super::case::{Case, Place, Work};
+use super::tool::Address;
+use crate::process::{self, Used};
+
+/// Shortest slice that has a rate over a second.
+const SECOND_NS: u64 = 1_000_000_000;
+/// Fewest epochs that looptax measures.
+const LEAST_EPOCHS: u32 = 6;
+
+/// What looptax found on both arms.
+#[derive(Debug, Clone)]
+pub(crate) struct LooptaxRun {
+    /// As the case lists its arms.
+    pub(crate) arms: Vec<LooptaxArm>,
+    /// Of tcp over unix, in percent, with its 95 % interval.
+    pub(crate) tax_pct: Option<Estimate>,
+    /// The whole process: warm-up, both arms, analysis.
+    pub(crate) used: Used,
+    /// What it counted of all that it sent over what the server did, where the server counts.
+    pub(crate) count_ratio: Option<f64>,
+}
+
+/// One arm of it.
+#[derive(Debug, Clone)]
+pub(crate) struct LooptaxArm {
+    pub(crate) rate_per_s: f64,
+    /// CPU time of the client's threads in user mode, µs per request.
+    pub(crate) user_us: f64,
+    /// CPU time of the client's threads in the kernel, µs per request.
+    pub(crate) system_us: f64,
+    pub(crate) p50_us: Option<f64>,
+    /// Of each slice of a second or more.
+    pub(crate) rates_1s: Vec<f64>,
+}
+
+/// Asks looptax whether it knows what the case asks of it, without measuring.
+pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
+    let target = match case.work.kind() {
+        Some(kind) => format!("private:{kind}"),
+        None => "echo".to_owned(),
+    };
+    let mut command = Command::new(looptax);
+    command.args(["compare", &target, "--dry-run"]);
+    command.args(["--connections", &case.connections.to_string()]);
+    command.args(case.looptax);
+    let done = process::run(command);
+    done.map(drop).context("this looptax does not know it")
+}
+
+/// Runs it for so many seconds of epochs, both arms together.
+pub(crate) fn measure(
+    case: &Case,
+    at: &Address,
+    looptax: &Path,
+    seconds: u32,
+    seed: u64,
+) -> Result<LooptaxRun> {
+    let mut command = Command::new(looptax);
+    command.arg("compare");
+    if case.work.kind().is_some() {
+        name_running(&mut command, case, at);
+    } else {
+        let placement = match case.place {
+            Place::OneCore => "same",
+            Place::Split => "split",
+            Place::Free => "free",
+        };
+        command.args(["echo", "--placement", placement]);
+    }
+    let fixed = match case.place {
+        // Settling and slices of a second: the fewest epochs take a minute and a half.
+        Place::Free => LEAST_EPOCHS.to_string(),
+        Place::OneCore | Place::Split => format!("{seconds}s"),
+    };
+    command
+        .args(["--quiet", "--json", "-", "--fixed", &fixed])
+        .args(["--seed", &format!("{seed:x}")])
+        .args(["--connections", &case.connections.to_string()])
+        .args(case.looptax);
+    let ended = process::run(command)?;
+    let record: Record = serde_json::from_str(&ended.stdout).context("looptax prints no record")?;
+    read(&record, case, ended.used)
+}
+
+/// The server is ours and runs where it was put, so that only the client's threads are placed.
+fn name_running(command: &mut Command, case: &Case, at: &Address) {
+    let scheme = match case.work {
+        Work::SelectOnly => "postgres",
+        Work::Get { .. } => "redis",
+        _ => "mysql",
+    };
+    let placement = match case.place {
+        Place::Free => "free",
+        Place::OneCore | Place::Split => "client-pinned",
+    };
+    let url = format!(
+        "{scheme}://{}@127.0.0.1:{}/{}",
+        at.user, at.port, at.database
+    );
+    command
+        .env("LOOPTAX_PASSWORD", &at.password)
+        .args([&url, "--own-server", "--yes"])
+        .args(["--placement", placement])
+        .arg("--socket")
+        .arg(&at.socket);
+}
+
+fn read(record: &Record, case: &Case, used: Used) -> Result<LooptaxRun> {
+    let [comparison] = record.comparisons.as_slice() else {
+        bail!("looptax made {} comparisons", record.comparisons.len());
+    };
+    let arms: Result<_> = case.arms.iter().map(|it| arm(comparison, *it)).collect();
+    let tax = comparison.tax.first();
+    Ok(LooptaxRun {
+        arms: arms?,
+        tax_pct: tax.and_then(|tax| tax.throughput_pct.known()).copied(),
+        used,
+        count_ratio: comparison
+            .server_count
+            .as_ref()
+            .map(|count| count.sent as f64 / count.counted as f64),
+    })
+}
+
+fn arm(comparison: &Comparison, wanted: Arm) -> Result<LooptaxArm> {
+    let name = wanted.name();
+    let mut arms = comparison.arms.iter().enumerate();
+    let found = arms.find(|(_, arm)| arm.name == name && arm.verified);
+    let (idx, arm) = found.with_context(|| format!("looptax proves no arm `{name}`"))?;
+    let rate = arm.throughput_per_s.known();
+    let cpu = Cpu::of(comparison, idx as u32);
+    let cpu = cpu.with_context(|| format!("looptax gives no CPU time of `{name}`"))?;
+    let batch = peers_requests(&comparison.workload);
+    let per_request = |ns: u64| ns as f64 / 1e3 / (batch * cpu.n_requests as f64);
+    Ok(LooptaxArm {
+        rate_per_s: batch
+            * rate
+                .with_context(|| format!("looptax gives no throughput of `{name}`"))?
+                .value,
+        user_us: per_request(cpu.user_ns),
+        system_us: per_request(cpu.all_ns.saturating_sub(cpu.user_ns)),
+        p50_us: arm.latency_us.p50.known().map(|estimate| estimate.value),
+        rates_1s: slices_of(comparison, idx as u32)
+            .filter(|slice| slice.active_ns >= SECOND_NS)
+            .map(|slice| batch * slice.completions as f64 * 1e9 / slice.active_ns as f64)
+            .collect(),
+    })
+}
+
+/// What peers count for one request of looptax's: each command of a batch, each byte of a stream.
+fn peers_requests(workload: &Workload) -> f64 {
+    let bytes = workload.stream.as_ref().map_or(1, |stream| stream.bytes);
+    f64::from(workload.pipeline) * bytes as f64
+}
+
+/// CPU time of the client's threads on an arm: of all requests of its slices, those of guards and
+/// drains included.
+struct Cpu {
+    all_ns: u64,
+    user_ns: u64,
+    n_requests: u64,
+}
+
+impl Cpu {
+    fn of(comparison: &Comparison, arm_idx: u32) -> Option<Self> {
+        let mut sum = Self {
+            all_ns: 0,
+            user_ns: 0,
+            n_requests: 0,
+        };
+        for slice in slices_of(comparison, arm_idx) {
+            sum.all_ns += slice.client_cpu_ns?;
+            sum.user_ns += slice.client_user_ns?;
+            sum.n_requests += slice.requests;
+        }
+        (sum.n_requests > 0).then_some(sum)
+    }
+}
+
+fn slices_of(comparison: &Comparison, arm_idx: u32) -> impl Iterator<Item = &Slice> {
+    let epochs = comparison.raw.epochs.iter();
+    let slices = epochs.flat_map(|epoch| &epoch.slices);
+    slices.filter(move |slice| slice.arm_idx == arm_idx)
+}

@@ -1,0 +1,187 @@
+//! `cargo lab peers`: looptax and other load generators on the same servers, in rounds.
+//!
+//! The table of cases is data in `cases`; `driver` measures one, `figures` and `markdown` say what
+//! came of it. Prints Markdown. Fails when something breaks, never because of what was measured; a
+//! peer that is not installed, or a work that looptax does not know, is told and passed over.
+
+mod case;
+mod cases;
+mod counter;
+mod counts;
+mod driver;
+mod figures;
+mod looptax;
+mod markdown;
+mod order;
+mod place;
+pub(crate) mod redirect;
+mod report;
+mod server;
+mod spread;
+mod tool;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::{process, workspace};
+use case::{Case, Throughput};
+use cases::CASES;
+use driver::Manner;
+use order::Coin;
+use place::Cores;
+use report::Report;
+
+/// Rounds of a default run: odd, so that a median is one of them, and enough for an interval.
+const ROUNDS: u32 = 7;
+/// Length of each measurement in seconds: as those that the reference figures come from.
+const SECONDS: u32 = 3;
+
+/// Connections of one measurement of `--redirect`.
+const N_DIALS: u32 = 2_000;
+
+/// What can be chosen.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Cases by name. Default: all
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Print the cases and stop
+    #[arg(long)]
+    list: bool,
+    /// Some cases, one round of a second each: shows that they run, and roughly how it stands
+    #[arg(long, conflicts_with_all = ["cases", "rounds", "seconds"])]
+    short: bool,
+    /// What `looptax run` costs a program, beside TCP and the native socket
+    #[arg(long, conflicts_with_all = ["cases", "short"])]
+    redirect: bool,
+    /// Rounds; in each, the peer measures every arm, and looptax both
+    #[arg(long, alias = "pairs", value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rounds: u32,
+    /// Length of each measurement in seconds
+    #[arg(long, value_name = "S", default_value_t = SECONDS, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    seconds: u32,
+    /// Repeat the order of an earlier run
+    #[arg(long, value_name = "HEX")]
+    seed: Option<String>,
+    /// Write the tables there too, after each case
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+/// Builds looptax, measures the cases, prints.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.list {
+        for case in CASES {
+            println!("{}", line(case));
+        }
+        return Ok(());
+    }
+    if options.redirect {
+        return measure_redirect(options);
+    }
+    let cases = chosen(options)?;
+    let seed = seed(options.seed.as_deref())?;
+    let looptax = workspace::looptax()?;
+    raise_file_limit()?;
+    let (n_rounds, seconds) = if options.short {
+        (1, 1)
+    } else {
+        (options.rounds, options.seconds)
+    };
+    let cores = Cores::allowed()?;
+    let how = Manner {
+        looptax: &looptax,
+        cores: &cores,
+        n_rounds,
+        seconds,
+    };
+    let head = format!(
+        "{}; up to {n_rounds} rounds in random order, {seconds} s per arm and measurement; seed {seed:016x}",
+        looptax_version(&looptax)?
+    );
+    let mut coin = Coin::new(seed);
+    let mut report = Report::new(head, options.markdown.as_deref());
+    for case in cases {
+        report.add(case, &how, &mut coin)?;
+    }
+    report.finish()
+}
+
+/// What `looptax run` costs.
+fn measure_redirect(options: &Options) -> Result<()> {
+    let seed = seed(options.seed.as_deref())?;
+    let looptax = workspace::looptax()?;
+    println!(
+        "{}; {} rounds in random order, {N_DIALS} connections each; seed {seed:016x}\n",
+        looptax_version(&looptax)?,
+        options.rounds
+    );
+    redirect::run(&looptax, &Cores::allowed()?, options.rounds, N_DIALS, seed)
+}
+
+fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
+    if options.cases.is_empty() {
+        let wanted = CASES.iter().filter(|case| case.is_short || !options.short);
+        return Ok(wanted.collect());
+    }
+    let find = |name: &String| {
+        let found = CASES.iter().find(|case| case.name == name);
+        found.with_context(|| format!("no case `{name}`: cargo lab peers --list"))
+    };
+    options.cases.iter().map(find).collect()
+}
+
+/// One case in a line, with what is wanted.
+fn line(case: &Case) -> String {
+    let wanted = &case.wanted;
+    let mut words = match wanted.throughput {
+        Throughput::AtLeast(least) => vec![format!("throughput ≥ {least}")],
+        Throughput::Ranges => vec!["ranges of rates over 1 s".to_owned()],
+        Throughput::Shown => Vec::new(),
+    };
+    for (name, most) in [
+        ("user CPU", wanted.user_cpu),
+        ("memory", wanted.memory),
+        ("median latency", wanted.p50),
+    ] {
+        words.extend(most.map(|most| format!("{name} ≤ {most}")));
+    }
+    format!(
+        "{:25} {}, {}, {} connections, {}; wanted: {}",
+        case.name,
+        case.tool.name,
+        case.work.words(),
+        case.connections,
+        case.place.words(),
+        words.join(", ")
+    )
+}
+
+fn seed(typed: Option<&str>) -> Result<u64> {
+    let Some(hex) = typed else {
+        let mut bytes = [0; 8];
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        return Ok(u64::from_ne_bytes(bytes));
+    };
+    u64::from_str_radix(hex, 16).with_context(|| format!("`{hex}` is no hexadecimal number"))
+}
+
+/// A thousand connections need more files than the usual limit, in the peers too.
+fn raise_file_limit() -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    setrlimit(Resource::Nofile, raised).context("cannot raise the limit on open files")
+}
+
+fn looptax_version(looptax: &Path) -> Result<String> {
+    let mut command = Command::new(looptax);
+    command.arg("--version");
+    Ok(process::run(command)?.stdout.trim().to_owned())
+}

@@ -1,0 +1,192 @@
+//! `cargo lab peers --redirect`: what `looptax run` costs a program, beside TCP and the native socket.
+//!
+//! The same small program (`dialler`) connects over TCP, to the socket itself, and over TCP under
+//! `looptax run`, in rounds; `figures` says what came of it. The server is a process of this program, too,
+//! and greets each connection with the way that it came: whoever came another way than it should fails the
+//! run.
+
+pub(crate) mod dialler;
+mod echo;
+mod figures;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::order::Coin;
+use super::place::{Cores, Role};
+use crate::peers::case::Place;
+use crate::process;
+use dialler::Measured;
+use figures::Round;
+
+/// Pauses between connections: none, and one in which the machine forgets.
+const PAUSES_US: [u64; 2] = [0, 200];
+
+/// The parts of this program that are started by it.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Part {
+    /// The server
+    Echo(echo::Options),
+    /// The program that connects
+    Dial(dialler::Options),
+}
+
+impl Part {
+    pub(crate) fn run(&self) -> Result<()> {
+        match self {
+            Self::Echo(options) => echo::run(options),
+            Self::Dial(options) => dialler::run(options),
+        }
+    }
+}
+
+/// A way to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arm {
+    Tcp,
+    Unix,
+    Redirect,
+}
+
+impl Arm {
+    const ALL: [Self; 3] = [Self::Tcp, Self::Unix, Self::Redirect];
+}
+
+/// A server that is ended when this is dropped.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// When something breaks or goes another way than it should; never for what was measured.
+pub(crate) fn run(
+    looptax: &Path,
+    cores: &Cores,
+    n_rounds: u32,
+    n_dials: u32,
+    seed: u64,
+) -> Result<()> {
+    let mut coin = Coin::new(seed);
+    let folder = tempfile::tempdir().context("cannot make a folder for the socket")?;
+    let socket = folder.path().join("echo.sock");
+    for place in [Place::OneCore, Place::Split, Place::Free] {
+        if cores.move_to(place, Role::Server).is_err() {
+            println!("{}: not here, two cores are needed\n", place.words());
+            continue;
+        }
+        let server = start(&socket)?;
+        let client = cores.one(place, Role::Client);
+        // The supervisor goes where the kernel puts it.
+        cores.move_to(Place::Free, Role::Client)?;
+        for pause_us in PAUSES_US {
+            let dial = |arm| dial(looptax, &server, &socket, arm, client, n_dials, pause_us);
+            let mut rounds = Vec::new();
+            for _ in 0..n_rounds {
+                rounds.push(round(&mut coin, &dial)?);
+            }
+            println!("{}", figures::table(place, pause_us, &rounds));
+        }
+    }
+    Ok(())
+}
+
+fn round(coin: &mut Coin, dial: &dyn Fn(Arm) -> Result<Measured>) -> Result<Round> {
+    let mut order = Arm::ALL;
+    for idx in (1..order.len()).rev() {
+        order.swap(idx, (coin.number() % (idx as u64 + 1)) as usize);
+    }
+    let mut measured = Vec::new();
+    for arm in order {
+        measured.push((arm, dial(arm)?));
+    }
+    let of = |wanted| {
+        let found = measured.iter().find(|(arm, _)| *arm == wanted);
+        found
+            .map(|(_, it)| it.clone())
+            .context("an arm was left out")
+    };
+    Ok(Round {
+        tcp: of(Arm::Tcp)?,
+        unix: of(Arm::Unix)?,
+        redirect: of(Arm::Redirect)?,
+    })
+}
+
+fn start(socket: &Path) -> Result<Server> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args(["redirect-part", "echo", "--socket"])
+        .arg(socket);
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut stdout = child.stdout.take().context("the server has no output")?;
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(&mut stdout), &mut line)?;
+    let address = line.trim().parse().context("the server told no address")?;
+    Ok(Server { child, address })
+}
+
+/// Runs the program once.
+fn dial(
+    looptax: &Path,
+    server: &Server,
+    socket: &Path,
+    arm: Arm,
+    core: Option<usize>,
+    n_dials: u32,
+    pause_us: u64,
+) -> Result<Measured> {
+    let own = std::env::current_exe()?;
+    let mut command = match arm {
+        Arm::Redirect => {
+            let mut command = Command::new(looptax);
+            let map = format!("{}={}", server.address, socket.display());
+            command.args([
+                "run",
+                "--quiet",
+                "--no-check",
+                "--strict",
+                "--map",
+                &map,
+                "--",
+            ]);
+            command.arg(own);
+            command
+        }
+        Arm::Tcp | Arm::Unix => Command::new(own),
+    };
+    command.args([
+        "redirect-part",
+        "dial",
+        "--tcp",
+        &server.address.to_string(),
+    ]);
+    if arm == Arm::Unix {
+        command.arg("--unix").arg(socket);
+    }
+    command.args(["--dials", &n_dials.to_string()]);
+    command.args(["--pause-us", &pause_us.to_string()]);
+    command.args(core.map(|core| format!("--core={core}")));
+    thread::sleep(Duration::from_millis(100));
+    let output = process::run(command)?.stdout;
+    let measured: Measured = serde_json::from_str(&output).context("the program's figures")?;
+    let wanted = if arm == Arm::Tcp { "tcp" } else { "unix" };
+    if measured.way != wanted {
+        bail!("{arm:?} came over {}", measured.way);
+    }
+    Ok(measured)
+}

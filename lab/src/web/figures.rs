@@ -1,0 +1,120 @@
+//! Pages of made-up and of real records, for the browser tests, the screenshots and the figures in docs/src/results.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use looptax_record::Record;
+use tempfile::TempDir;
+
+use super::big;
+use super::folder;
+use crate::process;
+use crate::workspace::{self, root, run_to_success};
+
+/// Epochs per pair of arms in the sweep whose figures are wanted.
+const EPOCHS: usize = 120;
+/// The same for a record of 200 MB.
+const EPOCHS_OF_200_MB: usize = 1_760;
+
+/// A folder with pages for the browser tests: real, sweep, hostile, several records, without samples.
+pub(super) fn pages() -> Result<TempDir> {
+    let looptax = workspace::looptax()?;
+    let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
+    let folder = scratch.path();
+    let compare = [
+        "compare",
+        "echo",
+        "-c",
+        "1,4",
+        "--placement",
+        "same",
+        "--fixed",
+        "10",
+        "-q",
+        "-o",
+        "real.json",
+        "--html",
+        "real.html",
+    ];
+    run_to_success(Command::new(&looptax).args(compare).current_dir(folder))?;
+    save(&big::sweep(12), folder, "sweep")?;
+    save(&big::hostile(big::sweep(6)), folder, "hostile")?;
+    for pages in [
+        ["sweep.json", "sweep.html"],
+        ["hostile.json", "hostile.html"],
+    ] {
+        page(&looptax, folder, &pages[..1], pages[1])?;
+    }
+    page(
+        &looptax,
+        folder,
+        &["real.json", "hostile.json"],
+        "several.html",
+    )?;
+    Ok(scratch)
+}
+
+/// Time and memory of `report`, and time until the charts are drawn, printed.
+pub(super) fn run() -> Result<()> {
+    let looptax = workspace::looptax()?;
+    let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
+    let folder = scratch.path();
+    for (name, n_epochs) in [("sweep", EPOCHS), ("large", EPOCHS_OF_200_MB)] {
+        let bytes = save(&big::sweep(n_epochs), folder, name)?;
+        let mut command = Command::new(&looptax);
+        let (record, html) = (format!("{name}.json"), format!("{name}.html"));
+        command
+            .args(["report", "-q", &record, "-o", &html])
+            .current_dir(folder);
+        let start = Instant::now();
+        let ended = process::run(command)?;
+        println!(
+            "11 points, 3 arms, {n_epochs} epochs of 8 slices per pair: record {:.1} MB, page {:.1} MB in {:.2} s, \
+             memory {:.0} MB",
+            bytes as f64 / 1e6,
+            fs::metadata(folder.join(&html))?.len() as f64 / 1e6,
+            start.elapsed().as_secs_f64(),
+            ended.used.peak_bytes.unwrap_or(0) as f64 / 1e6,
+        );
+    }
+    for html in ["sweep.html", "large.html"] {
+        let mut command = Command::new("node");
+        command.args(["test/opens.mjs"]).arg(folder.join(html));
+        run_to_success(command.current_dir(super::folder()?))?;
+    }
+    Ok(())
+}
+
+/// Takes the screenshot of a record's page that README and book show.
+pub(super) fn screenshots(record: &Path) -> Result<()> {
+    let looptax = workspace::looptax()?;
+    let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
+    let html = scratch.path().join("report.html");
+    let mut command = Command::new(&looptax);
+    run_to_success(command.arg("report").arg(record).arg("-o").arg(&html))?;
+    let mut command = Command::new("node");
+    command
+        .arg("test/screenshot.mjs")
+        .arg(&html)
+        .arg(root()?.join("docs/src/images/report.png"));
+    run_to_success(command.current_dir(folder()?))
+}
+
+fn save(record: &Record, folder: &Path, name: &str) -> Result<u64> {
+    let text = serde_json::to_vec(record)?;
+    let path = folder.join(format!("{name}.json"));
+    fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(text.len() as u64)
+}
+
+fn page(looptax: &Path, folder: &Path, records: &[&str], html: &str) -> Result<()> {
+    let mut command = Command::new(looptax);
+    command
+        .args(["report", "-q"])
+        .args(records)
+        .args(["-o", html]);
+    run_to_success(command.current_dir(folder))
+}

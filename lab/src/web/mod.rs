@@ -1,0 +1,51 @@
+//! `cargo lab web`: the report page in a browser, with pages of records made for it.
+//!
+//! The scripts that steer the browser are in web/test; `cargo lab web` builds the page's assets.
+
+mod big;
+mod figures;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::workspace::{root, run_to_success};
+
+/// What can be done with the page.
+#[derive(clap::Subcommand)]
+pub(crate) enum Chore {
+    /// The page in a real browser: console, requests, marks, keyboard, axe, paper
+    Browser,
+    /// How long a large record takes to become a page and to open, and what memory that needs
+    Figures,
+    /// Write docs/src/images/report.png from this record
+    Screenshots { record: PathBuf },
+}
+
+/// Does it.
+pub(crate) fn run(chore: &Chore) -> Result<()> {
+    // The packages as the lock file says, without their scripts.
+    let mut install = Command::new("npm");
+    install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    install.args(["--loglevel", "error"]);
+    run_to_success(install.current_dir(folder()?))?;
+    match chore {
+        Chore::Browser => browser(),
+        Chore::Figures => figures::run(),
+        Chore::Screenshots { record } => figures::screenshots(record),
+    }
+}
+
+/// Runs the tests in a browser on pages of records made for them.
+fn browser() -> Result<()> {
+    let pages = figures::pages()?;
+    let mut command = Command::new("node");
+    command.args(["--test", "test/page.test.mjs"]);
+    command.env("LOOPTAX_PAGES", pages.path());
+    run_to_success(command.current_dir(folder()?))
+}
+
+fn folder() -> Result<PathBuf> {
+    Ok(root()?.join("web"))
+}
