@@ -1,15 +1,15 @@
 //! `cargo xtask tidy`: the rules of style that no lint knows.
 //!
-//! Walks the files of the checkout and looks at each as text; what needs the syntax of Rust is in
-//! `source`, what leads from one file to another in `links`. Every rule is data or a function of paths and
-//! texts, so that it can be tested.
+//! Walks the files of the checkout and looks at each as text; what leads from one file to another is in `links`.
+//! Every rule is a function of paths and texts, so that it can be tested; what needs the syntax of Rust is left to
+//! clippy.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::{links, source, workspace};
+use crate::{links, workspace};
 
 /// Largest Rust file, in lines.
 const MAX_FILE_LINES: usize = 600;
@@ -23,51 +23,38 @@ const MACHINE_FOLDERS: [&str; 3] = [
     concat!("/", "root/"),
     concat!("/", "home/"),
 ];
+/// Names of files and modules that say nothing about what is inside.
+const EMPTY_NAMES: [&str; 6] = ["util", "utils", "misc", "helper", "helpers", "common"];
 
 /// Fails on every finding in the checkout.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;
     let mut paths = Vec::new();
-    collect(&root, "", &mut paths)?;
+    walk(&root, "", &mut paths)?;
     paths.sort();
-    let all = paths.clone();
     // What is not UTF-8 is not text.
-    let read = |path: String| {
-        fs::read_to_string(root.join(&path))
-            .ok()
-            .map(|text| (path, text))
-    };
-    let files: Vec<(String, String)> = paths.into_iter().filter_map(read).collect();
-    let rust_files = files.iter().filter(|(path, _)| is_rust(path));
-    let test_modules: Vec<String> = rust_files
-        .flat_map(|(path, text)| source::test_modules(path, text))
-        .collect();
-    let mut found = Vec::new();
-    for (path, text) in &files {
-        found.extend(findings(path, text, is_test_file(path, &test_modules)));
-    }
-    found.extend(links::findings(&all, &files));
+    let read = |path: &String| Some((path.clone(), fs::read_to_string(root.join(path)).ok()?));
+    let texts: Vec<(String, String)> = paths.iter().filter_map(read).collect();
+    let each = texts.iter().flat_map(|(path, text)| findings(path, text));
+    let mut found: Vec<String> = each.collect();
+    found.extend(links::findings(&paths, &texts));
     workspace::fail_on(&found)
 }
 
-fn collect(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
+fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
     let full = root.join(folder);
     let entries = fs::read_dir(&full).with_context(|| format!("cannot list {}", full.display()))?;
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if folder.is_empty() {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = format!("{folder}{name}");
         let kind = entry.file_type()?;
         // In a second work tree `.git` is a file.
         if SKIPPED.contains(&name.as_str()) {
             continue;
         }
         if kind.is_dir() {
-            collect(root, &path, paths)?;
+            walk(root, &format!("{path}/"), paths)?;
         } else if kind.is_file() {
             paths.push(path);
         }
@@ -75,38 +62,37 @@ fn collect(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-fn is_rust(path: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|extension| extension == "rs")
-}
-
-/// Files that hold nothing but tests and examples.
-fn is_test_file(path: &str, test_modules: &[String]) -> bool {
-    let is_test_folder = ["/tests/", "/examples/", "/benches/"]
-        .iter()
-        .any(|part| path.contains(part));
-    let is_declared = |module: &String| {
-        path.strip_prefix(module.as_str())
-            .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
-    };
-    is_test_folder || test_modules.iter().any(is_declared)
-}
-
-fn findings(path: &str, text: &str, is_test: bool) -> Vec<String> {
+/// Everything to object to in one file, as `path:line: words`.
+fn findings(path: &str, text: &str) -> Vec<String> {
     // Records of one's own runs lie in the root, ignored by git, and name this machine.
     if path.starts_with("looptax-") {
         return Vec::new();
     }
-    let mut found = machine_paths(path, text);
-    if is_rust(path) {
+    let extension = Path::new(path).extension().unwrap_or_default();
+    let (is_rust, is_prose) = (extension == "rs", extension == "md");
+    let mut found = Vec::new();
+    if is_rust {
         found.extend(rust_file(path, text));
-        found.extend(source::findings(path, text, is_test));
-    } else if Path::new(path)
-        .extension()
-        .is_some_and(|extension| extension == "md")
-    {
-        found.extend(prose(path, text));
+    }
+    let mut is_code = false;
+    for (line_idx, line) in text.lines().enumerate() {
+        is_code ^= line.trim_start().starts_with("```");
+        let mut words = Vec::new();
+        for folder in MACHINE_FOLDERS {
+            let mut places = line.match_indices(folder);
+            if places.any(|(at, _)| starts_a_path(&line[..at])) {
+                words.push(format!("names {folder}, a path of one machine"));
+            }
+        }
+        let n_chars = line.chars().count();
+        if is_prose && !is_code && n_chars > MAX_PROSE_CHARS {
+            words.push(format!("{n_chars} characters: one sentence per line"));
+        }
+        if is_rust && line.trim_start().starts_with("#[ignore") {
+            words.push("an ignored test: make it a chore of the lab or delete it".to_owned());
+        }
+        let line_number = line_idx + 1;
+        found.extend(words.iter().map(|it| format!("{path}:{line_number}: {it}")));
     }
     found
 }
@@ -125,28 +111,10 @@ fn rust_file(path: &str, text: &str) -> Vec<String> {
         ));
     }
     let parts = path.trim_end_matches(".rs").split('/');
-    for part in parts.filter(|part| source::EMPTY_NAMES.contains(part)) {
+    for part in parts.filter(|part| EMPTY_NAMES.contains(part)) {
         found.push(format!(
             "{path}: the name `{part}` says nothing about the content"
         ));
-    }
-    found
-}
-
-fn machine_paths(path: &str, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (line_idx, line) in text.lines().enumerate() {
-        for folder in MACHINE_FOLDERS {
-            if line
-                .match_indices(folder)
-                .any(|(at, _)| starts_a_path(&line[..at]))
-            {
-                found.push(format!(
-                    "{path}:{}: names {folder}, a path of one machine",
-                    line_idx + 1
-                ));
-            }
-        }
     }
     found
 }
@@ -156,31 +124,13 @@ fn starts_a_path(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || "._-/$~*}>".contains(c))
 }
 
-fn prose(path: &str, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut is_code = false;
-    for (line_idx, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            is_code = !is_code;
-        }
-        let n_chars = line.chars().count();
-        if !is_code && n_chars > MAX_PROSE_CHARS {
-            let place = line_idx + 1;
-            found.push(format!(
-                "{path}:{place}: {n_chars} characters: one sentence per line"
-            ));
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
     fn check(path: &str, text: &str, expected: &[&str]) {
-        let found = findings(path, text, false);
+        let found = findings(path, text);
         assert_eq!(found.len(), expected.len(), "{found:#?}");
         for (finding, words) in found.iter().zip(expected) {
             assert!(
@@ -191,62 +141,41 @@ mod tests {
     }
 
     #[test]
-    fn wants_a_head_in_every_rust_file() {
-        check(
-            "crates/wire/src/lib.rs",
-            "fn f() {}",
-            &["does not open with `//!`"],
-        );
-        check("crates/wire/src/lib.rs", "//! A room.\nfn f() {}", &[]);
-        check("README.md", "fn f() {}", &[]);
-    }
-
-    #[test]
-    fn knows_test_files_by_folder_and_by_declaration() {
-        let declared = ["crates/stats/src/vectors".to_owned()];
-        for (path, expected) in [
-            ("crates/stats/src/vectors.rs", true),
-            ("crates/stats/src/vectors/first.rs", true),
-            ("crates/stats/src/vectors_of.rs", false),
-            ("crates/stats/tests/it/main.rs", true),
-            ("crates/stats/src/lib.rs", false),
-        ] {
-            assert_eq!(is_test_file(path, &declared), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn limits_files_and_lines() {
-        let long = format!("//! A room.{}", "\n// a line".repeat(MAX_FILE_LINES));
-        check("crates/wire/src/lib.rs", &long, &["601 lines"]);
-        let sentence = "x".repeat(MAX_PROSE_CHARS + 1);
-        check("README.md", &sentence, &["401 characters"]);
-        check("README.md", &format!("```\n{sentence}\n```"), &[]);
-    }
-
-    #[test]
-    fn finds_paths_of_one_machine() {
+    fn judges_files_by_name_and_text() {
+        const RUST: &str = "crates/wire/src/lib.rs";
+        let long_file = format!("//! A room.{}", "\n// a line".repeat(MAX_FILE_LINES));
+        let long_line = "x".repeat(MAX_PROSE_CHARS + 1);
+        let quoted = format!("```\n{long_line}\n```");
         let [work, ..] = MACHINE_FOLDERS;
-        check("Makefile", &format!("cat {work}x"), &["Makefile:1: names"]);
-        check(
-            "Makefile",
-            &format!("cat a{work}x https://example.org{work}"),
-            &[],
-        );
-        check("looptax-2026.json", &format!("\"{work}x\""), &[]);
-    }
-
-    #[test]
-    fn finds_empty_names_in_paths() {
-        check(
-            "crates/wire/src/util.rs",
-            "//! A room.",
-            &["the name `util`"],
-        );
-        check(
-            "crates/wire/src/common/mod.rs",
-            "//! A room.",
-            &["the name `common`"],
-        );
+        let named = format!("all:\n cat {work}x");
+        let continued = format!("cat a{work}x https://example.org{work}");
+        for (path, text, expected) in [
+            (RUST, "fn f() {}", &["does not open with `//!`"] as &[_]),
+            (RUST, "//! A room.\nfn f() {}", &[]),
+            (RUST, &long_file, &["601 lines"]),
+            (
+                RUST,
+                "//! A room.\n    #[ignore = \"slow\"]",
+                &["lib.rs:2: an ignored test"],
+            ),
+            (
+                "crates/wire/src/util.rs",
+                "//! A room.",
+                &["the name `util`"],
+            ),
+            (
+                "crates/wire/src/common/mod.rs",
+                "//! A room.",
+                &["the name `common`"],
+            ),
+            ("README.md", "fn f() {}", &[]),
+            ("README.md", &long_line, &["README.md:1: 401 characters"]),
+            ("README.md", &quoted, &[]),
+            ("Makefile", &named, &["Makefile:2: names"]),
+            ("Makefile", &continued, &[]),
+            ("looptax-2026.json", &named, &[]),
+        ] {
+            check(path, text, expected);
+        }
     }
 }

@@ -153,6 +153,7 @@ pub struct Stopping {
 
 impl Stopping {
     /// Whether the time for further epochs is over.
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn is_over(&self) -> bool {
         self.deadline
             .is_some_and(|deadline| Instant::now() >= deadline)

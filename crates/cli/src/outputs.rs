@@ -105,6 +105,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "files in a scratch folder")]
 mod tests {
     use super::*;
 

@@ -156,6 +156,7 @@ fn chosen(modes: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "files in a scratch folder")]
 mod tests {
     use super::*;
 

@@ -120,6 +120,7 @@ impl<'a> Runner<'a> {
         }
     }
 
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     fn try_measure(
         &self,
         part: &mut ReplayPart,

@@ -2,7 +2,11 @@
 //!
 //! Nothing here holds a time or a rate against a number: only counts, orders, keys and errors.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and wait"
+)]
 
 mod cores;
 mod delays;

@@ -3,7 +3,11 @@
 //! A server that is not installed is skipped, with a count on stderr. Nothing here depends on how
 //! fast anything is: runs are short by their number of epochs, and waiting ends with an event.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "these are tests, in folders of their own"
+)]
 
 mod arms;
 mod bad_input;

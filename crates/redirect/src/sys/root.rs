@@ -95,6 +95,7 @@ fn within(root: &Path, path: &Path) -> io::Result<OwnedFd> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "files in a scratch folder")]
 mod tests {
     use super::*;
     use crate::sys::own_pid;

@@ -9,6 +9,7 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::exit,
+    clippy::disallowed_methods,
     clippy::undocumented_unsafe_blocks,
     reason = "these are tests, though without #[test]; what is called is what the kernel offers"
 )]

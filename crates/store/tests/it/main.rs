@@ -2,7 +2,11 @@
 //!
 //! Every test works in a folder of its own.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "these are tests, in folders of their own"
+)]
 
 mod history;
 mod loading;
