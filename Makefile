@@ -31,7 +31,6 @@ replay: ## set up with WordPress and PHP, build, and measure the published compa
 test: ## set up, then everything that CI checks
 	@scripts/setup.sh test
 	cargo --locked xtask check
-	cargo --locked lab peers --short
 
 test-all: ## the tests, with MySQL and Valkey too, then the long ones: drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test

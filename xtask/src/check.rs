@@ -1,120 +1,121 @@
 //! `cargo xtask check`: everything that has to hold before a commit.
 //!
-//! The quick steps that need no build come first. CI runs exactly this through `make test`, which
-//! then prints some figures beside those of other load generators; nothing is checked only there.
+//! The quick steps that need no build come first, and those that share a build follow each other. CI runs exactly
+//! this through `make test`; nothing is checked only there.
 
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::steps::Step;
-use crate::workspace::{cargo, root, run_cargo, run_to_success};
-use crate::{arrows, docs, licences, schema, skips, steps, tidy, web};
+use crate::steps::{Step, Work};
+use crate::workspace::{built, cargo, root, run_cargo, run_to_success};
+use crate::{arrows, docs, licences, schema, skips, steps, tests, tidy, web};
 
 const STEPS: &[Step] = &[
     Step {
         name: "format",
         repeat: "cargo fmt --all --check",
-        work: || run_cargo(&["fmt", "--all", "--check"]),
+        work: Work::Cargo,
     },
     Step {
         name: "tidy",
         repeat: "cargo xtask tidy",
-        work: tidy::run,
+        work: Work::Own(tidy::run),
     },
     Step {
         name: "arrows",
         repeat: "cargo xtask arrows",
-        work: arrows::run,
+        work: Work::Own(arrows::run),
     },
     Step {
         name: "licences",
         repeat: "cargo xtask licences",
-        work: licences::run,
+        work: Work::Own(licences::run),
     },
     Step {
         name: "web",
         repeat: "cargo xtask web --check",
-        work: || web::run(true),
+        work: Work::Own(|| web::run(true)),
     },
     Step {
         name: "cargo-deny",
         repeat: "cargo deny check",
-        work: deny,
+        work: Work::Own(deny),
     },
     Step {
         name: "clippy",
         repeat: "cargo clippy --workspace --all-targets --locked -- -D warnings",
-        work: || {
-            run_cargo(&[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--locked",
-                "--",
-                "-D",
-                "warnings",
-            ])
-        },
-    },
-    Step {
-        name: "tests",
-        repeat: "cargo test --workspace --locked",
-        work: || skips::run_noting(&["test", "--workspace", "--locked"]),
+        work: Work::Cargo,
     },
     Step {
         name: "rustdoc",
         repeat: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked",
-        work: rustdoc,
+        work: Work::Own(rustdoc),
+    },
+    Step {
+        name: "tests",
+        repeat: "cargo xtask tests",
+        work: Work::Own(tests::run),
     },
     Step {
         name: "docs",
         repeat: "cargo xtask docs",
-        work: || docs::run(true),
+        work: Work::Own(|| docs::run(&built("looptax")?, true)),
     },
     Step {
         name: "book",
         repeat: "mdbook build docs",
-        work: book,
+        work: Work::Own(book),
     },
     Step {
         name: "schema",
         repeat: "cargo xtask schema",
-        work: || schema::run(true),
+        work: Work::Own(|| schema::run(&built("looptax")?, true)),
+    },
+    Step {
+        name: "other load generators",
+        repeat: "cargo lab peers --short",
+        work: Work::Own(peers),
+    },
+    // The last one, so that a machine that lacks a server hears of everything else first.
+    Step {
+        name: "skipped tests",
+        repeat: "cargo xtask tests",
+        work: Work::Own(skips::judge),
     },
 ];
 
-/// Runs all steps; the last lines say which tests could not run here.
+/// Runs all steps.
 pub(crate) fn run() -> Result<()> {
-    steps::run(STEPS)?;
-    for line in skips::summary()? {
-        println!("== {line}");
-    }
-    Ok(())
+    steps::run(STEPS)
 }
 
 fn rustdoc() -> Result<()> {
-    let args = [
-        "doc",
-        "--workspace",
-        "--no-deps",
-        "--document-private-items",
-        "--locked",
-    ];
+    let words = "doc --workspace --no-deps --document-private-items --locked";
+    let args: Vec<&str> = words.split(' ').collect();
     run_to_success(cargo(&args)?.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Builds the book where mdBook is installed, and says where it is not; `tidy` checks links either way.
 fn book() -> Result<()> {
-    if Command::new("mdbook").arg("--version").output().is_err() {
+    let mut command = Command::new("mdbook");
+    if command.arg("--version").output().is_err() {
         println!("mdbook is not installed: the book was not built; its links were checked by tidy");
         return Ok(());
     }
-    run_to_success(
-        Command::new("mdbook")
-            .args(["build", "docs"])
-            .current_dir(root()?),
-    )
+    let mut command = Command::new("mdbook");
+    run_to_success(command.args(["build", "docs"]).current_dir(root()?))
+}
+
+/// Shows that looptax and others can still be measured side by side, with what the tests were built with.
+fn peers() -> Result<()> {
+    println!(
+        "looptax is built without optimisation here: its figures say only that all of it runs"
+    );
+    let mut command = Command::new(built("lab")?);
+    command.args(["peers", "--short", "--looptax"]);
+    command.arg(built("looptax")?);
+    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
 }
 
 /// What only cargo-deny can do is done where it is installed, and its absence is said.

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::results;
-use crate::workspace::{cargo, fail_on, root, run_to_success};
+use crate::workspace::{fail_on, root, run_to_success};
 
 /// What in docs/ is generated: nothing else may lie in these folders.
 const GENERATED: [&str; 5] = [
@@ -22,39 +23,32 @@ const GENERATED: [&str; 5] = [
     "completions",
 ];
 
-type Files = BTreeMap<PathBuf, Vec<u8>>;
+/// Paths below docs/, and what is in them.
+pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Writes the generated docs, or compares only and fails when they are stale.
-pub(crate) fn run(is_check: bool) -> Result<()> {
+/// Has looptax write the generated docs, or compares only and fails when they are stale.
+pub(crate) fn run(looptax: &Path, is_check: bool) -> Result<()> {
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
-    let args = [
-        "run",
-        "--quiet",
-        "--locked",
-        "--package",
-        "looptax",
-        "--",
-        "internal",
-        "cli-docs",
-    ];
-    run_to_success(cargo(&args)?.arg(scratch.path()))?;
+    let mut command = Command::new(looptax);
+    run_to_success(command.args(["internal", "cli-docs"]).arg(scratch.path()))?;
     let mut fresh = generated_files(scratch.path())?;
     if fresh.is_empty() {
-        bail!(
-            "`looptax internal cli-docs` wrote none of {}",
-            GENERATED.join(", ")
-        );
+        bail!("{command:?} wrote none of {}", GENERATED.join(", "));
     }
     fresh.extend(results::pages(&root()?)?);
-    let docs = root()?.join("docs");
-    let shipped = generated_files(&docs)?;
+    settle(&fresh, &generated_files(&root()?.join("docs"))?, is_check)
+}
+
+/// Makes `shipped`, which lies in docs/, what `fresh` is, or fails when it is not.
+pub(crate) fn settle(fresh: &Files, shipped: &Files, is_check: bool) -> Result<()> {
     if is_check {
-        return fail_on(&differences(&fresh, &shipped));
+        return fail_on(&differences(fresh, shipped));
     }
+    let docs = root()?.join("docs");
     for path in shipped.keys().filter(|path| !fresh.contains_key(*path)) {
         fs::remove_file(docs.join(path))?;
     }
-    for (path, bytes) in &fresh {
+    for (path, bytes) in fresh {
         let target = docs.join(path);
         fs::create_dir_all(target.parent().expect("a file in docs/ has a folder"))?;
         fs::write(&target, bytes).with_context(|| format!("cannot write {}", target.display()))?;
@@ -63,27 +57,21 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
 }
 
 fn differences(fresh: &Files, shipped: &Files) -> Vec<String> {
-    let mut found = Vec::new();
-    for (path, bytes) in fresh {
-        match shipped.get(path) {
-            Some(old) if old == bytes => {}
-            Some(_) => found.push(format!(
-                "docs/{} is stale: run `cargo xtask docs`",
-                path.display()
-            )),
-            None => found.push(format!(
-                "docs/{} is missing: run `cargo xtask docs`",
-                path.display()
-            )),
-        }
-    }
-    for path in shipped.keys().filter(|path| !fresh.contains_key(*path)) {
-        found.push(format!(
-            "docs/{} is written by nobody: run `cargo xtask docs`",
-            path.display()
-        ));
-    }
-    found
+    let fresh_ones = fresh.iter().filter_map(|(path, bytes)| {
+        let words = match shipped.get(path) {
+            Some(old) if old == bytes => return None,
+            Some(_) => "is stale",
+            None => "is missing",
+        };
+        Some((path, words))
+    });
+    let others = shipped.keys().filter(|path| !fresh.contains_key(*path));
+    let others = others.map(|path| (path, "is written by nobody"));
+    let line = |(path, words): (&PathBuf, _)| {
+        let path = path.display();
+        format!("docs/{path} {words}: run `cargo xtask docs` and `cargo xtask schema`")
+    };
+    fresh_ones.chain(others).map(line).collect()
 }
 
 fn generated_files(folder: &Path) -> Result<Files> {
@@ -127,9 +115,9 @@ mod tests {
             &[("src/cli.md", "a"), ("man/looptax.1", "b")],
             &[("src/cli.md", "old"), ("man/older.1", "c")],
             &[
-                "docs/man/looptax.1 is missing: run `cargo xtask docs`",
-                "docs/src/cli.md is stale: run `cargo xtask docs`",
-                "docs/man/older.1 is written by nobody: run `cargo xtask docs`",
+                "docs/man/looptax.1 is missing: run `cargo xtask docs` and `cargo xtask schema`",
+                "docs/src/cli.md is stale: run `cargo xtask docs` and `cargo xtask schema`",
+                "docs/man/older.1 is written by nobody: run `cargo xtask docs` and `cargo xtask schema`",
             ],
         );
     }

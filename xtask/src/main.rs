@@ -19,6 +19,7 @@ mod schema;
 mod skips;
 mod stale;
 mod steps;
+mod tests;
 mod tidy;
 mod web;
 mod workspace;
@@ -38,6 +39,8 @@ struct Args {
 enum Chore {
     /// Everything that has to hold before a commit; what CI runs
     Check,
+    /// All tests, several programs at once
+    Tests,
     /// The rules of style that no lint knows
     Tidy,
     /// Who may depend on whom
@@ -67,11 +70,12 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Args::parse().chore {
         Chore::Check => check::run(),
+        Chore::Tests => tests::run(),
         Chore::Tidy => tidy::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),
-        Chore::Docs { check } => docs::run(check),
-        Chore::Schema { check } => schema::run(check),
+        Chore::Docs { check } => workspace::looptax().and_then(|it| docs::run(&it, check)),
+        Chore::Schema { check } => workspace::looptax().and_then(|it| schema::run(&it, check)),
         Chore::Web { check } => web::run(check),
     };
     match done {

@@ -1,33 +1,78 @@
-//! How many tests could not run on this machine, and why: the last lines of `cargo xtask check`.
+//! Which tests could not run on this machine, and whether that may be: the last step of `cargo xtask check`.
 //!
-//! The tests write them into a file that they are told of; `looptax_testkit::skips` is the other end.
+//! The tests write them into a file that they are told of; `looptax_testkit::skips` is the other end. What may be
+//! skipped stands in tests/skips.toml.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
-use crate::workspace::{cargo, metadata, run_to_success};
+use crate::workspace::{metadata, root};
 
 /// What `looptax_testkit::skips::FILE_VARIABLE` says, too.
-const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
+pub(crate) const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
 
-/// Runs cargo with its output shown; the tests that it runs note what they skip.
-pub(crate) fn run_noting(args: &[&str]) -> Result<()> {
-    let path = file()?;
-    fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let mut command: Command = cargo(args)?;
-    run_to_success(command.env(FILE_VARIABLE, path))
+/// The reasons that are known and fine.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    skip: Vec<Skip>,
 }
 
-/// What was noted last, a line for each reason.
-pub(crate) fn summary() -> Result<Vec<String>> {
+/// One of them; a `*` at its end stands for any text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Skip {
+    reason: String,
+    #[allow(dead_code, reason = "read by people; here only held to be there")]
+    because: String,
+}
+
+/// An empty file, into which tests are to write what they skip.
+pub(crate) fn fresh_file() -> Result<PathBuf> {
     let path = file()?;
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(lines(&text))
+    fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+/// Prints what was skipped last, a line for each reason, and fails for a reason that is not in the list.
+pub(crate) fn judge() -> Result<()> {
+    let path = file()?;
+    let noted = fs::read_to_string(&path);
+    let noted = noted.with_context(|| format!("cannot read {}", path.display()))?;
+    let known = known(&fs::read_to_string(root()?.join("tests/skips.toml"))?)?;
+    let counts = counts(&noted);
+    for (why, n_tests) in &counts {
+        println!("{n_tests} skipped: {why}");
+    }
+    let unknown = counts.keys().filter(|why| !known.may_skip(why));
+    let unknown: Vec<&str> = unknown.copied().collect();
+    if !unknown.is_empty() {
+        bail!(
+            "tests were skipped for reasons that tests/skips.toml does not list: {}; \
+             `scripts/setup.sh test` installs what they need",
+            unknown.join(", ")
+        );
+    }
+    Ok(())
+}
+
+impl Known {
+    fn may_skip(&self, why: &str) -> bool {
+        self.skip
+            .iter()
+            .any(|it| match it.reason.strip_suffix('*') {
+                Some(start) => why.starts_with(start),
+                None => why == it.reason,
+            })
+    }
+}
+
+fn known(text: &str) -> Result<Known> {
+    toml::from_str(text).context("tests/skips.toml is broken")
 }
 
 fn file() -> Result<PathBuf> {
@@ -35,19 +80,13 @@ fn file() -> Result<PathBuf> {
     Ok(folder.join("skipped-tests"))
 }
 
-/// A line of the file is the reason, a tab, and the test.
-fn lines(text: &str) -> Vec<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+/// Tests by their reason. A line of the file is the reason, a tab, and the test.
+fn counts(text: &str) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
     for why in text.lines().filter_map(|line| line.split('\t').next()) {
         *counts.entry(why).or_default() += 1;
     }
     counts
-        .into_iter()
-        .map(|(why, n_tests)| match n_tests {
-            1 => format!("1 test skipped: {why}"),
-            _ => format!("{n_tests} tests skipped: {why}"),
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -57,11 +96,38 @@ mod tests {
     #[test]
     fn counts_tests_by_their_reason() {
         let text = "mysql is not installed\tone\nneeds root\ttwo\nmysql is not installed\tthree\n";
-        let wanted = [
-            "2 tests skipped: mysql is not installed",
-            "1 test skipped: needs root",
-        ];
-        assert_eq!(lines(text), wanted);
-        assert!(lines("").is_empty());
+        let found: Vec<_> = counts(text).into_iter().collect();
+        assert_eq!(found, [("mysql is not installed", 2), ("needs root", 1)]);
+        assert!(counts("").is_empty());
+    }
+
+    /// A set-up that loses a server must not pass; MySQL, Valkey and WordPress are not part of it.
+    #[test]
+    fn lets_through_what_set_up_does_not_install_and_nothing_else() {
+        let known = known(include_str!("../../tests/skips.toml")).unwrap();
+        for (why, may_skip) in [
+            ("mysql is not installed", true),
+            ("valkey is not installed", true),
+            (
+                "WordPress is not installed; looked for /usr/share/wordpress",
+                true,
+            ),
+            ("needs root", true),
+            ("mariadb is not installed", false),
+            ("postgres is not installed", false),
+            ("redis is not installed", false),
+            ("memcached is not installed", false),
+            ("haproxy is not installed", false),
+            ("nft is not installed", false),
+            ("needs root and more", false),
+            ("", false),
+        ] {
+            assert_eq!(known.may_skip(why), may_skip, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_reason_has_to_say_why() {
+        assert!(known("[[skip]]\nreason = 'it rains'").is_err());
     }
 }

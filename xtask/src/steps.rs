@@ -1,10 +1,12 @@
 //! Runs a list of steps: a line for each with its time, and a stop at the first that fails.
 //!
-//! Called by `check` and `long`; knows nothing about what a step does.
+//! Called by `check`; knows nothing about what a step does.
 
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+
+use crate::workspace::run_cargo;
 
 /// One thing to do.
 pub(crate) struct Step {
@@ -12,8 +14,23 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// What to type to do this step alone.
     pub(crate) repeat: &'static str,
-    /// The work itself.
-    pub(crate) work: fn() -> Result<()>,
+    pub(crate) work: Work,
+}
+
+/// How a step is done.
+pub(crate) enum Work {
+    /// By the words of `repeat`, which begin with `cargo`.
+    Cargo,
+    Own(fn() -> Result<()>),
+}
+
+impl Step {
+    fn run(&self) -> Result<()> {
+        match self.work {
+            Work::Cargo => run_cargo(&self.repeat.split(' ').skip(1).collect::<Vec<_>>()),
+            Work::Own(work) => work(),
+        }
+    }
 }
 
 /// Runs the steps in order and stops at the first failure, with the command that repeats it.
@@ -22,7 +39,7 @@ pub(crate) fn run(steps: &[Step]) -> Result<()> {
     for step in steps {
         println!("== {}", step.name);
         let start = Instant::now();
-        (step.work)().with_context(|| {
+        step.run().with_context(|| {
             format!(
                 "step {} failed (repeat it with: {})",
                 step.name, step.repeat
@@ -49,17 +66,17 @@ mod tests {
     const FINE: Step = Step {
         name: "one",
         repeat: "cargo one",
-        work: || Ok(()),
+        work: Work::Own(|| Ok(())),
     };
     const BROKEN: Step = Step {
         name: "two",
         repeat: "cargo two",
-        work: || anyhow::bail!("no luck"),
+        work: Work::Own(|| anyhow::bail!("no luck")),
     };
     const NEVER: Step = Step {
         name: "three",
         repeat: "",
-        work: || panic!("must not run"),
+        work: Work::Own(|| panic!("must not run")),
     };
 
     #[test]

@@ -26,6 +26,18 @@ pub(crate) fn metadata() -> Result<Metadata> {
         .context("cargo metadata failed")
 }
 
+/// A debug binary that the tests were built with.
+pub(crate) fn built(name: &str) -> Result<PathBuf> {
+    let folder = metadata()?.target_directory.into_std_path_buf();
+    Ok(folder.join("debug").join(name))
+}
+
+/// Builds looptax alone.
+pub(crate) fn looptax() -> Result<PathBuf> {
+    run_cargo(&["build", "--quiet", "--locked", "--package", "looptax"])?;
+    built("looptax")
+}
+
 /// A cargo command in the workspace, with the cargo that runs us.
 pub(crate) fn cargo(args: &[&str]) -> Result<Command> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
@@ -43,31 +55,11 @@ pub(crate) fn run_cargo(args: &[&str]) -> Result<()> {
 pub(crate) fn run_to_success(command: &mut Command) -> Result<()> {
     let status = command
         .status()
-        .with_context(|| format!("cannot start {}", shown(command)))?;
+        .with_context(|| format!("cannot start {command:?}"))?;
     if !status.success() {
-        bail!("{} failed: {status}", shown(command));
+        bail!("{command:?} failed: {status}");
     }
     Ok(())
-}
-
-/// The command as one would type it.
-pub(crate) fn shown(command: &Command) -> String {
-    let program = PathBuf::from(command.get_program());
-    let name = program
-        .file_name()
-        .unwrap_or(command.get_program())
-        .to_string_lossy()
-        .into_owned();
-    let args = command
-        .get_args()
-        .map(|arg| arg.to_string_lossy().into_owned());
-    format!(
-        "`{}`",
-        std::iter::once(name)
-            .chain(args)
-            .collect::<Vec<_>>()
-            .join(" ")
-    )
 }
 
 /// Turns a list of findings into an error that shows them all; no finding is success.

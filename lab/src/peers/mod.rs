@@ -67,12 +67,21 @@ pub(crate) struct Options {
     /// Repeat the order of an earlier run
     #[arg(long, value_name = "HEX")]
     seed: Option<String>,
+    /// Measure this program instead of building one, an older build for instance
+    #[arg(long, value_name = "PROGRAM")]
+    looptax: Option<PathBuf>,
     /// Write the tables there too, after each case
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
 
-/// Builds looptax, measures the cases, prints.
+impl Options {
+    fn looptax(&self) -> Result<PathBuf> {
+        self.looptax.clone().map_or_else(workspace::looptax, Ok)
+    }
+}
+
+/// Measures the cases, and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
         for case in CASES {
@@ -85,7 +94,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let cases = chosen(options)?;
     let seed = seed(options.seed.as_deref())?;
-    let looptax = workspace::looptax()?;
+    let looptax = options.looptax()?;
     raise_file_limit()?;
     let (n_rounds, seconds) = if options.short {
         (1, 1)
@@ -114,7 +123,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// What `looptax run` costs.
 fn measure_redirect(options: &Options) -> Result<()> {
     let seed = seed(options.seed.as_deref())?;
-    let looptax = workspace::looptax()?;
+    let looptax = options.looptax()?;
     println!(
         "{}; {} rounds in random order, {N_DIALS} connections each; seed {seed:016x}\n",
         looptax_version(&looptax)?,

@@ -1,7 +1,7 @@
 //! Namespaces of our own: what is in them reaches the container, and nothing else is touched. Run as root, or where
 //! user namespaces are allowed.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,6 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use looptax_path::{Host, Network, has_nft, may_make_namespaces, namespace_name};
+use looptax_testkit::skips::skip;
 
 /// Interfaces of the calling thread's namespace.
 fn interfaces() -> BTreeSet<String> {
@@ -21,7 +22,7 @@ fn interfaces() -> BTreeSet<String> {
 /// Runs in a thread of its own, whose namespaces end with it.
 fn in_network(test: impl FnOnce(&Network) + Send + 'static) {
     if !may_make_namespaces() {
-        eprintln!("skipped: needs root");
+        skip("needs root");
         return;
     }
     let before = interfaces();
@@ -61,7 +62,7 @@ fn the_container_is_reached_from_each_host_and_sees_its_address() {
 #[test]
 fn a_published_port_is_translated() {
     if !has_nft() {
-        eprintln!("skipped: nft is not installed");
+        skip("nft is not installed");
         return;
     }
     in_network(|network| {

@@ -1,0 +1,115 @@
+//! Runs the test programs of the workspace, several at once, where cargo runs one after the other.
+//!
+//! Most of them wait for servers and clocks, so that two cores serve more than two. Each may look at the machine, but
+//! leaves the others' servers alone, as it does those of a user. Of a program that is fine its closing line is
+//! printed, of another everything.
+
+use std::collections::VecDeque;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{Artifact, Message};
+
+use crate::skips;
+use crate::workspace::{cargo, fail_on, run_cargo};
+
+/// How many run at once.
+const AT_ONCE: usize = 2;
+/// Threads of each: a test that starts servers waits for most of its time.
+const THREADS: &str = "3";
+
+/// A program that holds tests.
+struct Program {
+    /// Folder and target: `wire (it)`.
+    name: String,
+    path: PathBuf,
+    /// Its package's, where cargo runs it.
+    folder: PathBuf,
+    is_integration: bool,
+}
+
+/// Builds and runs all of them, then the examples in comments.
+pub(crate) fn run() -> Result<()> {
+    let skipped = skips::fresh_file()?;
+    let mut programs = build()?;
+    // Those that start servers take longest, the one of the command line above all.
+    programs.sort_by_key(|it| (!it.is_integration, !it.name.starts_with("cli ")));
+    let queue = Mutex::new(VecDeque::from(programs));
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                let next = || queue.lock().expect("nobody panics").pop_front();
+                while let Some(program) = next() {
+                    let mut command = Command::new(&program.path);
+                    command.env(skips::FILE_VARIABLE, &skipped);
+                    if let Err(error) = program.run(command) {
+                        let mut failed = failed.lock().expect("nobody panics");
+                        failed.push(format!("{}: {error:#}", program.name));
+                    }
+                }
+            });
+        }
+    });
+    fail_on(&failed.into_inner().expect("nobody panics"))?;
+    run_cargo(&["test", "--workspace", "--locked", "--doc"])
+}
+
+fn build() -> Result<Vec<Program>> {
+    let args = ["test", "--workspace", "--locked", "--no-run"];
+    let mut command = cargo(&args)?;
+    command.arg("--message-format=json-render-diagnostics");
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().context("stdout is a pipe")?;
+    let mut programs = Vec::new();
+    for message in Message::parse_stream(BufReader::new(output)) {
+        if let Message::CompilerArtifact(artifact) = message? {
+            programs.extend(program(artifact)?);
+        }
+    }
+    if !child.wait()?.success() {
+        bail!("the tests cannot be built");
+    }
+    Ok(programs)
+}
+
+fn program(artifact: Artifact) -> Result<Option<Program>> {
+    let Some(path) = artifact.executable.filter(|_| artifact.profile.test) else {
+        return Ok(None);
+    };
+    let folder = artifact.manifest_path.parent();
+    let folder = folder.context("a manifest lies in a folder")?;
+    let package = folder.file_name().context("a package has a folder")?;
+    Ok(Some(Program {
+        name: format!("{package} ({})", artifact.target.name),
+        path: path.into(),
+        folder: folder.into(),
+        is_integration: artifact.target.is_test(),
+    }))
+}
+
+impl Program {
+    fn run(&self, mut command: Command) -> Result<()> {
+        let start = Instant::now();
+        command.current_dir(&self.folder).stdin(Stdio::null());
+        command.env("CARGO_MANIFEST_DIR", &self.folder);
+        command.env("RUST_TEST_THREADS", THREADS);
+        let output = command.output().context("it cannot be started")?;
+        let seconds = start.elapsed().as_secs_f64();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() {
+            let closing = stdout.lines().rfind(|line| !line.is_empty());
+            let closing = closing.unwrap_or("no tests");
+            println!("{seconds:6.1} s {}: {closing}", self.name);
+            return Ok(());
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        println!("{seconds:6.1} s {}\n{stdout}\n{stderr}", self.name);
+        bail!("{}", output.status)
+    }
+}
