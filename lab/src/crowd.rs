@@ -8,7 +8,7 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::servers::{Ours, wait_until};
 use crate::{process, workspace};
 
 /// Options of `crowd`.
@@ -74,7 +75,7 @@ fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
     let clients = found["clients"].as_array().context("no list of clients")?;
     let ours = clients
         .iter()
-        .filter(|it| crowd.iter().any(|pair| it["pid"] == pair.holder.id()));
+        .filter(|it| crowd.iter().any(|pair| it["pid"] == pair.holder.0.id()));
     let seen: u64 = ours.filter_map(|it| it["n_connections"].as_u64()).sum();
     if seen != u64::from(n_connections) {
         bail!("find saw {seen} of our connections");
@@ -90,58 +91,40 @@ fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
 
 /// A Redis, and the process whose connections it has. Both end with us.
 struct Pair {
-    server: Child,
-    holder: Child,
+    _server: Ours,
+    holder: Ours,
 }
 
 impl Pair {
     fn start(n_connections: u32) -> Result<Self> {
         let (server, address) = redis(n_connections + SPARE_FILES)?;
-        let holder = Command::new(env::current_exe()?)
-            .args(["crowd", "--hold", &address.to_string()])
-            .args(["--connections", &n_connections.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start a second process of ours")?;
-        let mut pair = Self { server, holder };
-        let output = pair.holder.stdout.take().expect("asked for as a pipe");
+        let mut command = Command::new(env::current_exe()?);
+        command.args(["crowd", "--hold", &address.to_string()]);
+        command.args(["--connections", &n_connections.to_string()]);
+        let mut holder = Ours::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+        let output = holder.0.stdout.take().expect("asked for as a pipe");
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
         if line != "ready\n" {
             bail!("the connections could not be opened");
         }
-        Ok(pair)
+        Ok(Self {
+            _server: server,
+            holder,
+        })
     }
 }
 
-impl Drop for Pair {
-    fn drop(&mut self) {
-        for child in [&mut self.holder, &mut self.server] {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn redis(max_clients: u32) -> Result<(Child, SocketAddr)> {
+fn redis(max_clients: u32) -> Result<(Ours, SocketAddr)> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-    let mut child = Command::new("redis-server")
-        .args(["--port", &address.port().to_string()])
-        .args(["--maxclients", &max_clients.to_string()])
-        .args(["--save", "", "--bind", "127.0.0.1", "--tcp-backlog", "511"])
-        .stdout(Stdio::null())
-        .spawn()
-        .context("cannot start redis-server")?;
-    let patience = Instant::now() + Duration::from_secs(10);
-    while TcpStream::connect(address).is_err() {
-        if Instant::now() > patience {
-            let _ = child.kill();
-            bail!("redis-server does not listen");
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok((child, address))
+    let mut command = Command::new("redis-server");
+    command.args(["--port", &address.port().to_string()]);
+    command.args(["--maxclients", &max_clients.to_string()]);
+    command.args(["--save", "", "--bind", "127.0.0.1", "--tcp-backlog", "511"]);
+    let server = Ours::start(command.stdout(Stdio::null()))?;
+    let is_listening = || Ok(TcpStream::connect(address).is_ok());
+    wait_until("redis-server does not listen", is_listening)?;
+    Ok((server, address))
 }
 
 /// What the second process does: opens them, says so, and waits.

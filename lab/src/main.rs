@@ -16,6 +16,7 @@ mod history;
 mod long;
 mod peers;
 mod process;
+mod servers;
 mod web;
 mod workspace;
 

@@ -3,47 +3,41 @@
 //! Called by `find`. Ends with us.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
 
 use super::client::{Address, Loop, arguments};
 use super::data::Client;
+use crate::servers::{Ours, wait_until};
 
 const PORT: u16 = 6390;
 const PASSWORD: &str = "apart";
 
 /// The server, and the folder of its socket.
 pub(crate) struct Apart {
-    child: Child,
-    folder: PathBuf,
+    redis: Ours,
+    folder: TempDir,
 }
 
 impl Apart {
     /// Starts it. Needs root, `unshare` and `ip`.
     pub(crate) fn start() -> Result<Self> {
-        let folder = env::temp_dir().join(format!("looptax-apart-{}", std::process::id()));
-        fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let folder = tempfile::Builder::new()
+            .prefix("looptax-apart-")
+            .tempdir()?;
         let script = format!(
             "ip link set lo up && exec redis-server --bind 127.0.0.1 --port {PORT} --save '' \
              --requirepass {PASSWORD} --unixsocket {0}/redis.sock --dir {0}",
-            folder.display()
+            folder.path().display()
         );
-        let child = Command::new("unshare")
-            .args(["--net", "sh", "-c", &script])
-            .stdout(Stdio::null())
-            .spawn()
-            .context("cannot start `unshare`")?;
-        let apart = Self { child, folder };
-        let patience = Instant::now() + Duration::from_secs(10);
-        while !apart.socket().exists() {
-            if Instant::now() > patience {
-                bail!("no Redis started in a network namespace of its own");
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", &script]);
+        let redis = Ours::start(command.stdout(Stdio::null()))?;
+        let apart = Self { redis, folder };
+        let what = "no Redis started in a network namespace of its own";
+        wait_until(what, || Ok(apart.socket().exists()))?;
         apart.fill()?;
         Ok(apart)
     }
@@ -62,11 +56,11 @@ impl Apart {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.redis.0.id()
     }
 
     fn socket(&self) -> PathBuf {
-        self.folder.join("redis.sock")
+        self.folder.path().join("redis.sock")
     }
 
     /// A client from here, over the socket, since there is no other way.
@@ -97,13 +91,5 @@ impl Apart {
         // Some drivers connect with the first request alone.
         started.ask(1)?;
         Ok(started)
-    }
-}
-
-impl Drop for Apart {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }

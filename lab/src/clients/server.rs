@@ -6,8 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use looptax_path::{Conversation, Endpoint, Limits, Protocol};
-use looptax_servers::{Config, Kind, PrivateServer, Reaper, dataset, leftovers};
+use looptax_path::Conversation;
+use looptax_servers::{Kind, dataset};
+
+use crate::servers::Private;
 
 /// Rows of the table, or keys: looptax's default.
 pub(crate) const ROWS: u32 = 100_000;
@@ -16,88 +18,48 @@ const CONNECTIONS: u32 = 16;
 
 /// A server that answers and holds the rows.
 pub(crate) struct Server {
-    private: PrivateServer,
-    // Stops the server when we are gone.
-    _reaper: Reaper,
+    private: Private,
 }
 
 impl Server {
     /// Starts it with `looptax` as its reaper, and fills it.
     pub(crate) fn start(looptax: &Path, kind: Kind) -> Result<Self> {
-        let scratch_root = std::env::temp_dir();
-        leftovers::sweep(&scratch_root);
-        let reaper = Reaper::start(looptax)?;
-        let config = Config {
-            kind,
-            self_exe: looptax.to_owned(),
-            scratch_root,
-            max_connections: CONNECTIONS,
-            rows: ROWS,
-            listening: looptax_servers::Listening::default(),
-        };
-        let private = PrivateServer::start(&config, &reaper)?;
-        let server = Self {
-            private,
-            _reaper: reaper,
-        };
+        let private = Private::start(looptax, kind, CONNECTIONS, ROWS)?;
+        let server = Self { private };
         server.fill(kind)?;
         Ok(server)
     }
 
     fn fill(&self, kind: Kind) -> Result<()> {
-        let socket = Endpoint::unix(&self.private.socket)?;
-        let open = |protocol| {
-            Conversation::open(protocol, &socket, &self.private.login, Limits::default())
-        };
+        let mut talk = self.talk()?;
         match kind {
             Kind::Mariadb | Kind::Mysql => {
-                let mut conversation = open(Protocol::Mysql)?;
-                dataset::populate_mysql(|sql| conversation.execute(sql), ROWS)?;
+                dataset::populate_mysql(|sql| talk.execute(sql), ROWS)?;
             }
-            Kind::Postgres => {
-                let mut conversation = open(Protocol::Postgres)?;
-                dataset::populate_postgres(|sql| conversation.execute(sql), ROWS)?;
-            }
+            Kind::Postgres => dataset::populate_postgres(|sql| talk.execute(sql), ROWS)?,
             Kind::Redis | Kind::Valkey => {
-                let mut conversation = open(Protocol::Redis)?;
                 let keys = dataset::Keys {
                     prefix: dataset::KEY_PREFIX,
                     n: ROWS,
                     value_bytes: dataset::KEY_VALUE_BYTES,
                 };
-                dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)?;
+                dataset::populate_redis(|commands| talk.pipeline(commands), &keys)?;
             }
             Kind::Memcached | Kind::Echo => {}
         }
         Ok(())
     }
 
-    /// Kind and version, `redis 7.0.15`.
     pub(crate) fn name(&self) -> String {
-        format!("{} {}", self.private.kind.name(), self.private.version)
+        self.private.name()
     }
 
     pub(crate) fn kind(&self) -> Kind {
         self.private.kind
     }
 
-    /// A connection of our own, over the socket.
     pub(crate) fn talk(&self) -> Result<Conversation> {
-        let protocol = match self.private.kind {
-            Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
-            Kind::Postgres => Protocol::Postgres,
-            Kind::Redis | Kind::Valkey => Protocol::Redis,
-            Kind::Memcached => Protocol::Memcached,
-            Kind::Echo => Protocol::Echo,
-        };
-        let socket = Endpoint::unix(&self.private.socket)?;
-        let login = &self.private.login;
-        Ok(Conversation::open(
-            protocol,
-            &socket,
-            login,
-            Limits::default(),
-        )?)
+        self.private.talk()
     }
 
     pub(crate) fn socket(&self) -> &PathBuf {
@@ -166,9 +128,7 @@ impl Server {
     }
 
     pub(crate) fn stop(self) -> Result<()> {
-        self.private
-            .stop()
-            .context("cannot stop the private server")
+        self.private.stop()
     }
 }
 

@@ -1,18 +1,12 @@
 //! What a server says of its own clients: which way each came, and how many have come so far.
 
-use std::thread;
-use std::time::Duration;
-
 use anyhow::{Context, Result, bail};
 use looptax_path::Conversation;
 use looptax_servers::Kind;
 use looptax_wire::redis;
 
 use super::server::Server;
-
-/// Between two looks at a server whose clients are about to be gone.
-const PAUSE: Duration = Duration::from_millis(20);
-const LOOKS: usize = 500;
+use crate::servers::wait_until;
 
 /// A connection of our own, over which the server is asked.
 pub(crate) struct View {
@@ -61,13 +55,9 @@ impl View {
 
     /// Connections so far, when all but this one have ended.
     pub(crate) fn n_dials(&mut self) -> Result<u64> {
-        for _ in 0..LOOKS {
-            if self.ways()?.is_empty() {
-                return self.counted();
-            }
-            thread::sleep(PAUSE);
-        }
-        bail!("a client of {} does not end", self.kind)
+        let what = format!("a client of {} does not end", self.kind);
+        wait_until(&what, || Ok(self.ways()?.is_empty()))?;
+        self.counted()
     }
 
     fn counted(&mut self) -> Result<u64> {

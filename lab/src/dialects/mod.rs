@@ -15,7 +15,7 @@ mod trial;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use looptax_servers::{Kind, Reaper, find_binary, leftovers};
+use looptax_servers::{Kind, find_binary};
 
 use crate::workspace;
 use driver::Driver;
@@ -43,8 +43,6 @@ const SERVERS: &[(&str, &[Kind])] = &[
 pub(crate) fn run(options: &Options) -> Result<()> {
     let drivers = driver::drivers(&options.names)?;
     let looptax = workspace::debug_looptax()?;
-    leftovers::sweep(&std::env::temp_dir());
-    let reaper = Reaper::start(&looptax)?;
     let mut trials = Vec::new();
     let mut objections = Vec::new();
     for (word, kinds) in SERVERS {
@@ -61,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             bail!("no server for {word} is installed");
         }
         for kind in installed {
-            for trial in try_all(&looptax, kind, &of_kind, &reaper)? {
+            for trial in try_all(&looptax, kind, &of_kind)? {
                 match trial {
                     Ok(trial) => trials.push(trial),
                     Err(error) => objections.push(format!("{error:#}")),
@@ -85,13 +83,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// A driver that does not even start keeps no other from its turn.
-fn try_all(
-    looptax: &Path,
-    kind: Kind,
-    drivers: &[&Driver],
-    reaper: &Reaper,
-) -> Result<Vec<Result<Trial>>> {
-    let server = Server::start(looptax, kind, reaper)?;
+fn try_all(looptax: &Path, kind: Kind, drivers: &[&Driver]) -> Result<Vec<Result<Trial>>> {
+    let server = Server::start(looptax, kind)?;
     let printed = trial::Printed::by(looptax, &server)?;
     let mut trials = Vec::new();
     for driver in drivers {

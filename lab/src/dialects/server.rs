@@ -11,10 +11,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use looptax_path::{Conversation, Endpoint, Limits, Protocol};
-use looptax_servers::{Config, Instance, Kind, PrivateServer, Reaper};
+use looptax_servers::{Instance, Kind};
 
 use super::case::{CASES, Case, PLAIN};
+use crate::servers::Private;
 
 /// The key that memcached holds: its value says by which way it was asked.
 const KEY: &str = "looptax";
@@ -24,29 +24,20 @@ const CONNECTIONS: u32 = 64;
 /// It runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) kind: Kind,
-    main: PrivateServer,
+    main: Private,
     /// The same without a password, for a Redis that asks for none.
-    open: Option<PrivateServer>,
+    open: Option<Private>,
     folder: tempfile::TempDir,
 }
 
 impl Server {
-    pub(crate) fn start(looptax: &Path, kind: Kind, reaper: &Reaper) -> Result<Self> {
-        let config = Config {
-            kind,
-            self_exe: looptax.to_owned(),
-            scratch_root: std::env::temp_dir(),
-            max_connections: CONNECTIONS,
-            rows: 1,
-            listening: looptax_servers::Listening::default(),
-        };
-        let open = matches!(kind, Kind::Redis | Kind::Valkey)
-            .then(|| PrivateServer::start(&config, reaper))
-            .transpose()?;
+    pub(crate) fn start(looptax: &Path, kind: Kind) -> Result<Self> {
+        let private = || Private::start(looptax, kind, CONNECTIONS, 1);
+        let is_open = matches!(kind, Kind::Redis | Kind::Valkey);
         let server = Self {
             kind,
-            main: PrivateServer::start(&config, reaper)?,
-            open,
+            main: private()?,
+            open: is_open.then(private).transpose()?,
             folder: tempfile::Builder::new()
                 .prefix("looptax-dialects-")
                 .tempdir()?,
@@ -76,9 +67,8 @@ impl Server {
     /// Where an administrator is let in, and with which password; one a line.
     pub(crate) fn administrators(&self) -> String {
         let servers = self.open.iter().chain([&self.main]);
-        let line = |it: &PrivateServer| {
-            format!("{} {}\n", it.socket.display(), it.login.password.reveal())
-        };
+        let line =
+            |it: &Private| format!("{} {}\n", it.socket.display(), it.login.password.reveal());
         servers.map(line).collect::<Vec<_>>().concat()
     }
 
@@ -106,7 +96,7 @@ impl Server {
         if let Some(open) = self.open {
             open.stop()?;
         }
-        Ok(self.main.stop()?)
+        self.main.stop()
     }
 
     fn fill(&self) -> Result<()> {
@@ -128,16 +118,6 @@ fn accounts() -> impl Iterator<Item = &'static Case> {
     CASES.iter().chain(std::iter::once(&PLAIN))
 }
 
-fn conversation(server: &PrivateServer, protocol: Protocol) -> Result<Conversation> {
-    let socket = Endpoint::unix(&server.socket)?;
-    Ok(Conversation::open(
-        protocol,
-        &socket,
-        &server.login,
-        Limits::default(),
-    )?)
-}
-
 /// For memory, a list of names without those that come twice.
 fn databases() -> Vec<&'static str> {
     let mut names: Vec<&str> = accounts().filter_map(|it| it.database).collect();
@@ -146,8 +126,8 @@ fn databases() -> Vec<&'static str> {
     names
 }
 
-fn fill_mysql(server: &PrivateServer) -> Result<()> {
-    let mut root = conversation(server, Protocol::Mysql)?;
+fn fill_mysql(server: &Private) -> Result<()> {
+    let mut root = server.talk()?;
     let text = |value: &str| format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"));
     for name in databases() {
         root.execute(&format!("CREATE DATABASE `{name}`"))?;
@@ -162,8 +142,8 @@ fn fill_mysql(server: &PrivateServer) -> Result<()> {
 }
 
 /// Its local lines ask for a password as the others do; an account without one needs a line.
-fn fill_postgres(server: &PrivateServer) -> Result<()> {
-    let mut root = conversation(server, Protocol::Postgres)?;
+fn fill_postgres(server: &Private) -> Result<()> {
+    let mut root = server.talk()?;
     let text = |value: &str| format!("'{}'", value.replace('\'', "''"));
     for name in databases() {
         root.execute(&format!("CREATE DATABASE \"{name}\""))?;
@@ -184,13 +164,7 @@ fn fill_postgres(server: &PrivateServer) -> Result<()> {
     let lines = fs::read_to_string(&hba)?;
     let open = accounts().filter(|it| it.password.is_none());
     let open: Vec<String> = open
-        .map(|it| {
-            format!(
-                "local all {} trust
-",
-                it.user
-            )
-        })
+        .map(|it| format!("local all {} trust\n", it.user))
         .collect();
     fs::write(&hba, open.concat() + &lines)?;
     root.query("SELECT pg_reload_conf()")?;
@@ -198,7 +172,7 @@ fn fill_postgres(server: &PrivateServer) -> Result<()> {
 }
 
 /// The user without a name has all the passwords at once.
-fn fill_redis(server: &PrivateServer) -> Result<()> {
+fn fill_redis(server: &Private) -> Result<()> {
     for case in accounts() {
         let Some(password) = case.password.map(|it| format!(">{it}")) else {
             continue;
@@ -212,10 +186,10 @@ fn fill_redis(server: &PrivateServer) -> Result<()> {
     Ok(())
 }
 
-fn send(server: &PrivateServer, commands: &[&[&str]]) -> Result<()> {
+fn send(server: &Private, commands: &[&[&str]]) -> Result<()> {
     let words = |command: &&[&str]| command.iter().map(|it| it.as_bytes().to_vec()).collect();
     let commands: Vec<Vec<Vec<u8>>> = commands.iter().map(words).collect();
-    conversation(server, Protocol::Redis)?.pipeline(&commands)?;
+    server.talk()?.pipeline(&commands)?;
     Ok(())
 }
 

@@ -1,18 +1,11 @@
 //! What a server says of how much it was asked: the judge over what load generators say.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
 use anyhow::{Context, Result, bail};
 use looptax_path::Conversation;
 use looptax_wire::redis::Value;
 
 use super::case::Work;
-
-/// How long `PostgreSQL`'s processes may take to end after their clients, and with that to count.
-const SETTLE_LIMIT: Duration = Duration::from_secs(5);
-/// Pause between two looks at them.
-const LOOK_PAUSE: Duration = Duration::from_millis(50);
+use crate::servers::wait_until;
 
 /// Requests of this work that the server has answered since its start.
 ///
@@ -40,14 +33,9 @@ fn status(questions: &mut Conversation, name: &str) -> Result<u64> {
 fn settle(questions: &mut Conversation) -> Result<()> {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
                AND pid <> pg_backend_pid()";
-    let start = Instant::now();
-    while number(questions, sql, 0)? > 0 {
-        if start.elapsed() > SETTLE_LIMIT {
-            bail!("a client of PostgreSQL is still there");
-        }
-        thread::sleep(LOOK_PAUSE);
-    }
-    Ok(())
+    wait_until("a client of PostgreSQL is still there", || {
+        Ok(number(questions, sql, 0)? == 0)
+    })
 }
 
 /// The number in a column of the first row.

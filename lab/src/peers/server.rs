@@ -5,18 +5,17 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
-use looptax_path::{Conversation, Endpoint, Limits, Protocol};
-use looptax_servers::{Config, Kind, PrivateServer, Reaper, dataset, leftovers};
+use looptax_path::{Conversation, Protocol};
+use looptax_servers::{Kind, dataset};
 
 use super::case::{Case, Work};
 use super::counter;
 use super::tool::{Address, Tool};
 use super::tools::pgbench;
+use crate::servers::{self, Ours};
 
 /// Rows of the table: looptax's default.
 pub(crate) const ROWS: u32 = 100_000;
@@ -24,10 +23,6 @@ pub(crate) const ROWS: u32 = 100_000;
 pub(crate) const KEY_PREFIX: &str = "looptax_scratch_peers:";
 /// Connections beside those of looptax's two arms: for questions.
 const SPARE_CONNECTIONS: u32 = 16;
-/// How long a peer's own server may take to listen.
-const LISTEN_LIMIT: Duration = Duration::from_secs(5);
-/// Pause between two looks for it.
-const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A server that answers.
 pub(crate) struct Server {
@@ -39,23 +34,13 @@ pub(crate) struct Server {
 
 enum Process {
     Private(Box<Private>),
-    Own(OwnServer),
+    /// A peer's own.
+    Own(Ours),
 }
 
 struct Private {
-    server: PrivateServer,
+    server: servers::Private,
     questions: Conversation,
-}
-
-/// A peer's own server; ended when dropped.
-struct OwnServer(Child);
-
-impl Drop for OwnServer {
-    fn drop(&mut self) {
-        // One that has ended by itself needs no ending.
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
 }
 
 impl Server {
@@ -69,24 +54,9 @@ impl Server {
     }
 
     fn start_private(kind: Kind, case: &Case, looptax: &Path) -> Result<Self> {
-        let scratch_root = std::env::temp_dir();
-        leftovers::sweep(&scratch_root);
-        let reaper = Reaper::start(looptax)?;
-        let config = Config {
-            kind,
-            self_exe: looptax.to_owned(),
-            scratch_root,
-            max_connections: 2 * case.connections + SPARE_CONNECTIONS,
-            rows: ROWS,
-            listening: looptax_servers::Listening::default(),
-        };
-        let server = PrivateServer::start(&config, &reaper)?;
-        let mut questions = Conversation::open(
-            protocol_of(kind)?,
-            &Endpoint::unix(&server.socket)?,
-            &server.login,
-            Limits::default(),
-        )?;
+        let connections = 2 * case.connections + SPARE_CONNECTIONS;
+        let server = servers::Private::start(looptax, kind, connections, ROWS)?;
+        let mut questions = server.talk()?;
         let at = Address {
             socket: server.socket.clone(),
             port: server.tcp.port(),
@@ -97,7 +67,7 @@ impl Server {
         fill(&mut questions, case.work, &at)?;
         Ok(Self {
             at,
-            words: format!("{kind} {}, {ROWS} rows", server.version),
+            words: format!("{}, {ROWS} rows", server.name()),
             process: Process::Private(Box::new(Private { server, questions })),
         })
     }
@@ -108,20 +78,11 @@ impl Server {
             .and_then(|listener| listener.local_addr())
             .context("no free port")?
             .port();
-        let child = server(port)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("cannot start `{}`", tool.name))?;
-        let process = Process::Own(OwnServer(child));
-        let start = Instant::now();
-        while !is_listening(port) {
-            if start.elapsed() > LISTEN_LIMIT {
-                bail!("the server of {} does not listen", tool.name);
-            }
-            thread::sleep(LOOK_PAUSE);
-        }
+        let mut command = server(port);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
+        let process = Process::Own(Ours::start(quiet.stderr(Stdio::null()))?);
+        let what = format!("the server of {} does not listen", tool.name);
+        servers::wait_until(&what, || Ok(is_listening(port)))?;
         Ok(Self {
             at: Address {
                 socket: PathBuf::new(),
@@ -153,24 +114,9 @@ impl Server {
 
     pub(crate) fn stop(self) -> Result<()> {
         match self.process {
-            Process::Private(private) => {
-                let stopped = private.server.stop();
-                stopped.context("cannot stop the private server")
-            }
-            Process::Own(child) => {
-                drop(child);
-                Ok(())
-            }
+            Process::Private(private) => private.server.stop(),
+            Process::Own(_) => Ok(()),
         }
-    }
-}
-
-fn protocol_of(kind: Kind) -> Result<Protocol> {
-    match kind {
-        Kind::Mariadb => Ok(Protocol::Mysql),
-        Kind::Postgres => Ok(Protocol::Postgres),
-        Kind::Redis => Ok(Protocol::Redis),
-        other => bail!("no peer asks {other}"),
     }
 }
 

@@ -1,21 +1,19 @@
 //! A MariaDB and a PostgreSQL with TLS, which private servers have not, for what must not be moved.
 
 use std::fmt::Write;
+use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use looptax_servers::{Kind, find_binary};
 use tempfile::TempDir;
 
-/// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_mins(1);
-const PAUSE: Duration = Duration::from_millis(50);
+use crate::servers::{Ours, wait_until};
+
 /// Whom PostgreSQL runs as where we are root, which it refuses: `nobody`, on every Linux.
 const NOBODY: u32 = 65_534;
 
@@ -33,7 +31,7 @@ const ACCOUNTS: [(&str, &str, &str); 3] = [
 
 /// A server with TLS. Ends with us.
 pub(super) struct Secured {
-    child: Child,
+    _server: Ours,
     // Removed after it.
     _folder: TempDir,
     pub(super) socket: PathBuf,
@@ -50,37 +48,16 @@ impl Secured {
             Kind::Postgres => postgres(folder.path(), tcp)?,
             _ => mariadb(folder.path(), tcp)?,
         };
-        let child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("cannot start {kind}"))?;
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         let server = Self {
-            child,
+            _server: Ours::start(quiet)?,
             _folder: folder,
             socket,
             tcp,
         };
-        server.wait(kind)?;
+        let what = format!("{kind} with TLS does not start");
+        wait_until(&what, || Ok(server.socket.exists()))?;
         Ok(server)
-    }
-
-    fn wait(&self, kind: Kind) -> Result<()> {
-        let end = Instant::now() + PATIENCE;
-        while !self.socket.exists() {
-            if Instant::now() > end {
-                bail!("{kind} with TLS does not start");
-            }
-            thread::sleep(PAUSE);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Secured {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -11,7 +11,7 @@ mod figures;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use super::order::Coin;
 use super::place::{Cores, Role};
 use crate::peers::case::Place;
 use crate::process;
+use crate::servers::Ours;
 use dialler::Measured;
 use figures::Round;
 
@@ -57,17 +58,9 @@ impl Arm {
     const ALL: [Self; 3] = [Self::Tcp, Self::Unix, Self::Redirect];
 }
 
-/// A server that is ended when this is dropped.
 struct Server {
-    child: Child,
+    _process: Ours,
     address: SocketAddr,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// Measures and prints.
@@ -132,12 +125,16 @@ fn start(socket: &Path) -> Result<Server> {
     command
         .args(["redirect-part", "echo", "--socket"])
         .arg(socket);
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
-    let mut stdout = child.stdout.take().context("the server has no output")?;
+    let mut process = Ours::start(command.stdout(Stdio::piped()))?;
+    let stdout = process.0.stdout.take();
+    let mut stdout = stdout.context("the server has no output")?;
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(&mut stdout), &mut line)?;
     let address = line.trim().parse().context("the server told no address")?;
-    Ok(Server { child, address })
+    Ok(Server {
+        _process: process,
+        address,
+    })
 }
 
 /// Runs the program once.

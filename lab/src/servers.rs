@@ -1,0 +1,105 @@
+//! What the lab starts: programs that end with it, and private servers as looptax starts its own.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use looptax_path::{Conversation, Endpoint, Limits, Protocol};
+use looptax_servers::{Config, Kind, Listening, PrivateServer, Reaper, leftovers};
+
+/// How long anything may take to start or to settle.
+const PATIENCE: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A running program; it is killed when this is dropped.
+pub(crate) struct Ours(pub(crate) Child);
+
+impl Ours {
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let child = command.spawn();
+        let failed = || format!("cannot start `{}`", command.get_program().display());
+        Ok(Self(child.with_context(failed)?))
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        // One that has ended by itself needs no ending.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Waits until something is so; fails with `what` when it does not become so.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let end = Instant::now() + PATIENCE;
+    while !is_so()? {
+        if Instant::now() > end {
+            bail!("{what}");
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// A private server. Ends with us, whatever becomes of us.
+pub(crate) struct Private {
+    server: PrivateServer,
+    _reaper: Reaper,
+}
+
+impl Deref for Private {
+    type Target = PrivateServer;
+
+    fn deref(&self) -> &PrivateServer {
+        &self.server
+    }
+}
+
+impl Private {
+    /// Starts an empty one with `looptax` as its reaper, sized for so many rows.
+    pub(crate) fn start(looptax: &Path, kind: Kind, connections: u32, rows: u32) -> Result<Self> {
+        let scratch_root = std::env::temp_dir();
+        leftovers::sweep(&scratch_root);
+        let reaper = Reaper::start(looptax)?;
+        let config = Config {
+            kind,
+            self_exe: looptax.to_owned(),
+            scratch_root,
+            max_connections: connections,
+            rows,
+            listening: Listening::default(),
+        };
+        Ok(Self {
+            server: PrivateServer::start(&config, &reaper)?,
+            _reaper: reaper,
+        })
+    }
+
+    /// Kind and version, `redis 7.0.15`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.kind.name(), self.version)
+    }
+
+    /// A connection of our own, over the socket.
+    pub(crate) fn talk(&self) -> Result<Conversation> {
+        let protocol = match self.kind {
+            Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
+            Kind::Postgres => Protocol::Postgres,
+            Kind::Redis | Kind::Valkey => Protocol::Redis,
+            Kind::Memcached => Protocol::Memcached,
+            Kind::Echo => Protocol::Echo,
+        };
+        let socket = Endpoint::unix(&self.socket)?;
+        let limits = Limits::default();
+        Ok(Conversation::open(protocol, &socket, &self.login, limits)?)
+    }
+
+    pub(crate) fn stop(self) -> Result<()> {
+        let stopped = self.server.stop();
+        stopped.context("cannot stop the private server")
+    }
+}
