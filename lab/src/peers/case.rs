@@ -1,33 +1,39 @@
 //! What a case is: which peer does which work over how many connections, and what is wanted of looptax.
 //!
-//! Types only; the table is in `cases`, what is done with it in `driver`.
+//! Types only; the table is in `cases.toml`, what is done with it in `driver`.
 
 use looptax_path::Arm;
 use looptax_servers::Kind;
+use serde::Deserialize;
 
 use super::tool::Tool;
+use super::tools;
 
 /// One row of the table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Case {
     /// What to type.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// The peer.
+    #[serde(deserialize_with = "tools::named")]
     pub(crate) tool: &'static Tool,
     pub(crate) work: Work,
     pub(crate) connections: u32,
     pub(crate) place: Place,
-    pub(crate) arms: &'static [Arm],
     /// What looptax is told beside target, connections, placement and length.
-    pub(crate) looptax: &'static [&'static str],
+    pub(crate) looptax: String,
     pub(crate) wanted: Wanted,
     /// Enough rounds, where more would only take time.
     pub(crate) most_rounds: Option<u32>,
     /// Whether the short run has it.
+    #[serde(default)]
     pub(crate) is_short: bool,
 }
 
 /// What is asked of the server, by both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Work {
     /// sysbench's `oltp_point_select`, prepared, keys drawn evenly.
     PointSelect,
@@ -44,7 +50,8 @@ pub(crate) enum Work {
 }
 
 /// Where server and load generator run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Place {
     /// Both on one core.
     OneCore,
@@ -55,7 +62,8 @@ pub(crate) enum Place {
 }
 
 /// What is wanted of looptax; every figure is looptax's over the peer's.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     pub(crate) throughput: Throughput,
     /// Client CPU time in user mode per request, at most.
@@ -67,14 +75,31 @@ pub(crate) struct Wanted {
 }
 
 /// What is wanted of the throughput.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Throughput {
-    /// At least this ratio.
-    AtLeast(f64),
     /// A ratio that is shown and not judged.
     Shown,
     /// No ratio, because the scheduler decides: the ranges of rates over 1 s, side by side.
     Ranges,
+    /// At least this ratio.
+    #[serde(untagged)]
+    AtLeast(f64),
+}
+
+impl Case {
+    /// A peer with a server of its own speaks TCP to it.
+    pub(crate) fn arms(&self) -> &'static [Arm] {
+        match self.tool.server {
+            Some(_) => &[Arm::Tcp],
+            None => &[Arm::Unix, Arm::Tcp],
+        }
+    }
+
+    /// looptax's options, one by one.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &str> {
+        self.looptax.split(' ')
+    }
 }
 
 impl Work {

@@ -87,7 +87,7 @@ pub(crate) fn measure<'a>(
         case,
         how,
         server,
-        rates: vec![None; case.arms.len()],
+        rates: vec![None; case.arms().len()],
     };
     let rounds = driver.rounds(coin);
     driver.server.stop()?;
@@ -122,7 +122,7 @@ impl Driver<'_> {
     }
 
     fn round(&mut self, coin: &mut Coin) -> Result<Round> {
-        let n_arms = self.case.arms.len();
+        let n_arms = self.case.arms().len();
         let mut peer: Vec<Option<PeerRun>> = vec![None; n_arms];
         let mut looptax = None;
         for turn in coin.round(n_arms) {
@@ -189,7 +189,7 @@ impl Driver<'_> {
         let ask = Ask {
             at: &self.server.at,
             work: self.case.work,
-            arm: self.case.arms[arm_idx],
+            arm: self.case.arms()[arm_idx],
             connections: self.case.connections,
             n_cores: self.how.cores.n_for_client(self.case.place),
             effort,

@@ -53,7 +53,7 @@ pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
     let mut command = Command::new(looptax);
     command.args(["compare", &target, "--dry-run"]);
     command.args(["--connections", &case.connections.to_string()]);
-    command.args(case.looptax);
+    command.args(case.options());
     let done = process::run(command);
     done.map(drop).context("this looptax does not know it")
 }
@@ -87,7 +87,7 @@ pub(crate) fn measure(
         .args(["--quiet", "--json", "-", "--fixed", &fixed])
         .args(["--seed", &format!("{seed:x}")])
         .args(["--connections", &case.connections.to_string()])
-        .args(case.looptax);
+        .args(case.options());
     let ended = process::run(command)?;
     let record: Record = serde_json::from_str(&ended.stdout).context("looptax prints no record")?;
     read(&record, case, ended.used)
@@ -120,7 +120,7 @@ fn read(record: &Record, case: &Case, used: Used) -> Result<LooptaxRun> {
     let [comparison] = record.comparisons.as_slice() else {
         bail!("looptax made {} comparisons", record.comparisons.len());
     };
-    let arms: Result<_> = case.arms.iter().map(|it| arm(comparison, *it)).collect();
+    let arms: Result<_> = case.arms().iter().map(|it| arm(comparison, *it)).collect();
     let tax = comparison.tax.first();
     Ok(LooptaxRun {
         arms: arms?,

@@ -16,13 +16,13 @@ const MOST_APART_POINTS: f64 = 3.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// A case that could not be measured, and why.
-pub(crate) struct Unmeasured {
-    pub(crate) name: &'static str,
+pub(crate) struct Unmeasured<'a> {
+    pub(crate) name: &'a str,
     pub(crate) reason: String,
 }
 
 /// Everything.
-pub(crate) fn of(head: &str, measured: &[Measured<'_>], unmeasured: &[Unmeasured]) -> String {
+pub(crate) fn of(head: &str, measured: &[Measured<'_>], unmeasured: &[Unmeasured<'_>]) -> String {
     let mut text = format!("{head}\n");
     if !measured.is_empty() {
         for part in [
@@ -59,7 +59,7 @@ fn who(measured: &[Measured<'_>]) -> String {
             it.case.connections,
             it.case.place.words(),
             it.server,
-            it.case.looptax.join(" "),
+            it.case.looptax,
             it.rounds.len(),
         );
     }
@@ -145,7 +145,7 @@ fn behind(measured: &[Measured<'_>]) -> String {
             figure(4, &|it| it.peer[arm_idx].count_ratio()),
             figure(4, &|it| it.looptax.count_ratio),
         ];
-        let name = it.case.name;
+        let name = &it.case.name;
         let unit = it.case.work.unit();
         let _ = writeln!(text, "| {name} | {arm} | {unit} | {} |", cells.join(" | "));
     }
@@ -178,7 +178,8 @@ fn ranges(measured: &[Measured<'_>]) -> String {
 fn taxes(measured: &[Measured<'_>]) -> String {
     let mut text = String::new();
     for it in measured {
-        if it.case.arms != [Arm::Unix, Arm::Tcp] || it.case.wanted.throughput == Throughput::Ranges
+        if *it.case.arms() != [Arm::Unix, Arm::Tcp]
+            || it.case.wanted.throughput == Throughput::Ranges
         {
             continue;
         }
@@ -222,7 +223,7 @@ fn arms<'a, 'b>(
     measured: &'a [Measured<'b>],
 ) -> impl Iterator<Item = (&'a Measured<'b>, usize, &'static str)> {
     measured.iter().flat_map(|it| {
-        let arms = it.case.arms.iter().enumerate();
+        let arms = it.case.arms().iter().enumerate();
         arms.map(move |(idx, arm)| (it, idx, arm.name()))
     })
 }

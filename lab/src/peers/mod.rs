@@ -84,7 +84,7 @@ impl Options {
 /// Measures the cases, and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
-        for case in CASES {
+        for case in CASES.iter() {
             println!("{}", line(case));
         }
         return Ok(());
@@ -138,7 +138,7 @@ fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
         return Ok(wanted.collect());
     }
     let find = |name: &String| {
-        let found = CASES.iter().find(|case| case.name == name);
+        let found = CASES.iter().find(|case| case.name == *name);
         found.with_context(|| format!("no case `{name}`: cargo lab peers --list"))
     };
     options.cases.iter().map(find).collect()

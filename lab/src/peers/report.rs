@@ -14,9 +14,9 @@ pub(crate) struct Report<'a> {
     head: String,
     path: Option<&'a Path>,
     measured: Vec<Measured<'a>>,
-    unmeasured: Vec<Unmeasured>,
+    unmeasured: Vec<Unmeasured<'a>>,
     /// Cases that broke, unlike those that cannot be measured here.
-    broken: Vec<&'static str>,
+    broken: Vec<&'a str>,
 }
 
 impl<'a> Report<'a> {
@@ -33,7 +33,7 @@ impl<'a> Report<'a> {
 
     /// Measures a case, or notes why not.
     pub(crate) fn add(&mut self, case: &'a Case, how: &Manner<'_>, coin: &mut Coin) -> Result<()> {
-        let name = case.name;
+        let name = case.name.as_str();
         if let Some(reason) = driver::objection(case, how.looptax) {
             self.unmeasured.push(Unmeasured { name, reason });
         } else {

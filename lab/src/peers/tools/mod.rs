@@ -9,8 +9,26 @@ pub(crate) mod sysbench;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Deserializer};
 
+use super::tool::Tool;
 use crate::process;
+
+/// All of them.
+pub(crate) const TOOLS: [&Tool; 5] = [
+    &sysbench::SYSBENCH,
+    &pgbench::PGBENCH,
+    &redis_benchmark::REDIS_BENCHMARK,
+    &sockperf::SOCKPERF,
+    &iperf3::IPERF3,
+];
+
+/// The one that a case names.
+pub(super) fn named<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Tool, D::Error> {
+    let name = String::deserialize(from)?;
+    let tool = TOOLS.into_iter().find(|tool| tool.name == name);
+    tool.ok_or_else(|| serde::de::Error::custom(format!("no peer is called `{name}`")))
+}
 
 /// The first line that a program prints when asked for its version.
 fn version_of(program: &str, arg: &str) -> Result<String> {
