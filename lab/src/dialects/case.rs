@@ -20,121 +20,107 @@ pub(crate) struct Case {
     redis_user: bool,
 }
 
-const USUAL: Case = Case {
-    name: "",
-    user: "",
-    password: Some("secret"),
-    host: "127.0.0.1",
-    port: None,
-    database: Some("shop"),
-    folder: "usual",
-    redis_user: false,
-};
+/// With nothing awkward about it.
+const fn usual(name: &'static str, user: &'static str) -> Case {
+    Case {
+        name,
+        user,
+        password: Some("secret"),
+        host: "127.0.0.1",
+        port: None,
+        database: Some("shop"),
+        folder: "usual",
+        redis_user: false,
+    }
+}
+
+const fn secret(name: &'static str, user: &'static str, password: &'static str) -> Case {
+    Case {
+        password: Some(password),
+        ..usual(name, user)
+    }
+}
+
+const fn at(name: &'static str, user: &'static str, folder: &'static str) -> Case {
+    Case {
+        folder,
+        ..usual(name, user)
+    }
+}
 
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
     Case {
-        name: "password with marks of a URL, other port",
-        user: "marks",
-        password: Some("p@ss/w:o%r?d#%41&x"),
         port: Some(6543),
-        ..USUAL
+        ..secret(
+            "password with marks of a URL, other port",
+            "marks",
+            "p@ss/w:o%r?d#%41&x",
+        )
     },
     Case {
-        name: "password with quotes and backslashes",
-        user: "quotes",
-        password: Some(r#"it's "so" \ \n \\ '' "" end\"#),
         redis_user: true,
-        ..USUAL
+        ..secret(
+            "password with quotes and backslashes",
+            "quotes",
+            r#"it's "so" \ \n \\ '' "" end\"#,
+        )
     },
+    secret(
+        "password with $ and backticks",
+        "shell",
+        "$HOME ${HOME} $(id) `id` !! \\$x #{1} %{y}",
+    ),
     Case {
-        name: "password with $ and backticks",
-        user: "shell",
-        password: Some("$HOME ${HOME} $(id) `id` !! \\$x #{1} %{y}"),
-        ..USUAL
-    },
-    Case {
-        name: "password with blanks and +",
-        user: "blanks",
-        password: Some(" a + b  c% "),
         redis_user: true,
-        ..USUAL
+        ..secret("password with blanks and +", "blanks", " a + b  c% ")
     },
+    secret("password in Unicode", "letters", "пароль–ü🔑"),
+    secret(
+        "password with separators",
+        "separators",
+        "a;b=c&d,e|f(g)[h]{i}<j>*^~;;",
+    ),
     Case {
-        name: "password in Unicode",
-        user: "letters",
-        password: Some("пароль–ü🔑"),
-        ..USUAL
-    },
-    Case {
-        name: "password with separators",
-        user: "separators",
-        password: Some("a;b=c&d,e|f(g)[h]{i}<j>*^~;;"),
-        ..USUAL
-    },
-    Case {
-        name: "user with @ and Unicode, awkward database, IPv6 host",
-        user: "us@é",
         host: "[::1]",
         database: Some("shop/ä%b c"),
         redis_user: true,
-        ..USUAL
+        ..usual(
+            "user with @ and Unicode, awkward database, IPv6 host",
+            "us@é",
+        )
     },
     Case {
-        name: "no password, no database, no port",
-        user: "open",
         password: None,
         host: "localhost",
         database: None,
-        ..USUAL
+        ..usual("no password, no database, no port", "open")
     },
-    Case {
-        name: "socket path with spaces and a quote",
-        user: "spaces",
-        folder: "it's my folder",
-        ..USUAL
-    },
-    Case {
-        name: "socket path in Unicode",
-        user: "unicode",
-        folder: "ünï–日本",
-        ..USUAL
-    },
-    Case {
-        name: "socket path with percent signs and +",
-        user: "percent",
-        folder: "100%25 %2F%+a",
-        ..USUAL
-    },
-    Case {
-        name: "socket path with marks",
-        user: "paths",
-        folder: r#"a:b@c(d)&e;f=g#h?i"j$x\k`l"#,
-        ..USUAL
-    },
-    Case {
-        // A list of hosts to libpq: the second one is a folder too, so that no name is looked up.
-        name: "socket path with a comma",
-        user: "comma",
-        folder: "a,/b",
-        ..USUAL
-    },
+    at(
+        "socket path with spaces and a quote",
+        "spaces",
+        "it's my folder",
+    ),
+    at("socket path in Unicode", "unicode", "ünï–日本"),
+    at(
+        "socket path with percent signs and +",
+        "percent",
+        "100%25 %2F%+a",
+    ),
+    at(
+        "socket path with marks",
+        "paths",
+        r#"a:b@c(d)&e;f=g#h?i"j$x\k`l"#,
+    ),
+    // A list of hosts to libpq: the second one is a folder too, so that no name is looked up.
+    at("socket path with a comma", "comma", "a,/b"),
 ];
 
 /// The ordinary account, to see what a host means.
-pub(crate) const PLAIN: Case = Case {
-    name: "plain",
-    user: "plain",
-    ..USUAL
-};
+pub(crate) const PLAIN: Case = usual("plain", "plain");
 
 /// The same with another password than it has.
-pub(crate) const WRONG: Case = Case {
-    name: "wrong password",
-    user: "plain",
-    password: Some("wrong"),
-    ..USUAL
-};
+pub(crate) const WRONG: Case = secret("wrong password", "plain", "wrong");
 
 impl Case {
     /// Whether it makes a difference where only the socket counts: no other before it has the folder.
