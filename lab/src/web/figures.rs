@@ -21,27 +21,12 @@ const EPOCHS_OF_200_MB: usize = 1_760;
 
 /// A folder with pages for the browser tests: real, sweep, hostile, several records, without samples.
 pub(super) fn pages() -> Result<TempDir> {
-    let looptax = workspace::looptax()?;
+    let looptax = workspace::debug_looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
     let folder = scratch.path();
-    let compare = [
-        "compare",
-        "echo",
-        "-c",
-        "1,4",
-        "--placement",
-        "same",
-        "--fixed",
-        "10",
-        "-q",
-        "-o",
-        "real.json",
-        "--html",
-        "real.html",
-    ];
-    run_to_success(Command::new(&looptax).args(compare).current_dir(folder))?;
-    save(&big::sweep(12), folder, "sweep")?;
-    save(&big::hostile(big::sweep(6)), folder, "hostile")?;
+    let real = real(&looptax, folder)?;
+    save(&big::sweep(&real, 12), folder, "sweep")?;
+    save(&big::hostile(big::sweep(&real, 6)), folder, "hostile")?;
     for pages in [
         ["sweep.json", "sweep.html"],
         ["hostile.json", "hostile.html"],
@@ -62,8 +47,9 @@ pub(super) fn run() -> Result<()> {
     let looptax = workspace::looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
     let folder = scratch.path();
+    let real = real(&looptax, folder)?;
     for (name, n_epochs) in [("sweep", EPOCHS), ("large", EPOCHS_OF_200_MB)] {
-        let bytes = save(&big::sweep(n_epochs), folder, name)?;
+        let bytes = save(&big::sweep(&real, n_epochs), folder, name)?;
         let mut command = Command::new(&looptax);
         let (record, html) = (format!("{name}.json"), format!("{name}.html"));
         command
@@ -90,7 +76,7 @@ pub(super) fn run() -> Result<()> {
 
 /// Takes the screenshot of a record's page that README and book show.
 pub(super) fn screenshots(record: &Path) -> Result<()> {
-    let looptax = workspace::looptax()?;
+    let looptax = workspace::debug_looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
     let html = scratch.path().join("report.html");
     let mut command = Command::new(&looptax);
@@ -101,6 +87,15 @@ pub(super) fn screenshots(record: &Path) -> Result<()> {
         .arg(&html)
         .arg(root()?.join("docs/src/images/report.png"));
     run_to_success(command.current_dir(folder()?))
+}
+
+/// A record of this machine, and its page, `real.json` and `real.html`.
+fn real(looptax: &Path, folder: &Path) -> Result<Record> {
+    let words = "compare echo -c 1,4 --placement same --fixed 10 -q -o real.json --html real.html";
+    let mut command = Command::new(looptax);
+    run_to_success(command.args(words.split(' ')).current_dir(folder))?;
+    let text = fs::read(folder.join("real.json"))?;
+    serde_json::from_slice(&text).context("looptax wrote no record")
 }
 
 fn save(record: &Record, folder: &Path, name: &str) -> Result<u64> {
