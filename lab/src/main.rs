@@ -10,12 +10,14 @@
 )]
 
 mod clients;
+mod coin;
 mod crowd;
 mod dialects;
 mod history;
 mod long;
 mod peers;
 mod process;
+mod recorded;
 mod servers;
 mod web;
 mod workspace;

@@ -53,3 +53,9 @@ pub(crate) fn run_to_success(command: &mut Command) -> Result<()> {
     }
     Ok(())
 }
+
+/// The day, `2026-11-21`.
+pub(crate) fn today() -> Result<String> {
+    let output = Command::new("date").arg("+%F").output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::server::Server;
 use crate::workspace;
 
 /// Where a loop connects.
@@ -54,6 +55,14 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
+    /// Connects one to a server.
+    pub(crate) fn connect(name: &str, address: &Address, server: &Server) -> Result<Self> {
+        let [program, arguments @ ..] = arguments(name, address)?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(server.environment());
+        Self::start(name, command)
+    }
+
     /// Starts the command, and waits until it is connected.
     pub(crate) fn start(name: &str, mut command: Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

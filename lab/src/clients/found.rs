@@ -5,7 +5,6 @@
 //! number of connections that `find` gives for each process have to be right, or this fails; its
 //! requests per second stand beside what the loop itself counts.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -14,13 +13,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use looptax_servers::Kind;
 use serde_json::Value;
 
 use super::apart::Apart;
-use super::client::{self, Address, Loop};
+use super::client::{Address, Loop};
 use super::data::{self, Client};
-use super::server::Server;
+use super::server::{Server, start_all};
 use crate::{process, workspace};
 
 /// What can be chosen.
@@ -52,7 +50,9 @@ struct Connected {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let clients = data::clients(&options.names)?;
     let looptax = workspace::looptax()?;
-    let servers = start(&clients, &looptax)?;
+    // A memcached stands beside those that are asked.
+    let kinds = clients.iter().map(|client| &*client.servers[0]);
+    let servers = start_all(&looptax, kinds.chain(["memcached"]))?;
     let apart = Apart::start()?;
     let mut connected = Vec::new();
     for client in &clients {
@@ -78,19 +78,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A server of every kind that a client talks to, and a memcached beside them.
-fn start(clients: &[Client], looptax: &Path) -> Result<BTreeMap<String, Server>> {
-    let mut servers = BTreeMap::new();
-    let kinds = clients.iter().map(|client| &*client.servers[0]);
-    for kind in kinds.chain(["memcached"]) {
-        if !servers.contains_key(kind) {
-            let server = Server::start(looptax, kind.parse::<Kind>()?)?;
-            servers.insert(kind.to_owned(), server);
-        }
-    }
-    Ok(servers)
-}
-
 fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
     let addresses = [
         ("unix", Address::Unix(server.socket().clone())),
@@ -98,11 +85,8 @@ fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
     ];
     let mut connected = Vec::new();
     for (way, address) in addresses {
-        let [program, arguments @ ..] = client::arguments(&client.name, &address)?;
-        let mut command = Command::new(program);
-        command.args(arguments).envs(server.environment());
         connected.push(Connected {
-            client: Loop::start(&client.name, command)?,
+            client: Loop::connect(&client.name, &address, server)?,
             name: client.name.clone(),
             server: server.name(),
             server_pid: server.pid(),

@@ -1,5 +1,6 @@
 //! A private server of any kind, filled as looptax fills its own, and how a loop gets to it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -19,6 +20,20 @@ const CONNECTIONS: u32 = 16;
 /// A server that answers and holds the rows.
 pub(crate) struct Server {
     private: Private,
+}
+
+/// A server of each of these kinds.
+pub(crate) fn start_all<'a>(
+    looptax: &Path,
+    kinds: impl Iterator<Item = &'a str>,
+) -> Result<BTreeMap<String, Server>> {
+    let mut servers = BTreeMap::new();
+    for kind in kinds {
+        if !servers.contains_key(kind) {
+            servers.insert(kind.to_owned(), Server::start(looptax, kind.parse()?)?);
+        }
+    }
+    Ok(servers)
 }
 
 impl Server {

@@ -96,17 +96,12 @@ fn trace(client: &Client, server: &Server, relay: &Relay, n: usize, raw: &Path) 
         );
     }
     Ok(Trace {
-        date: today()?,
+        date: workspace::today()?,
         command: format!("cargo lab clients trace {}", client.name),
         versions,
         server: server.name(),
         arm,
     })
-}
-
-fn today() -> Result<String> {
-    let output = Command::new("date").arg("+%F").output()?;
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// A line per client and arm.

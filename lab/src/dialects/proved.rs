@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -38,7 +37,7 @@ pub(crate) fn keep(trials: &[Trial]) -> Result<()> {
         Ok(text) => toml::from_str(&text).with_context(|| format!("{FILE} is broken"))?,
         Err(_) => Proofs::new(),
     };
-    let date = today()?;
+    let date = workspace::today()?;
     for trial in trials {
         all.entry(trial.kind.clone())
             .or_default()
@@ -71,11 +70,6 @@ fn proof(trial: &Trial, date: &str) -> Proof {
         refused: trial.n_refused,
         sample: trial.sample.clone(),
     }
-}
-
-fn today() -> Result<String> {
-    let output = Command::new("date").arg("+%F").output()?;
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// In Markdown.

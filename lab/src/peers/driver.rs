@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use super::case::Case;
 use super::looptax::{self, LooptaxRun};
-use super::order::{Coin, Turn};
 use super::place::{Cores, Role};
 use super::server::Server;
 use super::tool::{Ask, Effort, Length, Told};
+use crate::coin::Coin;
 use crate::process::{self, Used};
 
 /// Requests of the run that tells the rate of a peer whose length is a number of requests.
@@ -125,10 +125,12 @@ impl Driver<'_> {
         let n_arms = self.case.arms().len();
         let mut peer: Vec<Option<PeerRun>> = vec![None; n_arms];
         let mut looptax = None;
-        for turn in coin.round(n_arms) {
+        // The peer on each arm, and looptax on both.
+        let turns = (0..n_arms).map(Some).chain([None]);
+        for turn in coin.shuffled(turns) {
             match turn {
-                Turn::Peer { arm_idx } => peer[arm_idx] = Some(self.peer(arm_idx, coin)?),
-                Turn::Looptax => looptax = Some(self.looptax(coin.number())?),
+                Some(arm_idx) => peer[arm_idx] = Some(self.peer(arm_idx, coin)?),
+                None => looptax = Some(self.looptax(coin.number())?),
             }
         }
         let turn = "a round holds every turn";

@@ -5,13 +5,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use looptax_path::Arm;
-use looptax_record::{Comparison, Estimate, Record, Slice, Workload};
+use anyhow::{Context, Result};
+use looptax_record::{Comparison, Estimate, Workload};
 
 use super::case::{Case, Place, Work};
 use super::tool::Address;
 use crate::process::{self, Used};
+use crate::recorded::{self, Arm};
 
 /// Shortest slice that has a rate over a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -89,8 +89,7 @@ pub(crate) fn measure(
         .args(["--connections", &case.connections.to_string()])
         .args(case.options());
     let ended = process::run(command)?;
-    let record: Record = serde_json::from_str(&ended.stdout).context("looptax prints no record")?;
-    read(&record, case, ended.used)
+    read(&recorded::comparison(&ended.stdout)?, case, ended.used)
 }
 
 /// The server is ours and runs where it was put, so that only the client's threads are placed.
@@ -116,10 +115,7 @@ fn name_running(command: &mut Command, case: &Case, at: &Address) {
         .arg(&at.socket);
 }
 
-fn read(record: &Record, case: &Case, used: Used) -> Result<LooptaxRun> {
-    let [comparison] = record.comparisons.as_slice() else {
-        bail!("looptax made {} comparisons", record.comparisons.len());
-    };
+fn read(comparison: &Comparison, case: &Case, used: Used) -> Result<LooptaxRun> {
     let arms: Result<_> = case.arms().iter().map(|it| arm(comparison, *it)).collect();
     let tax = comparison.tax.first();
     Ok(LooptaxRun {
@@ -133,25 +129,21 @@ fn read(record: &Record, case: &Case, used: Used) -> Result<LooptaxRun> {
     })
 }
 
-fn arm(comparison: &Comparison, wanted: Arm) -> Result<LooptaxArm> {
-    let name = wanted.name();
-    let mut arms = comparison.arms.iter().enumerate();
-    let found = arms.find(|(_, arm)| arm.name == name && arm.verified);
-    let (idx, arm) = found.with_context(|| format!("looptax proves no arm `{name}`"))?;
-    let rate = arm.throughput_per_s.known();
-    let cpu = Cpu::of(comparison, idx as u32);
-    let cpu = cpu.with_context(|| format!("looptax gives no CPU time of `{name}`"))?;
+fn arm(comparison: &Comparison, wanted: looptax_path::Arm) -> Result<LooptaxArm> {
+    let Arm {
+        idx,
+        seen: arm,
+        rate_per_s,
+        cpu,
+    } = Arm::of(comparison, wanted.name())?;
     let batch = peers_requests(&comparison.workload);
     let per_request = |ns: u64| ns as f64 / 1e3 / (batch * cpu.n_requests as f64);
     Ok(LooptaxArm {
-        rate_per_s: batch
-            * rate
-                .with_context(|| format!("looptax gives no throughput of `{name}`"))?
-                .value,
+        rate_per_s: batch * rate_per_s,
         user_us: per_request(cpu.user_ns),
         system_us: per_request(cpu.all_ns.saturating_sub(cpu.user_ns)),
         p50_us: arm.latency_us.p50.known().map(|estimate| estimate.value),
-        rates_1s: slices_of(comparison, idx as u32)
+        rates_1s: recorded::slices_of(comparison, idx)
             .filter(|slice| slice.active_ns >= SECOND_NS)
             .map(|slice| batch * slice.completions as f64 * 1e9 / slice.active_ns as f64)
             .collect(),
@@ -162,34 +154,4 @@ fn arm(comparison: &Comparison, wanted: Arm) -> Result<LooptaxArm> {
 fn peers_requests(workload: &Workload) -> f64 {
     let bytes = workload.stream.as_ref().map_or(1, |stream| stream.bytes);
     f64::from(workload.pipeline) * bytes as f64
-}
-
-/// CPU time of the client's threads on an arm: of all requests of its slices, those of guards and
-/// drains included.
-struct Cpu {
-    all_ns: u64,
-    user_ns: u64,
-    n_requests: u64,
-}
-
-impl Cpu {
-    fn of(comparison: &Comparison, arm_idx: u32) -> Option<Self> {
-        let mut sum = Self {
-            all_ns: 0,
-            user_ns: 0,
-            n_requests: 0,
-        };
-        for slice in slices_of(comparison, arm_idx) {
-            sum.all_ns += slice.client_cpu_ns?;
-            sum.user_ns += slice.client_user_ns?;
-            sum.n_requests += slice.requests;
-        }
-        (sum.n_requests > 0).then_some(sum)
-    }
-}
-
-fn slices_of(comparison: &Comparison, arm_idx: u32) -> impl Iterator<Item = &Slice> {
-    let epochs = comparison.raw.epochs.iter();
-    let slices = epochs.flat_map(|epoch| &epoch.slices);
-    slices.filter(move |slice| slice.arm_idx == arm_idx)
 }

@@ -12,7 +12,6 @@ mod driver;
 mod figures;
 mod looptax;
 mod markdown;
-mod order;
 mod place;
 pub(crate) mod redirect;
 mod report;
@@ -27,11 +26,11 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::coin::Coin;
 use crate::{process, workspace};
 use case::{Case, Throughput};
 use cases::CASES;
 use driver::Manner;
-use order::Coin;
 use place::Cores;
 use report::Report;
 
@@ -65,8 +64,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "S", default_value_t = SECONDS, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     seconds: u32,
     /// Repeat the order of an earlier run
-    #[arg(long, value_name = "HEX")]
-    seed: Option<String>,
+    #[arg(long, value_name = "HEX", value_parser = |hex: &str| u64::from_str_radix(hex, 16))]
+    seed: Option<u64>,
     /// Measure this program instead of building one, an older build for instance
     #[arg(long, value_name = "PROGRAM")]
     looptax: Option<PathBuf>,
@@ -93,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return measure_redirect(options);
     }
     let cases = chosen(options)?;
-    let seed = seed(options.seed.as_deref())?;
+    let mut coin = Coin::new(options.seed)?;
     let looptax = options.looptax()?;
     raise_file_limit()?;
     let (n_rounds, seconds) = if options.short {
@@ -109,10 +108,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         seconds,
     };
     let head = format!(
-        "{}; up to {n_rounds} rounds in random order, {seconds} s per arm and measurement; seed {seed:016x}",
-        looptax_version(&looptax)?
+        "{}; up to {n_rounds} rounds in random order, {seconds} s per arm and measurement; seed {:016x}",
+        looptax_version(&looptax)?,
+        coin.seed
     );
-    let mut coin = Coin::new(seed);
     let mut report = Report::new(head, options.markdown.as_deref());
     for case in cases {
         report.add(case, &how, &mut coin)?;
@@ -122,14 +121,21 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// What `looptax run` costs.
 fn measure_redirect(options: &Options) -> Result<()> {
-    let seed = seed(options.seed.as_deref())?;
+    let mut coin = Coin::new(options.seed)?;
     let looptax = options.looptax()?;
     println!(
-        "{}; {} rounds in random order, {N_DIALS} connections each; seed {seed:016x}\n",
+        "{}; {} rounds in random order, {N_DIALS} connections each; seed {:016x}\n",
         looptax_version(&looptax)?,
-        options.rounds
+        options.rounds,
+        coin.seed
     );
-    redirect::run(&looptax, &Cores::allowed()?, options.rounds, N_DIALS, seed)
+    redirect::run(
+        &looptax,
+        &Cores::allowed()?,
+        options.rounds,
+        N_DIALS,
+        &mut coin,
+    )
 }
 
 fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
@@ -168,15 +174,6 @@ fn line(case: &Case) -> String {
         case.place.words(),
         words.join(", ")
     )
-}
-
-fn seed(typed: Option<&str>) -> Result<u64> {
-    let Some(hex) = typed else {
-        let mut bytes = [0; 8];
-        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-        return Ok(u64::from_ne_bytes(bytes));
-    };
-    u64::from_str_radix(hex, 16).with_context(|| format!("`{hex}` is no hexadecimal number"))
 }
 
 /// A thousand connections need more files than the usual limit, in the peers too.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use super::case::Case;
 use super::driver::{self, Manner, Measured};
 use super::markdown::{self, Unmeasured};
-use super::order::Coin;
+use crate::coin::Coin;
 
 /// Gathers the cases of a run.
 pub(crate) struct Report<'a> {

@@ -8,16 +8,12 @@ mod model;
 mod real;
 mod table;
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, Result};
-use looptax_servers::Kind;
-use rand_xoshiro::SplitMix64;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::data::{self, Client};
-use super::server::Server;
+use super::server::{Server, start_all};
+use crate::coin::Coin;
 use crate::workspace;
 
 /// Rounds of a default run: the interval of one client's rounds needs six.
@@ -85,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let clients = data::clients(&options.names)?;
     let looptax = workspace::looptax()?;
     let core = pin_self()?;
-    let servers = start(&clients, &looptax)?;
+    let servers = start_all(&looptax, clients.iter().map(|it| &*it.servers[0]))?;
     let mut coin = Coin::new(options.seed)?;
     let seed = coin.seed;
     let mut measured: Vec<Measured> = clients
@@ -97,7 +93,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         })
         .collect();
     for idx in 0..options.rounds {
-        for turn in coin.order(measured.len()) {
+        for turn in coin.shuffled(0..measured.len()) {
             let it = &mut measured[turn];
             eprintln!(
                 "round {} of {}: {}",
@@ -144,19 +140,6 @@ fn measure(
     Ok(Round { real, model })
 }
 
-/// One server of each kind that is needed, all on our core.
-fn start(clients: &[Client], looptax: &std::path::Path) -> Result<BTreeMap<String, Server>> {
-    let mut servers = BTreeMap::new();
-    for client in clients {
-        let kind = &client.servers[0];
-        if !servers.contains_key(kind) {
-            let server = Server::start(looptax, kind.parse::<Kind>()?)?;
-            servers.insert(kind.clone(), server);
-        }
-    }
-    Ok(servers)
-}
-
 /// Pins this thread, and with it all that it starts from now on, to the last core that it may use: the
 /// first one serves the most interrupts. Gives the core's number.
 fn pin_self() -> Result<usize> {
@@ -169,55 +152,9 @@ fn pin_self() -> Result<usize> {
     Ok(core)
 }
 
-/// Coin flips from a seed.
-pub(crate) struct Coin {
-    seed: u64,
-    random: SplitMix64,
-}
-
-impl Coin {
-    fn new(seed: Option<u64>) -> Result<Self> {
-        let seed = if let Some(seed) = seed {
-            seed
-        } else {
-            let mut bytes = [0; 4];
-            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-            u64::from(u32::from_ne_bytes(bytes))
-        };
-        let random = SplitMix64::seed_from_u64(seed);
-        Ok(Self { seed, random })
-    }
-
-    pub(crate) fn flip(&mut self) -> bool {
-        self.random.next_u64() >> 63 == 1
-    }
-
-    /// The numbers below `n` in random order.
-    fn order(&mut self, n: usize) -> Vec<usize> {
-        let mut order: Vec<(u64, usize)> =
-            (0..n).map(|idx| (self.random.next_u64(), idx)).collect();
-        order.sort_unstable();
-        order.into_iter().map(|(_, idx)| idx).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_seed_gives_the_same_order_again_and_leaves_nobody_out() {
-        let mut first = Coin::new(Some(7)).unwrap();
-        let mut second = Coin::new(Some(7)).unwrap();
-        for n in [0, 1, 5] {
-            let mut order = first.order(n);
-            assert_eq!(order, second.order(n));
-            order.sort_unstable();
-            assert_eq!(order, (0..n).collect::<Vec<_>>());
-        }
-        let n_heads = (0..1000).filter(|_| first.flip()).count();
-        assert!((400..600).contains(&n_heads), "{n_heads}");
-    }
 
     #[test]
     fn a_tax_is_a_loss() {

@@ -1,13 +1,12 @@
 //! A real client: its loop on both arms, in alternating slices.
 
-use std::process::Command;
-
 use anyhow::{Context, Result};
 use looptax_stats::median;
 
-use super::{Coin, Rates};
-use crate::clients::client::{self, Address, Answer, Loop};
+use super::Rates;
+use crate::clients::client::{Address, Answer, Loop};
 use crate::clients::server::Server;
+use crate::coin::Coin;
 
 /// Run-times compile what runs often: so long on each arm before anything counts, in seconds.
 const WARM_UP_S: f64 = 2.0;
@@ -32,7 +31,7 @@ pub(super) fn measure(
     let mut loops = Vec::new();
     let mut slice_requests = Vec::new();
     for address in addresses {
-        let mut started = start(name, &address, server)?;
+        let mut started = Loop::connect(name, &address, server)?;
         let rate_per_s = warm_up(&mut started)?;
         slice_requests.push((rate_per_s * slice_s).ceil() as usize);
         loops.push(started);
@@ -47,13 +46,6 @@ pub(super) fn measure(
     }
     loops.into_iter().try_for_each(Loop::end)?;
     Ok((rates(&answers)?, versions))
-}
-
-fn start(name: &str, address: &Address, server: &Server) -> Result<Loop> {
-    let [program, arguments @ ..] = client::arguments(name, address)?;
-    let mut command = Command::new(program);
-    command.args(arguments).envs(server.environment());
-    Loop::start(name, command)
 }
 
 /// Gives the rate at its end.

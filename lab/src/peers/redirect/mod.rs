@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::order::Coin;
 use super::place::{Cores, Role};
+use crate::coin::Coin;
 use crate::peers::case::Place;
 use crate::process;
 use crate::servers::Ours;
@@ -72,9 +72,8 @@ pub(crate) fn run(
     cores: &Cores,
     n_rounds: u32,
     n_dials: u32,
-    seed: u64,
+    coin: &mut Coin,
 ) -> Result<()> {
-    let mut coin = Coin::new(seed);
     let folder = tempfile::tempdir().context("cannot make a folder for the socket")?;
     let socket = folder.path().join("echo.sock");
     for place in [Place::OneCore, Place::Split, Place::Free] {
@@ -90,7 +89,7 @@ pub(crate) fn run(
             let dial = |arm| dial(looptax, &server, &socket, arm, client, n_dials, pause_us);
             let mut rounds = Vec::new();
             for _ in 0..n_rounds {
-                rounds.push(round(&mut coin, &dial)?);
+                rounds.push(round(coin, &dial)?);
             }
             println!("{}", figures::table(place, pause_us, &rounds));
         }
@@ -99,12 +98,8 @@ pub(crate) fn run(
 }
 
 fn round(coin: &mut Coin, dial: &dyn Fn(Arm) -> Result<Measured>) -> Result<Round> {
-    let mut order = Arm::ALL;
-    for idx in (1..order.len()).rev() {
-        order.swap(idx, (coin.number() % (idx as u64 + 1)) as usize);
-    }
     let mut measured = Vec::new();
-    for arm in order {
+    for arm in coin.shuffled(Arm::ALL) {
         measured.push((arm, dial(arm)?));
     }
     let of = |wanted| {
