@@ -1,7 +1,7 @@
 //! Published comparisons again on this machine: what was claimed, what is measured for it, how the two agree.
 //!
 //! A part is one publication, a file each: its [`steps`](Part::steps), which are comparisons that `compare` makes,
-//! and its rows, in which a claim stands beside what they gave. Nothing is measured here but by [`runner`], which
+//! and its rows, in which a claim stands beside what they gave. Nothing is measured here but by `runner`, which
 //! goes `compare`'s own way. Called by `commands::replay`.
 
 mod claim;
