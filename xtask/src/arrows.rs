@@ -103,7 +103,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("looptax-wire", &["looptax-failure"]),
     ("looptax-script", &[]),
     ("looptax-stats", &[]),
-    ("looptax-record", &[]),
+    ("looptax-record", &["looptax-stats"]),
     ("looptax-testkit", &[]),
     ("xtask", &[]),
     (
@@ -243,6 +243,7 @@ mod tests {
         check("looptax-bench", "looptax-script", false, true);
         check("looptax-path", "looptax-script", false, false);
         check("looptax-wire", "looptax-path", false, false);
+        check("looptax-record", "looptax-stats", false, true);
         check("looptax-stats", "looptax-record", false, false);
         check("looptax-report", "looptax-wire", false, false);
         check("looptax-path", "looptax-servers", false, false);

@@ -145,9 +145,9 @@ fn tax(judgement: &Judgement, question: &Question, pace: Pace) -> Tax {
         total_throughput_pct: plain(judgement.totals_tax_pct),
         latency_us: figures::latency_tax(judgement, pace),
         cpu_us: figures::cpu_tax(judgement),
-        verdict: words::verdict(judgement.verdict),
-        direction: judgement.direction.map(words::direction),
-        reason: words::reason(judgement.reason.clone()),
+        verdict: judgement.verdict,
+        direction: judgement.direction,
+        reason: judgement.reason.clone(),
         starred: starred
             .map(|it| words::field(it.metric).to_owned())
             .collect(),

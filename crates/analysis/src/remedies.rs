@@ -12,7 +12,6 @@ use looptax_stats::Blocks;
 
 use super::figures::{figure, plain};
 use super::numbers::epochs;
-use super::words;
 
 /// What each remedy brings over `today`, by number of connections.
 pub fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
@@ -146,7 +145,7 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
         (verdict, stats::direction(&theta, verdict))
     };
     match (gained.map(|it| judged(it.theta)), quiet.map(judged)) {
-        (Some(all), Some(quiet)) if all == quiet => words::verdict(all.0),
+        (Some(all), Some(quiet)) if all == quiet => all.0,
         _ => record::Verdict::Inconclusive,
     }
 }

@@ -1,81 +1,10 @@
-//! The words of the statistics in those of the record, and warnings as sentences.
+//! The names of metrics as the record has them, and warnings as sentences.
 //!
 //! Called by [`super::judged`].
 
-use looptax_record as record;
-use looptax_stats::{Direction, Metric, Quantile, Reason, Side, Verdict, Warning};
+use looptax_stats::{Metric, Quantile, Side, Warning};
 
-/// The verdict.
-pub(crate) fn verdict(verdict: Verdict) -> record::Verdict {
-    match verdict {
-        Verdict::Difference => record::Verdict::Difference,
-        Verdict::Negligible => record::Verdict::Negligible,
-        Verdict::Equivalent => record::Verdict::Equivalent,
-        Verdict::Inconclusive => record::Verdict::Inconclusive,
-        Verdict::Invalid => record::Verdict::Invalid,
-    }
-}
-
-/// Who loses.
-pub(crate) fn direction(direction: Direction) -> record::Direction {
-    match direction {
-        Direction::OtherSlower => record::Direction::OtherSlower,
-        Direction::OtherFaster => record::Direction::OtherFaster,
-    }
-}
-
-/// Why the verdict is what it is.
-pub(crate) fn reason(reason: Reason) -> record::Reason {
-    match reason {
-        Reason::ExcludesZero => record::Reason::ExcludesZero,
-        Reason::InsideDelta => record::Reason::InsideDelta,
-        Reason::TooWide {
-            half_width_pct,
-            lo_pct,
-            hi_pct,
-            n_epochs_needed,
-        } => record::Reason::TooWide {
-            half_width_pct,
-            lo_pct,
-            hi_pct,
-            n_epochs_needed: n_epochs_needed as u64,
-        },
-        Reason::TooFewEpochs { have, need } => record::Reason::TooFewEpochs {
-            have: have as u64,
-            need: need as u64,
-        },
-        Reason::NoisyEpochs {
-            n_noisy,
-            n_epochs,
-            verdict: before,
-            verdict_without,
-        } => record::Reason::NoisyEpochs {
-            n_noisy: n_noisy as u64,
-            n_epochs: n_epochs as u64,
-            verdict: verdict(before),
-            verdict_without: verdict(verdict_without),
-        },
-        Reason::Trend {
-            p_value,
-            verdict: before,
-            verdict_without,
-        } => record::Reason::Trend {
-            p_value,
-            verdict: verdict(before),
-            verdict_without: verdict(verdict_without),
-        },
-        Reason::GuardTransient {
-            ratios,
-            verdict: before,
-        } => record::Reason::GuardTransient {
-            ratios,
-            verdict: verdict(before),
-        },
-        Reason::Invalid(reasons) => record::Reason::Invalid { reasons },
-    }
-}
-
-/// The field of [`record::Tax`] that holds the metric.
+/// The field of [`looptax_record::Tax`] that holds the metric.
 pub(crate) fn field(metric: Metric) -> &'static str {
     match metric {
         Metric::ClientCpu => "cpu_us.client",
@@ -173,12 +102,5 @@ mod tests {
             longest_ms: 40.0,
         };
         check(&stalls, None);
-    }
-
-    #[test]
-    fn an_invalid_verdict_keeps_its_reasons() {
-        let reasons = vec!["two servers".to_owned()];
-        let found = reason(Reason::Invalid(reasons.clone()));
-        assert_eq!(found, record::Reason::Invalid { reasons });
     }
 }

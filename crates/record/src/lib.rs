@@ -18,7 +18,6 @@ mod history;
 mod host;
 mod look;
 mod raw;
-mod reason;
 mod remedies;
 mod replay;
 mod run;
@@ -42,7 +41,6 @@ pub use history::{PastRun, PastVerdict};
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};
 pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice};
-pub use reason::Reason;
 pub use remedies::{Remedies, Remedy, RemedyKind};
 pub use replay::{
     Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart,
@@ -52,7 +50,9 @@ pub use replay::{
 pub use run::{Record, SamplesFile};
 pub use schedule::{PlannedLook, Schedule};
 pub use tax::{CpuTax, Tax};
-pub use words::{Client, Direction, Placement, Verdict};
+pub use words::{Client, Placement};
+
+pub use looptax_stats::{Direction, Reason, Verdict};
 
 /// The version of the saved form. Raised when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;

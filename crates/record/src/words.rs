@@ -1,4 +1,4 @@
-//! The words that stand in a record: verdicts, placements, client models.
+//! The words that stand in a record: placements and client models.
 //!
 //! Names only. Whoever branches on one compares the enum, never the text.
 
@@ -6,32 +6,6 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// What a comparison comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The interval excludes zero and reaches beyond ±δ.
-    Difference,
-    /// Real, but inside ±δ.
-    Negligible,
-    /// The interval holds zero and lies inside ±δ.
-    Equivalent,
-    /// More epochs or a quieter machine are needed.
-    Inconclusive,
-    /// The measurement cannot be used.
-    Invalid,
-}
-
-/// Who loses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// The other arm is slower than the baseline.
-    OtherSlower,
-    /// The other arm is faster than the baseline.
-    OtherFaster,
-}
 
 /// Which cores the two ends of a connection run on.
 #[derive(
@@ -92,24 +66,6 @@ impl Client {
     }
 }
 
-impl Verdict {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Difference => "difference",
-            Self::Negligible => "negligible",
-            Self::Equivalent => "equivalent",
-            Self::Inconclusive => "inconclusive",
-            Self::Invalid => "invalid",
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -138,15 +94,6 @@ mod tests {
             Placement::Split,
             Placement::Free,
             Placement::ClientPinned,
-        ] {
-            check(word);
-        }
-        for word in [
-            Verdict::Difference,
-            Verdict::Negligible,
-            Verdict::Equivalent,
-            Verdict::Inconclusive,
-            Verdict::Invalid,
         ] {
             check(word);
         }

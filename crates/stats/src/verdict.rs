@@ -3,34 +3,42 @@
 //! Holds the table and its words, not the estimate; the sentence for a person is the report's. Called
 //! by `judge`, and by the experiment at its looks.
 
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::estimate::{Estimate, tax_pct};
 
 /// What a comparison comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The interval excludes zero and reaches beyond ±δ.
     Difference,
-    /// The interval excludes zero and lies inside ±δ.
+    /// Real, but inside ±δ.
     Negligible,
     /// The interval holds zero and lies inside ±δ.
     Equivalent,
-    /// None of these: more epochs, or a quieter machine, are needed.
+    /// More epochs or a quieter machine are needed.
     Inconclusive,
     /// The measurement cannot be used.
     Invalid,
 }
 
 /// Who loses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// The other arm is slower than the baseline: a positive tax.
+    /// The other arm is slower than the baseline.
     OtherSlower,
     /// The other arm is faster than the baseline.
     OtherFaster,
 }
 
-/// Why the verdict is what it is, with the figures a sentence needs.
-#[derive(Debug, Clone, PartialEq)]
+/// Why a verdict is what it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reason {
     /// The interval excludes zero.
     ExcludesZero,
@@ -44,22 +52,22 @@ pub enum Reason {
         lo_pct: f64,
         /// The largest tax that cannot be excluded.
         hi_pct: f64,
-        /// Epochs after which the interval would be as narrow as ±δ: n·(half-width/δ)².
-        n_epochs_needed: usize,
+        /// Epochs after which the interval would be as narrow as ±δ.
+        n_epochs_needed: u64,
     },
     /// Too few epochs for any interval at this level.
     TooFewEpochs {
         /// Epochs there are.
-        have: usize,
+        have: u64,
         /// Epochs the level needs.
-        need: usize,
+        need: u64,
     },
     /// Without the noisy epochs the verdict would be another.
     NoisyEpochs {
         /// Epochs in windows with too much steal or foreign CPU.
-        n_noisy: usize,
+        n_noisy: u64,
         /// All epochs.
-        n_epochs: usize,
+        n_epochs: u64,
         /// The verdict before this objection.
         verdict: Verdict,
         /// The verdict without those epochs.
@@ -76,13 +84,34 @@ pub enum Reason {
     },
     /// The first 10 ms of the windows could make more than a quarter of the effect.
     GuardTransient {
-        /// Their rate over that of the rest, `[baseline, other]`.
+        /// Their rate over that of the rest, `[baseline, other]`; 1 when all is well.
         ratios: [f64; 2],
         /// The verdict before this objection.
         verdict: Verdict,
     },
-    /// What made the measurement invalid, as the caller put it.
-    Invalid(Vec<String>),
+    /// The measurement cannot be used.
+    Invalid {
+        /// What made it so, one each.
+        reasons: Vec<String>,
+    },
+}
+
+impl Verdict {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Difference => "difference",
+            Self::Negligible => "negligible",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 /// The verdict that an interval of θ alone gives, read against ±δ = [ln(1−δ), ln(1+δ)].
@@ -112,12 +141,12 @@ pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
 }
 
 /// The reason that belongs to [`classify`]'s verdict. `need` = epochs an interval needs.
-pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need: usize) -> Reason {
+pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need: u64) -> Reason {
     match verdict {
         Verdict::Difference | Verdict::Negligible => Reason::ExcludesZero,
         Verdict::Equivalent => Reason::InsideDelta,
         _ if !theta.has_interval() => Reason::TooFewEpochs {
-            have: theta.n,
+            have: theta.n as u64,
             need,
         },
         _ => {
@@ -127,7 +156,7 @@ pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need:
                 half_width_pct: tax.half_width(),
                 lo_pct: tax.lo,
                 hi_pct: tax.hi,
-                n_epochs_needed: (theta.n as f64 * widths * widths).ceil() as usize,
+                n_epochs_needed: (theta.n as f64 * widths * widths).ceil() as u64,
             }
         }
     }
@@ -171,6 +200,20 @@ mod tests {
             Verdict::Inconclusive,
             None,
         );
+    }
+
+    #[test]
+    fn a_verdict_is_printed_as_it_is_saved() {
+        for verdict in [
+            Verdict::Difference,
+            Verdict::Negligible,
+            Verdict::Equivalent,
+            Verdict::Inconclusive,
+            Verdict::Invalid,
+        ] {
+            let saved = serde_json::to_value(verdict).unwrap();
+            assert_eq!(saved, verdict.to_string());
+        }
     }
 
     #[test]

@@ -52,9 +52,10 @@ pub fn primary(input: &Input) -> Primary {
 
 fn verdict(input: &Input, theta: Option<&Estimate>) -> (Verdict, Reason) {
     if !input.invalid.is_empty() {
-        return (Verdict::Invalid, Reason::Invalid(input.invalid.clone()));
+        let reasons = input.invalid.clone();
+        return (Verdict::Invalid, Reason::Invalid { reasons });
     }
-    let need = signed_rank::least_n(input.alpha);
+    let need = signed_rank::least_n(input.alpha) as u64;
     let Some(theta) = theta else {
         return (
             Verdict::Inconclusive,
@@ -81,8 +82,8 @@ fn noise_objection(input: &Input, finding: Finding) -> Option<Reason> {
     }
     let without = find(input, |idx| noisy.binary_search(&idx).is_err());
     (without != finding).then_some(Reason::NoisyEpochs {
-        n_noisy: noisy.len(),
-        n_epochs: input.epochs.len(),
+        n_noisy: noisy.len() as u64,
+        n_epochs: input.epochs.len() as u64,
         verdict: finding.0,
         verdict_without: without.0,
     })
@@ -210,7 +211,8 @@ mod tests {
         let found = judged(&steady(0.05, 12, 0.0), &["3 errors"]);
         assert_eq!(found.verdict, Verdict::Invalid);
         assert_eq!(found.direction, None);
-        assert_eq!(found.reason, Reason::Invalid(vec!["3 errors".to_owned()]));
+        let reasons = vec!["3 errors".to_owned()];
+        assert_eq!(found.reason, Reason::Invalid { reasons });
     }
 
     #[test]
