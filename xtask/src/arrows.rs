@@ -94,7 +94,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "looptax-analysis",
         &[
             "looptax-failure",
-            "looptax-bench",
             "looptax-path",
             "looptax-record",
             "looptax-stats",

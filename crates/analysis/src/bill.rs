@@ -7,7 +7,6 @@ use looptax_record::{Bill, BillStep, Figure, Raw};
 use looptax_stats::{Blocks, Cost};
 
 use super::figures::{figure, plain};
-use super::numbers::epochs;
 
 /// Fewer steps are what the table says anyway.
 const LEAST_STEPS: usize = 2;
@@ -34,7 +33,7 @@ pub(crate) fn of(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> O
     }
     let order = in_order(&arms)?;
     let pairs: Vec<_> = (1..arms.len() as u32)
-        .map(|other| epochs(raw, [0, other], |_| Vec::new()))
+        .map(|other| raw.counts([0, other], |_| Vec::new()))
         .collect();
     let blocks = Blocks::of(&pairs, connections)?;
     let idx_of = |arm: Arm| arms.iter().position(|it| *it == arm);
@@ -110,7 +109,7 @@ fn cpu(cost: &Cost) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{made_up, raw};
+    use crate::made_up;
 
     fn names(words: &[&str]) -> Vec<String> {
         words.iter().map(|it| (*it).to_owned()).collect()
@@ -123,8 +122,7 @@ mod tests {
             others.map(move |(idx, count)| {
                 // The machine's speed drifts from block to block.
                 let drift = |n: u64| n * (100 + block) / 100;
-                let data = made_up::data(block, [drift(counts[0]), drift(*count)]);
-                raw::epoch(&data, [0, idx as u32], [None, None])
+                made_up::epoch(block, [0, idx as u32], [drift(counts[0]), drift(*count)])
             })
         });
         Raw {

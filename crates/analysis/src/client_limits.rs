@@ -7,7 +7,6 @@ use looptax_record::{ClientLimit, ClientLimitCause, Epoch, Raw};
 use looptax_stats::Side;
 
 use super::judged::ProvedArm;
-use super::numbers::{of_pair, sided};
 
 /// Above this part of all CPU per request the client's own code is what is measured.
 const OWN_CODE: f64 = 0.5;
@@ -48,8 +47,8 @@ pub(crate) fn of(
 /// The client's user CPU over all CPU of both ends; `None` also where one of them is not known.
 fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     let (mut user, mut all) = (0, 0);
-    let slices = of_pair(raw, pair).flat_map(|(_, epoch)| sided(epoch));
-    for (_, slice) in slices.filter(|(it, _)| *it == side) {
+    let epochs = raw.of_pair(pair);
+    for slice in epochs.flat_map(|(_, epoch)| epoch.slices_of(side)) {
         user += slice.client_user_ns?;
         all += slice.client_cpu_ns? + slice.server_cpu_ns?;
     }
@@ -61,12 +60,12 @@ fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
 /// through its waits, and then says nothing: what counts there is whether it is late.
 fn busy(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     let (mut used_ns, mut had_ns) = (0.0, 0.0);
-    for (_, epoch) in of_pair(raw, pair) {
+    for (_, epoch) in raw.of_pair(pair) {
         if epoch.lag_p99_ns[side.idx()].is_some() {
             return None;
         }
         let n_cores = cores_alone(epoch)? as f64;
-        for (_, slice) in sided(epoch).filter(|(it, _)| *it == side) {
+        for slice in epoch.slices_of(side) {
             used_ns += slice.client_cpu_ns? as f64;
             had_ns += n_cores * (slice.guard_ns + slice.active_ns + slice.drain_ns) as f64;
         }
@@ -84,7 +83,8 @@ fn cores_alone(epoch: &Epoch) -> Option<usize> {
 
 /// Requests of an open loop that went out late by our own doing, held against the arm's p99.
 fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<ClientLimitCause> {
-    let mut lags: Vec<u32> = of_pair(raw, pair)
+    let mut lags: Vec<u32> = raw
+        .of_pair(pair)
         .filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()])
         .collect();
     lags.sort_unstable();
@@ -100,14 +100,14 @@ fn above(share: f64, most: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{made_up, raw};
+    use crate::made_up;
 
     const PAIR: [u32; 2] = [0, 1];
 
     #[track_caller]
     fn check(change: impl Fn(&mut Epoch), p99_us: Option<f64>, expected: &[ClientLimitCause]) {
         let epoch = |idx| {
-            let mut epoch = raw::epoch(&made_up::data(idx, [50, 40]), PAIR, [None, None]);
+            let mut epoch = made_up::epoch(idx, PAIR, [50, 40]);
             change(&mut epoch);
             epoch
         };

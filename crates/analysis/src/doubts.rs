@@ -7,7 +7,6 @@ use looptax_record::{Raw, SamplesAt, ServerCount, Slice};
 use looptax_stats::Side;
 
 use super::judged::ProvedArm;
-use super::numbers::{of_pair, sided};
 
 /// The server's count and ours may differ by this part.
 const MISCOUNTED: f64 = 0.01;
@@ -36,7 +35,8 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
     if n_errors > 0 {
         reasons.push(format!("{n_errors} requests failed"));
     }
-    let n_disagree = of_pair(raw, pair)
+    let n_disagree = raw
+        .of_pair(pair)
         .filter(|(_, epoch)| !epoch.answers_agree)
         .count();
     if n_disagree > 0 {
@@ -92,7 +92,8 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
             )
         }));
     }
-    let n_throttled: u64 = of_pair(raw, pair)
+    let n_throttled: u64 = raw
+        .of_pair(pair)
         .filter_map(|(_, epoch)| epoch.n_throttled)
         .sum();
     if n_throttled > 0 {
@@ -107,7 +108,9 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
         ));
     }
     let is_kept = |at: &Option<SamplesAt>| at.is_some_and(|at| at.count > 0);
-    let kept = of_pair(raw, pair).map(|(_, epoch)| epoch.samples.iter().all(is_kept));
+    let kept = raw
+        .of_pair(pair)
+        .map(|(_, epoch)| epoch.samples.iter().all(is_kept));
     let (n_epochs, n_kept) = (
         kept.clone().count(),
         kept.filter(|is_kept| *is_kept).count(),
@@ -122,19 +125,19 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
 }
 
 fn slices(raw: &Raw, pair: [u32; 2]) -> impl Iterator<Item = (Side, &Slice)> {
-    of_pair(raw, pair).flat_map(|(_, epoch)| sided(epoch))
+    raw.of_pair(pair).flat_map(|(_, epoch)| epoch.sided())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{made_up, raw};
+    use crate::made_up;
 
     const PAIR: [u32; 2] = [0, 1];
 
     fn raw_with(change: impl Fn(&mut looptax_record::Epoch)) -> Raw {
         let epoch = |idx| {
-            let mut epoch = raw::epoch(&made_up::data(idx, [50, 40]), PAIR, [None, None]);
+            let mut epoch = made_up::epoch(idx, PAIR, [50, 40]);
             change(&mut epoch);
             epoch
         };

@@ -5,8 +5,6 @@
 use looptax_record::{Cpu, CpuTax, Figure, Latency, Pooled, Raw, Syscalls};
 use looptax_stats::{Comparison, Estimate, Judgement, Quantile, QuantileTax, Side};
 
-use super::numbers::{of_pair, sided};
-
 const NO_EPOCH: &str = "no whole epoch was measured";
 const NO_CLIENT_CPU: &str = "the client's CPU time could not be read";
 const NO_SERVER_CPU: &str = "the server's CPU time could not be read";
@@ -37,7 +35,7 @@ impl Pace {
     /// The mean over the epochs of `pair`, with connecting and priming.
     pub(crate) fn of(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
-        for (_, epoch) in of_pair(raw, pair) {
+        for (_, epoch) in raw.of_pair(pair) {
             n_epochs += 1;
             ns += 1000 * (epoch.reconnect_us + epoch.prime_us);
             let slices = epoch.slices.iter();
@@ -136,9 +134,9 @@ pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
 /// System calls per request over all slices of a side, guards and drains included; `None` without
 /// requests, and where none were counted.
 pub(crate) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls> {
-    let slices = of_pair(raw, pair).flat_map(|(_, epoch)| sided(epoch));
+    let epochs = raw.of_pair(pair);
     let (mut requests, mut calls) = (0, [0, 0, 0]);
-    for (_, slice) in slices.filter(|(it, _)| *it == side) {
+    for slice in epochs.flat_map(|(_, epoch)| epoch.slices_of(side)) {
         requests += slice.requests;
         calls[0] += slice.sends;
         calls[1] += slice.receives;

@@ -10,7 +10,6 @@ use looptax_record::{Arm, Raw, Stall, Tax};
 use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, Warning, totals_disagree};
 
 use super::figures::{self, Pace, plain};
-use super::numbers::of_pair;
 use super::{client_limits, doubts, words};
 
 /// An arm before anything is said about its speed: where it led and how that was proved.
@@ -44,7 +43,7 @@ pub struct Question<'a> {
     pub raw: &'a Raw,
     /// Arms' indexes, `[baseline, other]`.
     pub pair: [u32; 2],
-    /// The same epochs by [`super::numbers::epochs`].
+    /// The same epochs by [`Raw::counts`].
     pub epochs: &'a [Epoch],
     /// The two arms, `[baseline, other]`.
     pub arms: [ProvedArm; 2],
@@ -224,7 +223,9 @@ fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostic
 }
 
 fn stalls(judgement: &Judgement, question: &Question) -> Vec<Stall> {
-    let positions: Vec<usize> = of_pair(question.raw, question.pair)
+    let positions: Vec<usize> = question
+        .raw
+        .of_pair(question.pair)
         .map(|(idx, _)| idx)
         .collect();
     let stall = |stall: &looptax_stats::Stall| Stall {
@@ -241,7 +242,7 @@ mod tests {
     use looptax_record::{Direction, Figure, Reason, SamplesAt, Verdict};
 
     use super::*;
-    use crate::{made_up, numbers, raw};
+    use crate::made_up;
 
     const PAIR: [u32; 2] = [0, 1];
 
@@ -255,10 +256,11 @@ mod tests {
             })
         };
         let epoch = |idx: u64| {
-            let data = made_up::data(idx, [5_500 + idx % 3, 5_000]);
-            raw::epoch(&data, PAIR, [at(0), at(1)])
+            let mut epoch = made_up::epoch(idx, PAIR, [5_500 + idx % 3, 5_000]);
+            epoch.samples = [at(0), at(1)];
+            epoch
         };
-        let stranger = raw::epoch(&made_up::data(0, [1, 1]), [0, 2], [None, None]);
+        let stranger = made_up::epoch(0, [0, 2], [1, 1]);
         Raw {
             epochs: std::iter::once(stranger)
                 .chain((0..n_epochs).map(epoch))
@@ -267,9 +269,7 @@ mod tests {
     }
 
     fn judged(raw: &Raw, change: impl Fn(&mut Question)) -> Judged {
-        let epochs = numbers::epochs(raw, PAIR, |at| {
-            vec![9_000 + 1_000 * at.offset_bytes as u32; 200]
-        });
+        let epochs = raw.counts(PAIR, |at| vec![9_000 + 1_000 * at.offset_bytes as u32; 200]);
         let mut question = Question {
             raw,
             pair: PAIR,

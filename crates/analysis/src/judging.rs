@@ -8,7 +8,7 @@ use looptax_stats::{Estimate, selfcheck};
 use record::{Comparison, SamplesAt};
 
 use crate::judged::{self, ProvedArm, Question};
-use crate::{bill, doubts, numbers};
+use crate::{bill, doubts};
 
 /// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
 pub struct Ending {
@@ -58,7 +58,7 @@ pub fn judge(
     comparison.stalls.clear();
     for (idx, (arm, ending)) in arms.iter().skip(1).zip(endings).enumerate() {
         let pair = [0, idx as u32 + 1];
-        let epochs = numbers::epochs(&comparison.raw, pair, &mut *samples);
+        let epochs = comparison.raw.counts(pair, &mut *samples);
         let judged = judged::judge(&Question {
             raw: &comparison.raw,
             pair,

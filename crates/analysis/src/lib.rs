@@ -1,7 +1,7 @@
 //! Raw epochs of a record in; estimates, verdicts, the bill, the ranking of remedies and the differences of two runs
 //! out.
 //!
-//! Pure: no I/O, no clock. The live run and `analyze` take the same way, from the record: [`numbers`] and then
+//! Pure: no I/O, no clock. The live run and `analyze` take the same way, from the record's counts to
 //! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
 
 mod bill;
@@ -13,8 +13,6 @@ pub mod judged;
 mod judging;
 #[cfg(test)]
 mod made_up;
-pub mod numbers;
-pub mod raw;
 pub mod remedies;
 mod words;
 

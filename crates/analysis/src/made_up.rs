@@ -1,45 +1,41 @@
 //! Made-up epochs for the tests of this folder. The figures are those of no machine.
 
-use looptax_bench::{CoreMap, CpuTicks, EpochData, MachineDelta, SliceData};
-use looptax_record as record;
-use looptax_stats::Side;
+use looptax_record::{self as record, CpuTicks, Epoch, Hex64, Slice};
 
 /// An epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the rest.
-pub(crate) fn data(idx: u64, counts: [u64; 2]) -> EpochData {
-    let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|side: usize| Side::BOTH[side]);
-    let slices = order.into_iter().zip(0..);
-    EpochData {
-        reconnect_ns: 12_000_000 + idx,
-        prime_ns: 3_000_000,
-        n_primed: 40,
-        cores: CoreMap {
-            client: vec![Some(1), Some(0)],
-            server: vec![Some(1), Some(0), None],
-        },
-        slices: slices
-            .map(|(side, slice_idx)| slice(side, 8 * idx + slice_idx, counts[side.idx()]))
-            .collect(),
-        samples: [
-            vec![9_000 + idx as u32; 200],
-            vec![10_000 + idx as u32; 200],
-        ],
-        machine: MachineDelta {
-            ticks: Some(CpuTicks {
-                user: 40,
-                nice: 1,
-                system: 20,
-                idle: 33 + idx,
-                iowait: 1,
-                irq: 2,
-                softirq: 9,
-                steal: 0,
-            }),
-            cpu_pressure_us: Some(1_000),
-            n_throttled: Some(0),
-        },
-        lag_p99_ns: [None, None],
-        own_cpu_ns: Some(401_234_567 + idx),
+pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
+    let order = "obboboob";
+    let slices = order.chars().zip(0..).map(|(letter, slice_idx)| {
+        let side = usize::from(letter == 'o');
+        slice(pair[side], 8 * idx + slice_idx, counts[side])
+    });
+    let slices: Vec<Slice> = slices.collect();
+    let server_cpu_ns: Option<u64> = slices.iter().map(|it| it.server_cpu_ns).sum();
+    let ticks = |cpu_ns: u64| cpu_ns as f64 / record::TICK_NS as f64;
+    Epoch {
+        pair,
+        order: order.to_owned(),
+        reconnect_us: 12_000 + idx,
+        prime_us: 3_000,
+        client_cores: vec![Some(1), Some(0), Some(1)],
+        server_cores: vec![Some(1), Some(0), None],
+        slices,
         answers_agree: true,
+        cpu_ticks: Some(CpuTicks {
+            user: 40,
+            nice: 1,
+            system: 20,
+            idle: 33 + idx,
+            iowait: 1,
+            irq: 2,
+            softirq: 9,
+            steal: 0,
+        }),
+        own_ticks: Some(ticks(401_234_567 + idx)),
+        server_ticks: server_cpu_ns.map(ticks),
+        cpu_pressure_us: Some(1_000),
+        n_throttled: Some(0),
+        ..Epoch::default()
     }
 }
 
@@ -113,9 +109,9 @@ pub(crate) fn comparison() -> record::Comparison {
     }
 }
 
-fn slice(side: Side, idx: u64, n: u64) -> SliceData {
-    SliceData {
-        side,
+fn slice(arm_idx: u32, idx: u64, n: u64) -> Slice {
+    Slice {
+        arm_idx,
         start_ns: idx * 60_000_000,
         guard_ns: 10_000_000,
         active_ns: 50_000_000,
@@ -128,21 +124,16 @@ fn slice(side: Side, idx: u64, n: u64) -> SliceData {
         latency_sum_ns: 9_000 * n,
         sends: n + n / 5 + 1,
         receives: 2 * (n + n / 5 + 1),
-        received_bytes: 0,
         waits: n,
-        client_cpu_ns: 4_000 * n + idx,
-        client_user_ns: 700 * n,
-        client_voluntary: n,
-        client_involuntary: 2,
+        client_cpu_ns: Some(4_000 * n + idx),
+        client_user_ns: Some(700 * n),
+        client_voluntary_switches: Some(n),
+        client_involuntary_switches: Some(2),
         server_cpu_ns: Some(5_000 * n + 7 * idx),
         server_switches: Some(n + 1),
         injected_ns: 17,
-        buckets: vec![n as u32],
-        checksum: idx,
-        n_unsampled: 0,
-        median_ns: None,
-        n_queued: 0,
-        n_unsent: 0,
-        behind_ns: 0,
+        completions_per_100ms: vec![n as u32],
+        checksum: Some(Hex64(idx)),
+        ..Slice::default()
     }
 }

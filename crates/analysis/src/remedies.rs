@@ -11,7 +11,6 @@ use looptax_stats as stats;
 use looptax_stats::Blocks;
 
 use super::figures::{figure, plain};
-use super::numbers::epochs;
 
 /// What each remedy brings over `today`, by number of connections.
 pub fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
@@ -176,7 +175,7 @@ impl Alone {
     fn of(comparison: &Comparison, which: Epochs) -> Option<Self> {
         let per_batch = f64::from(comparison.workload.pipeline);
         let alpha = comparison.tax.first()?.alpha;
-        let mut epochs = epochs(&comparison.raw, [0, 1], |_| Vec::new());
+        let mut epochs = comparison.raw.counts([0, 1], |_| Vec::new());
         if let Epochs::Quiet = which {
             for idx in stats::noisy_epochs(&epochs).into_iter().rev() {
                 epochs.remove(idx);
@@ -228,15 +227,15 @@ mod tests {
 
     use super::*;
     use crate::judged::{Question, judge};
-    use crate::{made_up, numbers, raw};
+    use crate::made_up;
 
     /// 12 epochs per pair; `counts` are requests in a slice of 50 ms, today's first.
     fn comparison(arms: &[&str], counts: &[u64]) -> Comparison {
         let epochs = (1..arms.len()).flat_map(|other| {
             (0..12).map(move |idx| -> Epoch {
                 let spread = |count: u64| count + idx % 3;
-                let data = made_up::data(idx, [spread(counts[0]), spread(counts[other])]);
-                let mut epoch = raw::epoch(&data, [0, other as u32], [None, None]);
+                let counts = [spread(counts[0]), spread(counts[other])];
+                let mut epoch = made_up::epoch(idx, [0, other as u32], counts);
                 epoch.cpu_ticks = None;
                 epoch
             })
@@ -249,7 +248,7 @@ mod tests {
             judge(&Question {
                 raw: &raw,
                 pair,
-                epochs: &numbers::epochs(&raw, pair, |_| Vec::new()),
+                epochs: &raw.counts(pair, |_| Vec::new()),
                 arms: [made_up::arm(arms[0]), made_up::arm(arms[other])],
                 connections: 1,
                 alpha: 0.05,

@@ -46,11 +46,11 @@ pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> 
 
 /// Core of the client and of the server thread, for each connection of an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CoreMap {
+pub(crate) struct CoreMap {
     /// By client thread (by loop for the event client).
-    pub client: Vec<Option<usize>>,
+    pub(crate) client: Vec<Option<usize>>,
     /// By connection.
-    pub server: Vec<Option<usize>>,
+    pub(crate) server: Vec<Option<usize>>,
 }
 
 impl CoreMap {
@@ -93,6 +93,17 @@ impl CoreMap {
                 .map(|connection| pins_server.then(|| server_core(connection)))
                 .collect(),
         }
+    }
+
+    /// Core of each connection's client end and of its server end; `None` where it is not pinned.
+    pub(crate) fn by_connection(&self) -> [Vec<Option<u32>>; 2] {
+        let n_clients = self.client.len().max(1);
+        let client_of = |connection: usize| *self.client.get(connection % n_clients)?;
+        let number = |core: Option<usize>| core.map(|core| core as u32);
+        [
+            (0..self.server.len()).map(client_of).map(number).collect(),
+            self.server.iter().copied().map(number).collect(),
+        ]
     }
 }
 

@@ -10,6 +10,7 @@ mod source;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use looptax_record as record;
 use looptax_stats::Side;
 
 use crate::clock::now_ns;
@@ -23,8 +24,9 @@ use crate::schedule::{EpochDraw, opposite};
 use crate::server_cpu::ServerMeter;
 use crate::shape::Shape;
 use crate::sys::{process_cpu_ns, process_user_ns};
-pub use data::{EpochData, SliceData};
-use gather::{Conducted, ConductedSlice};
+pub use data::MeasuredEpoch;
+pub(crate) use data::raw_epoch;
+use gather::Conducted;
 use source::Source;
 
 /// What one epoch needs to know; lives as long as the run.
@@ -51,7 +53,7 @@ impl EpochRunner<'_> {
         &mut self,
         order: &EpochOrder,
         connector: &mut dyn Connector,
-    ) -> Result<Option<EpochData>, BenchError> {
+    ) -> Result<Option<MeasuredEpoch>, BenchError> {
         let plan = self.plan;
         let contrast = &plan.contrasts[order.contrast_idx];
         let draw = EpochDraw::new(
@@ -112,9 +114,14 @@ impl EpochRunner<'_> {
             stage: failure.stage,
             source: failure.source,
         })?;
-        let data = conducted.map(|conducted| conducted.finish(&stores, cores, reconnect_ns));
+        let measured = conducted.map(|conducted| {
+            let mut measured = conducted.finish(&stores, plan, order.shape.is_whole());
+            measured.raw.reconnect_us = reconnect_ns / 1000;
+            [measured.raw.client_cores, measured.raw.server_cores] = cores.by_connection();
+            measured
+        });
         self.stores.splice(0..0, stores);
-        Ok(data)
+        Ok(measured)
     }
 
     /// The coordinator's part: primes, waits, then runs one slice after the other.
@@ -136,6 +143,8 @@ impl EpochRunner<'_> {
 
         let own_start_ns = own_cpu_ns(helpers);
         let machine = Snapshot::read();
+        let pair = self.plan.contrasts[order.contrast_idx].pair;
+        let mut specs = Vec::with_capacity(order.n_slices);
         let mut slices = Vec::with_capacity(order.n_slices);
         let mut n_before = [0_u64; 2];
         for side in draw.order(order.n_slices) {
@@ -154,28 +163,30 @@ impl EpochRunner<'_> {
             let helper_cpu_ns = helper_cpu_ns(helpers[side.idx()]).saturating_sub(helper_before_ns);
             let spent = meter.read().since(before);
             n_before[side.idx()] += 1;
-            slices.push(ConductedSlice {
-                spec,
+            specs.push(spec);
+            slices.push(record::Slice {
+                arm_idx: pair[side.idx()],
                 start_ns: start_ns - self.run_start_ns,
-                spent,
-                client_user_ns,
-                helper_cpu_ns,
+                guard_ns: spec.count_from_ns - start_ns,
+                active_ns: spec.stop_at_ns - spec.count_from_ns,
+                client_cpu_ns: Some(helper_cpu_ns),
+                client_user_ns: Some(client_user_ns),
+                server_cpu_ns: spent.cpu_ns,
+                server_switches: spent.switches,
+                ..record::Slice::default()
             });
         }
         let machine = Snapshot::read().since(machine);
         let own_cpu_ns = own_cpu_ns(helpers)
             .zip(own_start_ns)
             .map(|(now, then)| now - then);
+        let sides = specs.iter().map(|spec| spec.side);
+        let mut raw = raw_epoch(pair, sides, slices, machine, own_cpu_ns);
+        raw.prime_us = prime_ns / 1000;
         Ok(Some(Conducted {
-            prime_ns,
-            slices,
-            machine,
-            own_cpu_ns,
-            guard: order.shape.guard,
-            is_flat_out: self.plan.pacing.is_flat_out(),
-            is_whole: order.shape.is_whole(),
+            specs,
+            raw,
             n_primed: 2 * n_requests * self.plan.connections as u64,
-            are_comparable: self.plan.are_comparable,
         }))
     }
 }

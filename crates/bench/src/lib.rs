@@ -32,11 +32,10 @@ pub use connect::{
     ConnectError, Connector, Errand, ErrandCalls, Errands, Helper, Origin, Origins, Records, Wired,
     Worker,
 };
-pub use cores::{CoreMap, allowed_cores};
-pub use epoch::{EpochData, SliceData};
+pub use cores::allowed_cores;
+pub use epoch::MeasuredEpoch;
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
 pub use look::{LookData, look};
-pub use machine::{CpuTicks, MachineDelta};
 pub use patterns::{MESSAGE_BYTES, Pattern, PatternRun, run_pattern};
 pub use plan::{
     Arrivals, ClientModel, Contrast, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement,

@@ -66,10 +66,9 @@ pub fn look(
     };
     let n_whole = (slice.as_nanos() / BUCKET.as_nanos()) as usize;
     let rates_of = |side: Side| {
-        data.slices
-            .iter()
-            .filter(|slice| slice.side == side)
-            .flat_map(|slice| slice.buckets.iter().take(n_whole))
+        data.raw
+            .slices_of(side)
+            .flat_map(|slice| slice.completions_per_100ms.iter().take(n_whole))
             .map(|count| f64::from(*count) / BUCKET.as_secs_f64())
             .collect()
     };

@@ -2,73 +2,17 @@
 
 use std::fs;
 
-/// Columns of the `cpu` line of `/proc/stat`, in ticks of 10 ms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CpuTicks {
-    /// User, without nice.
-    pub user: u64,
-    /// Niced user.
-    pub nice: u64,
-    /// Kernel.
-    pub system: u64,
-    /// Idle.
-    pub idle: u64,
-    /// Waiting for a disk.
-    pub iowait: u64,
-    /// Interrupts.
-    pub irq: u64,
-    /// Soft interrupts: the loopback's own work, where the kernel books it apart.
-    pub softirq: u64,
-    /// Given to other virtual machines.
-    pub steal: u64,
-}
-
-impl CpuTicks {
-    fn read() -> Option<Self> {
-        Self::parse(fs::read_to_string("/proc/stat").ok()?.lines().next()?)
-    }
-
-    fn parse(line: &str) -> Option<Self> {
-        let mut columns = line
-            .strip_prefix("cpu ")?
-            .split_whitespace()
-            .map(str::parse::<u64>);
-        let mut next = || columns.next()?.ok();
-        Some(Self {
-            user: next()?,
-            nice: next()?,
-            system: next()?,
-            idle: next()?,
-            iowait: next()?,
-            irq: next()?,
-            softirq: next()?,
-            steal: next()?,
-        })
-    }
-
-    fn minus(self, earlier: Self) -> Self {
-        Self {
-            user: self.user.saturating_sub(earlier.user),
-            nice: self.nice.saturating_sub(earlier.nice),
-            system: self.system.saturating_sub(earlier.system),
-            idle: self.idle.saturating_sub(earlier.idle),
-            iowait: self.iowait.saturating_sub(earlier.iowait),
-            irq: self.irq.saturating_sub(earlier.irq),
-            softirq: self.softirq.saturating_sub(earlier.softirq),
-            steal: self.steal.saturating_sub(earlier.steal),
-        }
-    }
-}
+use looptax_record::CpuTicks;
 
 /// What the machine did between two moments; `None` where it does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MachineDelta {
+pub(crate) struct MachineDelta {
     /// Ticks by kind.
-    pub ticks: Option<CpuTicks>,
+    pub(crate) ticks: Option<CpuTicks>,
     /// Time that some task waited for a core, in microseconds (`/proc/pressure/cpu`).
-    pub cpu_pressure_us: Option<u64>,
+    pub(crate) cpu_pressure_us: Option<u64>,
     /// Periods in which our control group was throttled.
-    pub n_throttled: Option<u64>,
+    pub(crate) n_throttled: Option<u64>,
 }
 
 /// A moment of the machine's counters.
@@ -83,7 +27,7 @@ impl Snapshot {
     /// Reads the counters.
     pub(crate) fn read() -> Self {
         Self {
-            ticks: CpuTicks::read(),
+            ticks: ticks(),
             pressure_us: fs::read_to_string("/proc/pressure/cpu")
                 .ok()
                 .and_then(|text| number_after(&text, "total=")),
@@ -100,10 +44,46 @@ impl Snapshot {
             ticks: self
                 .ticks
                 .zip(earlier.ticks)
-                .map(|(now, then)| now.minus(then)),
+                .map(|(now, then)| difference(now, then)),
             cpu_pressure_us: counter(self.pressure_us, earlier.pressure_us),
             n_throttled: counter(self.n_throttled, earlier.n_throttled),
         }
+    }
+}
+
+/// The counters of the first line of `/proc/stat`.
+fn ticks() -> Option<CpuTicks> {
+    parse(fs::read_to_string("/proc/stat").ok()?.lines().next()?)
+}
+
+fn parse(line: &str) -> Option<CpuTicks> {
+    let mut columns = line
+        .strip_prefix("cpu ")?
+        .split_whitespace()
+        .map(str::parse::<u64>);
+    let mut next = || columns.next()?.ok();
+    Some(CpuTicks {
+        user: next()?,
+        nice: next()?,
+        system: next()?,
+        idle: next()?,
+        iowait: next()?,
+        irq: next()?,
+        softirq: next()?,
+        steal: next()?,
+    })
+}
+
+fn difference(now: CpuTicks, then: CpuTicks) -> CpuTicks {
+    CpuTicks {
+        user: now.user.saturating_sub(then.user),
+        nice: now.nice.saturating_sub(then.nice),
+        system: now.system.saturating_sub(then.system),
+        idle: now.idle.saturating_sub(then.idle),
+        iowait: now.iowait.saturating_sub(then.iowait),
+        irq: now.irq.saturating_sub(then.irq),
+        softirq: now.softirq.saturating_sub(then.softirq),
+        steal: now.steal.saturating_sub(then.steal),
     }
 }
 
@@ -122,12 +102,12 @@ mod tests {
 
     #[test]
     fn the_cpu_line_is_read_by_column() {
-        let ticks = CpuTicks::parse("cpu  16185 937 15194 122586 809 0 2859 250 0 0").unwrap();
+        let ticks = parse("cpu  16185 937 15194 122586 809 0 2859 250 0 0").unwrap();
         assert_eq!(
             (ticks.user, ticks.softirq, ticks.steal),
             (16_185, 2_859, 250)
         );
-        assert_eq!(CpuTicks::parse("cpu0 1 2 3"), None);
+        assert_eq!(parse("cpu0 1 2 3"), None);
     }
 
     #[test]

@@ -123,6 +123,8 @@ pub struct SidePlan {
 pub struct Contrast {
     /// For progress and errors: `unix, tcp`.
     pub name: String,
+    /// The arms' indexes among those of the comparison, for the raw data.
+    pub pair: [u32; 2],
     /// The sides.
     pub sides: [SidePlan; 2],
 }

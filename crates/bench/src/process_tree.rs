@@ -5,10 +5,9 @@
 
 use std::fs;
 
-use crate::sys::process_cpu_ns;
+use looptax_record::TICK_NS;
 
-/// A tick of `/proc/<pid>/stat`: `USER_HZ` is 100 on every architecture.
-const TICK_NS: u64 = 10_000_000;
+use crate::sys::process_cpu_ns;
 
 /// CPU of process `pid`, of its children that run, and of those that it has waited for; `None` when
 /// it is gone.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use looptax_stats::Estimate;
 
-use crate::epoch::EpochData;
+use crate::epoch::MeasuredEpoch;
 
 /// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Progress<'a> {
     pub n_epochs_at_most: usize,
     /// The epoch that just ended; `None` before the first run of a command. Its latencies are empty
     /// beyond the plan's cap.
-    pub epoch: Option<&'a EpochData>,
+    pub epoch: Option<&'a MeasuredEpoch>,
     /// θ of that epoch alone, where both sides have answers.
     pub epoch_theta: Option<f64>,
     /// Epochs of this contrast at its next look; `None` in the warm-up, and when it has ended.

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_stats::{
-    Decision, Estimate, Input, Look, StopCause, Verdict, hodges_lehmann, nearest_rank, primary,
-    rate_per_s,
+    Decision, Estimate, Input, Look, StopCause, Verdict, hodges_lehmann, mean, median, primary,
+    quantile_of, rate_per_s,
 };
 use looptax_stats::{Epoch, Quantile, Side};
 
 use crate::clock::now_ns;
 use crate::connect::Connector;
 use crate::cores::cores_for;
-use crate::epoch::{EpochData, EpochOrder, EpochRunner};
+use crate::epoch::{EpochOrder, EpochRunner, MeasuredEpoch};
 use crate::error::BenchError;
 use crate::plan::{Plan, Stopping};
 use crate::progress::{Observer, Phase, Progress};
@@ -28,7 +28,7 @@ const STEADY: f64 = 0.03;
 #[derive(Debug)]
 pub struct ContrastRun {
     /// All counted epochs.
-    pub epochs: Vec<EpochData>,
+    pub epochs: Vec<MeasuredEpoch>,
     /// The look that ended it, and why; `None` when it was cut short.
     pub stopped: Option<(Look, StopCause)>,
 }
@@ -121,7 +121,11 @@ impl Experiment<'_> {
         self.runner.stop.load(Ordering::Relaxed)
     }
 
-    fn epoch(&mut self, contrast_idx: usize, epoch: u64) -> Result<Option<EpochData>, BenchError> {
+    fn epoch(
+        &mut self,
+        contrast_idx: usize,
+        epoch: u64,
+    ) -> Result<Option<MeasuredEpoch>, BenchError> {
         let shape = self.outcome.shape;
         let order = EpochOrder {
             contrast_idx,
@@ -132,7 +136,7 @@ impl Experiment<'_> {
         let start_ns = now_ns();
         let data = self.runner.run(&order, self.connector)?;
         self.epoch_time = Duration::from_nanos(now_ns() - start_ns);
-        self.outcome.n_requests += data.as_ref().map_or(0, EpochData::n_requests);
+        self.outcome.n_requests += data.as_ref().map_or(0, MeasuredEpoch::n_requests);
         Ok(data)
     }
 
@@ -185,7 +189,7 @@ impl Experiment<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, contrast_idx: usize, mut data: EpochData) {
+    fn keep(&mut self, contrast_idx: usize, mut data: MeasuredEpoch) {
         let bytes: usize = data
             .samples
             .iter()
@@ -198,10 +202,9 @@ impl Experiment<'_> {
             self.sample_room_bytes = 0;
             data.samples = [Vec::new(), Vec::new()];
         }
-        let mut numbers = data.numbers();
-        numbers.latencies_ns = [Vec::new(), Vec::new()]; // the looks decide on throughput alone
-        let answers_agree = data.answers_agree;
-        self.numbers[contrast_idx].push(numbers);
+        let answers_agree = data.raw.answers_agree;
+        // The looks decide on throughput alone.
+        self.numbers[contrast_idx].push(data.raw.counts());
         self.outcome.contrasts[contrast_idx].epochs.push(data);
 
         let n_epochs = self.numbers[contrast_idx].len();
@@ -221,7 +224,7 @@ impl Experiment<'_> {
         self.tell(contrast_idx);
     }
 
-    fn tell_warm_up(&mut self, contrast_idx: usize, n_epochs: usize, data: &EpochData) {
+    fn tell_warm_up(&mut self, contrast_idx: usize, n_epochs: usize, data: &MeasuredEpoch) {
         let left_at_most = self.left_at_most();
         self.observer.epoch_ended(&Progress {
             contrast: &self.plan.contrasts[contrast_idx].name,
@@ -306,44 +309,39 @@ pub(crate) fn rough_theta(epochs: &[Epoch]) -> Option<Estimate> {
     hodges_lehmann::estimate(&thetas, 0.05)
 }
 
-fn total_rate(data: &EpochData) -> f64 {
-    let numbers = data.numbers();
-    numbers.slices.iter().map(rate_per_s).sum::<f64>() / numbers.slices.len() as f64
+fn total_rate(data: &MeasuredEpoch) -> f64 {
+    let rates: Vec<f64> = data.raw.counts().slices.iter().map(rate_per_s).collect();
+    mean(&rates)
 }
 
 /// Whether the median of the last four is within 3 % of the four before.
 fn is_steady(rates: &[f64]) -> bool {
-    let median = |part: &[f64]| {
-        let mut part = part.to_vec();
-        part.sort_by(f64::total_cmp);
-        f64::midpoint(part[1], part[2])
-    };
-    let Some(last) = rates.len().checked_sub(8).map(|from| &rates[from..]) else {
-        return false;
-    };
-    (median(&last[4..]) / median(&last[..4]) - 1.0).abs() <= STEADY
+    let last = rates
+        .len()
+        .checked_sub(8)
+        .map(|from| rates[from..].to_vec());
+    let medians = last.and_then(|mut last| {
+        let (before, now) = last.split_at_mut(4);
+        Some((median(before)?, median(now)?))
+    });
+    medians.is_some_and(|(before, now)| (now / before - 1.0).abs() <= STEADY)
 }
 
 /// The shape fitted to what a warm-up epoch saw.
-fn adapted(shape: Shape, data: &EpochData) -> Shape {
-    let numbers = data.numbers();
+fn adapted(shape: Shape, epoch: &MeasuredEpoch) -> Shape {
+    let counts = epoch.raw.counts();
     let slowest = Side::BOTH
         .into_iter()
-        .map(|side| {
-            let rates: Vec<f64> = numbers.slices_of(side).map(rate_per_s).collect();
-            rates.iter().sum::<f64>() / rates.len().max(1) as f64
-        })
+        .map(|side| mean(&counts.slices_of(side).map(rate_per_s).collect::<Vec<_>>()))
         .fold(f64::INFINITY, f64::min);
-    let p99 = numbers
-        .latencies_ns
-        .into_iter()
-        .filter_map(|mut samples| nearest_rank(&mut samples, Quantile::P99))
-        .max()
-        .map_or(Duration::ZERO, |ns| Duration::from_nanos(u64::from(ns)));
+    let p99 = epoch.samples.iter();
+    let p99 = p99
+        .filter_map(|samples| quantile_of(&[samples], Quantile::P99))
+        .max();
     shape.adapted(
         slowest,
-        p99,
-        Duration::from_nanos(data.reconnect_ns + data.prime_ns),
+        p99.map_or(Duration::ZERO, |ns| Duration::from_nanos(u64::from(ns))),
+        Duration::from_micros(epoch.raw.reconnect_us + epoch.raw.prime_us),
     )
 }
 

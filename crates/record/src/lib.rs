@@ -9,6 +9,7 @@ mod bill;
 mod client_like;
 mod commands;
 mod comparison;
+mod counts;
 mod diagnostics;
 mod diff;
 mod figure;
@@ -32,6 +33,7 @@ pub use commands::{CommandLine, Commands};
 pub use comparison::{
     Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
 };
+pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
@@ -40,7 +42,7 @@ pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};
-pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice};
+pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice, TICK_NS};
 pub use remedies::{Remedies, Remedy, RemedyKind};
 pub use replay::{
     Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart,

@@ -1,6 +1,6 @@
 //! Every epoch and slice as it was counted: what the verdict is computed from.
 //!
-//! Counts and nanoseconds only, no estimate. Single latencies lie in the companion file; the epochs
+//! Filled by the experiment, epoch by epoch. Counts and nanoseconds only, no estimate. Single latencies lie in the companion file; the epochs
 //! say where.
 
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub struct Raw {
 }
 
 /// Fresh connections for two arms, then their slices.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Epoch {
     /// The two arms, `[baseline, other]`, as indexes into the comparison's arms.
     pub pair: [u32; 2],
@@ -139,6 +139,9 @@ fn is_zero(number: &u64) -> bool {
 fn is_closed(lags: &[Option<u32>; 2]) -> bool {
     *lags == [None, None]
 }
+
+/// A tick of `/proc`, in nanoseconds: 10 ms on every architecture (`USER_HZ` is 100).
+pub const TICK_NS: u64 = 10_000_000;
 
 /// Differences of the first line of `/proc/stat`, in ticks of 10 ms over all CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,6 @@
 //! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
 //! of the look that the run stopped at. Nothing is computed from other people's numbers here.
 
-use looptax_analysis::numbers;
 use looptax_record::{Arm, Comparison, Figure, ReplaySide, SideUnit, Tax};
 use looptax_stats::{
     Comparison as Compared, Epoch, Estimate, Quantile, Side, Slice, compare, hodges_lehmann,
@@ -47,9 +46,9 @@ pub(crate) fn of(
             sides: [0, arm_idx].map(|idx| side_of(comparison, &comparison.arms[idx])),
         };
     }
-    let epochs = numbers::epochs(&comparison.raw, [0, arm_idx as u32], |at| {
-        reading.latencies_ns(at)
-    });
+    let epochs = comparison
+        .raw
+        .counts([0, arm_idx as u32], |at| reading.latencies_ns(at));
     let (ratio, sides) = match effect {
         Effect::P99 => by_p99(&epochs, tax),
         Effect::Spread => by_epoch(tax, Side::BOTH.map(|side| spreads_us(&epochs, side))),

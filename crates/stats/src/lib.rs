@@ -39,10 +39,10 @@ pub use judge::{
     CpuTax, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge,
     primary,
 };
-pub use moments::median;
+pub use moments::{mean, median, variance};
 pub use quantile::{
     Comparison, Quantile, QuantileTax, blocks, compare, nearest_rank, order_statistic_ranks,
-    pooled_us,
+    pooled_us, quantile_of,
 };
 pub use sequential::{Decision, Look, Looks, StopCause, StopRule};
 pub use verdict::{Direction, Reason, Verdict, classify, direction};

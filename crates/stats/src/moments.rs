@@ -1,14 +1,15 @@
 //! Mean, spread and middle of a slice of numbers.
 //!
-//! Sums run in the order of the input. Used by every estimator of this crate; not public.
+//! Sums run in the order of the input. Used by every estimator of this crate, and by rooms that show
+//! plain figures.
 
 /// The arithmetic mean; NaN for no values.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The sample variance (divisor n − 1); `None` below two values.
-pub(crate) fn variance(values: &[f64]) -> Option<f64> {
+pub fn variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }

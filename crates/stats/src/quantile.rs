@@ -95,8 +95,9 @@ fn samples(epochs: &[Epoch], side: Side) -> Vec<&[u32]> {
         .collect()
 }
 
-/// The nearest-rank quantile of several parts taken together; `None` for no sample.
-fn quantile_of(parts: &[&[u32]], quantile: Quantile) -> Option<u32> {
+/// The nearest-rank quantile of several parts taken together, without reordering them; `None` for no
+/// sample.
+pub fn quantile_of(parts: &[&[u32]], quantile: Quantile) -> Option<u32> {
     let n = parts.iter().map(|part| part.len()).sum();
     Some(nth_smallest(parts, quantile.rank_idx(n)?))
 }

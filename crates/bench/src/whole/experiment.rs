@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use looptax_record::{Hex64, Slice};
 use looptax_stats::{Epoch, Looks, Side, StopRule};
 
 use super::process::{self, Bounds, Finished, Looking};
 use super::{CommandPlan, Tally, Watcher};
 use crate::clock::now_ns;
-use crate::cores::CoreMap;
-use crate::epoch::{EpochData, SliceData};
+use crate::epoch::{MeasuredEpoch, raw_epoch};
 use crate::error::{BenchError, CommandError, RunName};
 use crate::machine::Snapshot;
 use crate::plan::Stopping;
@@ -152,7 +152,7 @@ impl Experiment<'_> {
             let Some(data) = self.epoch(n_epochs as u64)? else {
                 return Ok(());
             };
-            self.numbers.push(data.numbers());
+            self.numbers.push(data.raw.counts());
             self.outcome.contrast.epochs.push(data);
             if let Some(look) = stopping.looks.due(n_epochs + 1) {
                 let cause = decide(&stopping, &self.numbers, 1, look);
@@ -180,13 +180,14 @@ impl Experiment<'_> {
     }
 
     /// Four runs; `None` when told to stop.
-    fn epoch(&mut self, epoch: u64) -> Result<Option<EpochData>, BenchError> {
+    fn epoch(&mut self, epoch: u64) -> Result<Option<MeasuredEpoch>, BenchError> {
         let draw = EpochDraw::new(self.plan.seed, 0, epoch, LONGEST_JITTER);
         thread::sleep(draw.jitter);
         let own_start_ns = process_cpu_ns(std::process::id());
         let machine = Snapshot::read();
+        let order = draw.order(RUNS_PER_EPOCH);
         let mut slices = Vec::with_capacity(RUNS_PER_EPOCH);
-        for side in draw.order(RUNS_PER_EPOCH) {
+        for side in order.iter().copied() {
             thread::sleep(PAUSE);
             self.n_started[side.idx()] += 1;
             let name = RunName::Counted(self.n_started[side.idx()]);
@@ -204,22 +205,15 @@ impl Experiment<'_> {
         let own_ns = process_cpu_ns(std::process::id())
             .zip(own_start_ns)
             .map(|(now, then)| now.saturating_sub(then));
-        let children_ns: u64 = slices.iter().map(|slice| slice.client_cpu_ns).sum();
-        Ok(Some(EpochData {
-            reconnect_ns: 0,
-            prime_ns: 0,
-            n_primed: 0,
-            cores: CoreMap {
-                client: Vec::new(),
-                server: Vec::new(),
-            },
-            slices,
-            samples: [Vec::new(), Vec::new()],
-            machine: Snapshot::read().since(machine),
-            own_cpu_ns: own_ns.map(|own| own + children_ns),
-            // What a command prints is not looked at: its exit code is its answer.
-            lag_p99_ns: [None, None],
-            answers_agree: true,
+        let children_ns: u64 = slices.iter().filter_map(|slice| slice.client_cpu_ns).sum();
+        let own_ns = own_ns.map(|own| own + children_ns);
+        let machine = Snapshot::read().since(machine);
+        let mut raw = raw_epoch([0, 1], order, slices, machine, own_ns);
+        // What a command prints is not looked at: its exit code is its answer.
+        raw.answers_agree = true;
+        Ok(Some(MeasuredEpoch {
+            raw,
+            ..MeasuredEpoch::default()
         }))
     }
 
@@ -285,42 +279,21 @@ impl Experiment<'_> {
 }
 
 /// A whole run as a slice with one request in it.
-fn slice(
-    side: Side,
-    finished: &Finished,
-    run_start_ns: u64,
-    server_cpu_ns: Option<u64>,
-) -> SliceData {
+fn slice(side: Side, finished: &Finished, run_start_ns: u64, server_cpu_ns: Option<u64>) -> Slice {
     let used = finished.used;
-    SliceData {
-        side,
+    Slice {
+        arm_idx: side.idx() as u32,
         start_ns: finished.start_ns - run_start_ns,
-        guard_ns: 0,
         active_ns: finished.wall_ns,
-        drain_ns: 0,
         completions: 1,
-        early: 0,
-        drained: 0,
-        drained_ns: Vec::new(),
         requests: 1,
         latency_sum_ns: finished.wall_ns,
-        sends: 0,
-        receives: 0,
-        waits: 0,
-        received_bytes: 0,
-        client_cpu_ns: used.user_ns + used.system_ns,
-        client_user_ns: used.user_ns,
-        client_voluntary: used.voluntary,
-        client_involuntary: used.involuntary,
+        client_cpu_ns: Some(used.user_ns + used.system_ns),
+        client_user_ns: Some(used.user_ns),
+        client_voluntary_switches: Some(used.voluntary),
+        client_involuntary_switches: Some(used.involuntary),
         server_cpu_ns,
-        server_switches: None,
-        injected_ns: 0,
-        buckets: Vec::new(),
-        checksum: 0,
-        n_unsampled: 0,
-        median_ns: None,
-        n_queued: 0,
-        n_unsent: 0,
-        behind_ns: 0,
+        checksum: Some(Hex64(0)),
+        ..Slice::default()
     }
 }

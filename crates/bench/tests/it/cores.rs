@@ -49,11 +49,11 @@ fn same_and_free_work_on_one_core() {
         for threads in [ServerThreads::PerConnection, ServerThreads::Single] {
             let outcome = on_one_core(placement, threads).unwrap();
             assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
-            let cores = &outcome.contrasts[0].epochs[0].cores;
-            let only = allowed_cores().unwrap()[0];
+            let raw = &outcome.contrasts[0].epochs[0].raw;
+            let only = allowed_cores().unwrap()[0] as u32;
             let expected = (placement == Placement::Same).then_some(only);
-            assert_eq!(cores.client, [expected; 3]);
-            assert_eq!(cores.server, [expected; 3]);
+            assert_eq!(raw.client_cores, [expected; 3]);
+            assert_eq!(raw.server_cores, [expected; 3]);
         }
     }
 }

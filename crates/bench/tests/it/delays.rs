@@ -15,8 +15,8 @@ fn each_request_of_the_delayed_side_waits_at_least_as_long_as_told() {
         let mut plan = plan(client, 3, 1);
         plan.contrasts[0].sides[1].inject_ns = Some(INJECT_NS);
         let outcome = outcome(&plan, &mut Peers::right());
-        for slice in &outcome.contrasts[0].epochs[0].slices {
-            match slice.side {
+        for (side, slice) in outcome.contrasts[0].epochs[0].raw.sided() {
+            match side {
                 Side::Baseline => assert_eq!(slice.injected_ns, 0),
                 Side::Other => assert!(
                     slice.injected_ns >= INJECT_NS * slice.requests,

@@ -105,7 +105,8 @@ fn every_errand_is_counted_once() {
         let found = outcome(&mut errander, connections);
         assert!(found.failure.is_none(), "{found:?}");
         assert_eq!(found.n_requests, errander.n_runs());
-        let slices = || found.contrasts[0].epochs.iter().flat_map(|it| &it.slices);
+        let epochs = &found.contrasts[0].epochs;
+        let slices = || epochs.iter().flat_map(|it| &it.raw.slices);
         // A single slice may see none: a busy machine takes longer breaks than a slice is long.
         assert!(slices().any(|slice| slice.completions > 0));
         for slice in slices() {

@@ -180,7 +180,7 @@ fn different_answers_to_the_same_keys_are_invalid() {
         assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
         let contrast = &outcome.contrasts[0];
         assert_eq!(contrast.epochs.len(), 1);
-        assert!(!contrast.epochs[0].answers_agree);
+        assert!(!contrast.epochs[0].raw.answers_agree);
         assert!(matches!(contrast.stopped, Some((_, StopCause::Invalid))));
     }
 }

@@ -44,6 +44,7 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
         connections,
         contrasts: vec![Contrast {
             name: "one, two".to_owned(),
+            pair: [0, 1],
             sides: [side; 2],
         }],
         pacing: looptax_bench::Pacing::FLAT_OUT,

@@ -1,6 +1,9 @@
 //! Every way to wait gets its answers, and its counts fit together.
 
-use looptax_bench::{ClientModel, EpochData, SliceData, allowed_cores};
+use std::collections::BTreeSet;
+
+use looptax_bench::{ClientModel, MeasuredEpoch, allowed_cores};
+use looptax_record::Slice;
 use looptax_stats::{Side, StopCause};
 
 use crate::peer::{Answer, Peers, Script};
@@ -26,27 +29,30 @@ fn check(client: ClientModel, connections: usize, answer: Answer) {
 }
 
 #[track_caller]
-fn check_epoch(epoch: &EpochData, client: ClientModel, connections: usize) {
-    assert!(epoch.answers_agree);
+fn check_epoch(epoch: &MeasuredEpoch, client: ClientModel, connections: usize) {
+    assert!(epoch.raw.answers_agree);
     let n_threads = if client == ClientModel::Event {
         connections.min(allowed_cores().unwrap().len())
     } else {
         connections
     };
-    assert_eq!(epoch.cores.client.len(), n_threads);
-    assert_eq!(epoch.cores.server.len(), connections);
-    for slice in &epoch.slices {
+    // Each thread has a core, until there are more threads than cores.
+    let cores: BTreeSet<Option<u32>> = epoch.raw.client_cores.iter().copied().collect();
+    assert_eq!(cores.len(), n_threads.min(allowed_cores().unwrap().len()));
+    assert_eq!(epoch.raw.client_cores.len(), connections);
+    assert_eq!(epoch.raw.server_cores.len(), connections);
+    for slice in &epoch.raw.slices {
         check_slice(slice, client, connections as u64);
     }
     for side in Side::BOTH {
-        let slices = epoch.slices.iter().filter(|slice| slice.side == side);
+        let slices = epoch.raw.slices_of(side);
         let counted: u64 = slices.map(|it| it.completions - it.n_unsampled).sum();
         assert_eq!(epoch.samples[side.idx()].len() as u64, counted);
     }
 }
 
 #[track_caller]
-fn check_slice(slice: &SliceData, client: ClientModel, connections: u64) {
+fn check_slice(slice: &Slice, client: ClientModel, connections: u64) {
     assert!(
         slice.requests >= slice.completions + slice.drained,
         "{slice:?}"
@@ -70,11 +76,11 @@ fn check_slice(slice: &SliceData, client: ClientModel, connections: u64) {
 
 /// The peers saw what the slices counted, and the same priming on each connection.
 #[track_caller]
-fn check_totals(peers: Peers, epochs: &[EpochData]) {
+fn check_totals(peers: Peers, epochs: &[MeasuredEpoch]) {
     for (seen, epoch) in peers.seen()[1..].iter().zip(epochs) {
         for side in Side::BOTH {
             let seen = &seen[side.idx()];
-            let slices = epoch.slices.iter().filter(|slice| slice.side == side);
+            let slices = epoch.raw.slices_of(side);
             let counted: u64 = slices.map(|slice| slice.requests).sum();
             let n_primed = 20 * seen.len();
             let n_seen: usize = seen.iter().map(Vec::len).sum();
@@ -109,7 +115,7 @@ fn every_connection_works_when_the_two_sides_wait_differently() {
     let mut peers = Peers::right();
     let outcome = outcome(&plan, &mut peers);
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
-    for slice in &outcome.contrasts[0].epochs[0].slices {
+    for slice in &outcome.contrasts[0].epochs[0].raw.slices {
         assert_eq!(slice.drained, connections as u64, "{slice:?}");
     }
     check_totals(peers, &outcome.contrasts[0].epochs);

@@ -1,6 +1,6 @@
 //! Latencies are kept up to the cap; counts always.
 
-use looptax_bench::{ClientModel, EpochData, Plan};
+use looptax_bench::{ClientModel, MeasuredEpoch, Plan};
 
 use crate::peer::Peers;
 use crate::{outcome, plan};
@@ -10,7 +10,7 @@ use crate::{outcome, plan};
 const INJECT_NS: [u64; 2] = [1_000_000, 2_000_000];
 
 /// Six epochs of each contrast, in the order of time.
-fn epochs(max_sample_bytes: usize) -> Vec<EpochData> {
+fn epochs(max_sample_bytes: usize) -> Vec<MeasuredEpoch> {
     let mut plan = Plan {
         max_sample_bytes,
         ..plan(ClientModel::Poll, 1, 6)
@@ -25,16 +25,18 @@ fn epochs(max_sample_bytes: usize) -> Vec<EpochData> {
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
     let contrasts = outcome.contrasts.into_iter();
     let mut epochs: Vec<_> = contrasts.flat_map(|it| it.epochs).collect();
-    epochs.sort_by_key(|epoch| epoch.slices[0].start_ns);
+    epochs.sort_by_key(|epoch| epoch.raw.slices[0].start_ns);
     epochs
 }
 
-fn n_samples(epoch: &EpochData) -> usize {
+fn n_samples(epoch: &MeasuredEpoch) -> usize {
     epoch.samples.iter().map(Vec::len).sum()
 }
 
-fn n_completions(epoch: &EpochData) -> usize {
-    epoch.slices.iter().map(|it| it.completions as usize).sum()
+fn n_completions(epoch: &MeasuredEpoch) -> usize {
+    { epoch.raw.slices.iter() }
+        .map(|it| it.completions as usize)
+        .sum()
 }
 
 /// Epochs keep all their latencies until the first for which there is no room; from then on, none
@@ -52,7 +54,7 @@ fn check(cap_samples: usize) {
         };
         assert_eq!(n_samples(epoch), n_kept);
         room = room_left;
-        assert!(epoch.slices.iter().all(|slice| slice.requests > 0));
+        assert!(epoch.raw.slices.iter().all(|slice| slice.requests > 0));
     }
 }
 

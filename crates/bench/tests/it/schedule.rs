@@ -1,6 +1,6 @@
 //! Who runs when and asks for what: by the seed alone, whoever looks on.
 
-use looptax_bench::{ClientModel, CoreMap, EpochData, Observer, Outcome, Plan, Progress, Silent};
+use looptax_bench::{ClientModel, MeasuredEpoch, Observer, Outcome, Plan, Progress, Silent};
 use looptax_stats::Side;
 
 use crate::peer::Peers;
@@ -30,10 +30,10 @@ fn trace(plan: &Plan, observer: &mut dyn Observer) -> Trace {
 }
 
 /// Cuts what each side's connection was asked for into slices.
-fn by_slice(seen: [&Vec<u64>; 2], epoch: &EpochData) -> Vec<Vec<u64>> {
+fn by_slice(seen: [&Vec<u64>; 2], epoch: &MeasuredEpoch) -> Vec<Vec<u64>> {
     let mut rest = seen.map(|keys| &keys[N_PRIMING..]);
-    let slices = epoch.slices.iter().map(|slice| {
-        let rest = &mut rest[slice.side.idx()];
+    let slices = epoch.raw.sided().map(|(side, slice)| {
+        let rest = &mut rest[side.idx()];
         let (keys, later) = rest.split_at(slice.requests as usize);
         *rest = later;
         keys.to_vec()
@@ -44,19 +44,22 @@ fn by_slice(seen: [&Vec<u64>; 2], epoch: &EpochData) -> Vec<Vec<u64>> {
 }
 
 impl Trace {
-    fn epochs(&self) -> &[EpochData] {
+    fn epochs(&self) -> &[MeasuredEpoch] {
         &self.outcome.contrasts[0].epochs
     }
 
     /// By epoch: `b` and `o` in the order of its slices.
     fn orders(&self) -> Vec<String> {
-        let letter = |side| if side == Side::Baseline { 'b' } else { 'o' };
-        let order = |epoch: &EpochData| epoch.slices.iter().map(|it| letter(it.side)).collect();
-        self.epochs().iter().map(order).collect()
+        let epochs = self.epochs().iter();
+        epochs.map(|epoch| epoch.raw.order.clone()).collect()
     }
 
-    fn cores(&self) -> Vec<&CoreMap> {
-        self.epochs().iter().map(|epoch| &epoch.cores).collect()
+    /// By epoch: those of the client's and of the server's ends.
+    fn cores(&self) -> Vec<[&[Option<u32>]; 2]> {
+        let epochs = self.epochs().iter();
+        epochs
+            .map(|epoch| [&epoch.raw.client_cores[..], &epoch.raw.server_cores[..]])
+            .collect()
     }
 
     /// Each slice asks for the same keys in `other`, as far as both got.
@@ -96,8 +99,8 @@ fn both_sides_are_asked_for_the_same_keys_at_equal_rank() {
     let trace = trace(&plan(ClientModel::Poll, 1, 2), &mut Silent);
     for (epoch, keys) in trace.epochs().iter().zip(&trace.keys) {
         let of = |side| {
-            let slices = epoch.slices.iter().zip(keys);
-            slices.filter_map(move |(slice, keys)| (slice.side == side).then_some(keys))
+            let slices = epoch.raw.sided().zip(keys);
+            slices.filter_map(move |((ran, _), keys)| (ran == side).then_some(keys))
         };
         assert_eq!(of(Side::Baseline).count(), 4);
         for (baseline, other) in of(Side::Baseline).zip(of(Side::Other)) {
@@ -161,6 +164,6 @@ fn contrasts_take_turns_until_each_has_its_epochs() {
     // After the first epoch of each the look is still to come; each knows the epoch that ended.
     let told = |words: &str| display.0.iter().filter(|it| it.contains(words)).count();
     assert_eq!(told("next_look: Some(2)"), 2);
-    assert_eq!(told("epoch: Some(EpochData"), 2 + 4);
+    assert_eq!(told("epoch: Some(MeasuredEpoch"), 2 + 4);
     assert_eq!(told("epoch_theta: Some("), 4);
 }

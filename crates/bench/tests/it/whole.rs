@@ -70,7 +70,7 @@ fn an_epoch_is_four_runs_in_a_drawn_order_after_a_run_of_each_that_does_not_coun
     assert_eq!(epochs.len(), 6);
     let orders: Vec<Vec<usize>> = epochs
         .iter()
-        .map(|epoch| epoch.slices.iter().map(|slice| slice.side.idx()).collect())
+        .map(|epoch| epoch.raw.sided().map(|(side, _)| side.idx()).collect())
         .collect();
     assert!(
         orders
@@ -79,8 +79,8 @@ fn an_epoch_is_four_runs_in_a_drawn_order_after_a_run_of_each_that_does_not_coun
     );
     assert!(orders.iter().any(|order| *order != orders[0]), "{orders:?}");
     for epoch in epochs {
-        assert!(epoch.numbers().theta().is_some());
-        for slice in &epoch.slices {
+        assert!(epoch.raw.counts().theta().is_some());
+        for slice in &epoch.raw.slices {
             assert_eq!((slice.completions, slice.requests), (1, 1));
             assert!(slice.active_ns > 0);
         }
@@ -95,15 +95,9 @@ fn the_children_of_a_command_count_for_its_cpu() {
     let busy = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
     let outcome = run(&six([":", &format!("sh -c '{busy}'; exit 0")]));
     let of = |side: Side| -> u64 {
-        let slices = outcome
-            .contrast
-            .epochs
-            .iter()
-            .flat_map(|epoch| &epoch.slices);
-        slices
-            .filter(|slice| slice.side == side)
-            .map(|slice| slice.client_cpu_ns)
-            .sum()
+        let epochs = outcome.contrast.epochs.iter();
+        let slices = epochs.flat_map(|epoch| epoch.raw.slices_of(side));
+        slices.filter_map(|slice| slice.client_cpu_ns).sum()
     };
     assert!(of(Side::Other) > 2 * of(Side::Baseline));
 }

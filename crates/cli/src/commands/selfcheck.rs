@@ -287,6 +287,7 @@ impl Bench<'_> {
             connections: 1,
             contrasts: vec![Contrast {
                 name: format!("{}, {}", arms[0], arms[1]),
+                pair: [0, 1],
                 sides: inject_ns.map(|inject_ns| SidePlan {
                     client: self.client,
                     inject_ns,
@@ -327,7 +328,7 @@ impl Bench<'_> {
         let epochs: Vec<_> = contrast
             .epochs
             .iter()
-            .map(looptax_bench::EpochData::numbers)
+            .map(|epoch| epoch.raw.counts())
             .collect();
         self.noise.extend(epochs.iter().filter_map(|it| it.noise));
         let thetas: Vec<f64> = epochs

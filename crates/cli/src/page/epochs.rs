@@ -1,6 +1,5 @@
 //! Every epoch's own effect and what disturbed it: the same numbers that the verdict was made from.
 
-use looptax_analysis::numbers;
 use looptax_record::Comparison;
 use looptax_report::html::EpochShown;
 use looptax_stats::{Epoch, Side, ln_cost, noise_shares, noisy_epochs, tax_pct};
@@ -14,9 +13,9 @@ pub(super) fn of(comparison: &Comparison) -> Vec<EpochShown> {
 
 fn of_pair(comparison: &Comparison, pair: [u32; 2]) -> Vec<EpochShown> {
     let raw = &comparison.raw;
-    let epochs = numbers::epochs(raw, pair, |_| Vec::new());
+    let epochs = raw.counts(pair, |_| Vec::new());
     let noisy = noisy_epochs(&epochs);
-    let numbered = numbers::of_pair(raw, pair).map(|(idx, _)| idx);
+    let numbered = raw.of_pair(pair).map(|(idx, _)| idx);
     let shown = epochs.iter().zip(numbered).enumerate();
     shown
         .map(|(idx, (epoch, epoch_idx))| epoch_shown(epoch, epoch_idx, pair, noisy.contains(&idx)))

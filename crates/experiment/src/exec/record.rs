@@ -1,7 +1,6 @@
 //! A comparison of whole commands for the record, judged from its own raw numbers as any other.
 
 use looptax_analysis::judged::ProvedArm;
-use looptax_analysis::raw;
 use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
 use looptax_failure::Failure;
 use looptax_path::Arm;
@@ -31,9 +30,7 @@ pub(super) fn comparison(
 ) -> Result<Comparison, Failure> {
     let mut comparison = skeleton(target, settings, exec, plan, outcome);
     let epochs = outcome.contrast.epochs.iter();
-    comparison.raw.epochs = epochs
-        .map(|epoch| raw::epoch(epoch, [0, 1], [None, None]))
-        .collect();
+    comparison.raw.epochs = epochs.map(|epoch| epoch.raw.clone()).collect();
     let mut arms = Vec::with_capacity(2);
     for (arm, seen) in super::arms(settings).into_iter().zip(outcome.seen) {
         arms.push(proved(arm, target, seen)?);

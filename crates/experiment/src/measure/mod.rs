@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use looptax_analysis::Ending;
 use looptax_analysis::judged::ProvedArm;
-use looptax_analysis::raw;
 use looptax_bench::{BenchError, Outcome, Placement, look, run};
 use looptax_failure::Failure;
 use looptax_path::{Arm, LocalPorts};
@@ -197,19 +196,18 @@ fn judge(
         );
         let arms = arms(target, case, &connector, client_idx * n_others)?;
         let mut endings = Vec::with_capacity(n_others);
-        for (other_idx, contrast) in contrasts.by_ref().take(n_others).enumerate() {
+        for contrast in contrasts.by_ref().take(n_others) {
             endings.push(judging::ending_of(
                 &contrast,
                 cut_short_alpha,
                 failure.as_ref(),
             ));
-            for mut epoch in contrast.epochs {
-                let samples = keep_samples(sink, &mut epoch);
-                comparison
-                    .raw
-                    .epochs
-                    .push(raw::epoch(&epoch, [0, other_idx as u32 + 1], samples));
-            }
+            let saved = contrast.epochs.into_iter().map(|epoch| record::Epoch {
+                // The sink takes the latencies: they are most of what a run keeps in memory.
+                samples: epoch.samples.map(|latencies_ns| sink.append(latencies_ns)),
+                ..epoch.raw
+            });
+            comparison.raw.epochs.extend(saved);
         }
         if comparison.raw.epochs.is_empty() {
             continue;
@@ -268,14 +266,6 @@ fn pairs(case: &Case) -> Vec<[Arm; 2]> {
         .iter()
         .flat_map(|_| others.iter().map(|other| [case.arms[0], *other]))
         .collect()
-}
-
-/// Moves the latencies of an epoch into the sink: they are most of what a run keeps in memory.
-fn keep_samples(
-    sink: &mut Sink,
-    epoch: &mut looptax_bench::EpochData,
-) -> [Option<record::SamplesAt>; 2] {
-    std::mem::take(&mut epoch.samples).map(|latencies_ns| sink.append(latencies_ns))
 }
 
 /// Judges from the record's own numbers, as `analyze` will.

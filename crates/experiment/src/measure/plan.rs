@@ -333,6 +333,7 @@ pub fn bench(
         .flat_map(|client| (0..n_others).map(move |other| (client, other)))
         .map(|(client, other)| Contrast {
             name: format!("{}, {}, {client}", case.arms[0], case.arms[other + 1]),
+            pair: [0, other as u32 + 1],
             sides: [case.arms[0], case.arms[other + 1]].map(|arm| SidePlan {
                 client: client.on(arm),
                 inject_ns: None,

@@ -6,9 +6,10 @@
 
 use std::io::ErrorKind;
 
-use looptax_bench::{EpochData, InTurns, Shape, SliceData};
+use looptax_bench::{InTurns, MeasuredEpoch, Shape};
 use looptax_failure::Failure;
 use looptax_path::Arm;
+use looptax_record::Slice;
 use looptax_stats::{Side, median, selfcheck as rules};
 use serde_json::{Value, json};
 
@@ -147,29 +148,29 @@ fn row(run: &OneRun, truth: f64) -> Value {
 /// ln of the time per request with the delay over that without: θ as it must come out.
 ///
 /// The delay is what the busy wait really took, less what the same code took for a wait of zero.
-fn truth(epochs: &[EpochData]) -> Option<f64> {
+fn truth(epochs: &[MeasuredEpoch]) -> Option<f64> {
     let delay_ns = injected_ns(epochs, Side::Other)? - injected_ns(epochs, Side::Baseline)?;
     Some((1.0 + delay_ns / period_ns(epochs, Side::Baseline)?).ln())
 }
 
 /// Time per request in nanoseconds: the median slice, as a slice may have met other work.
-fn period_ns(epochs: &[EpochData], side: Side) -> Option<f64> {
+fn period_ns(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     median_slice(epochs, side, |slice| {
         slice.active_ns as f64 / slice.completions as f64
     })
 }
 
 /// Busy wait per request in nanoseconds.
-fn injected_ns(epochs: &[EpochData], side: Side) -> Option<f64> {
+fn injected_ns(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     median_slice(epochs, side, |slice| {
         slice.injected_ns as f64 / slice.requests as f64
     })
 }
 
 fn median_slice(
-    epochs: &[EpochData],
+    epochs: &[MeasuredEpoch],
     side: Side,
-    per_request: impl Fn(&SliceData) -> f64,
+    per_request: impl Fn(&Slice) -> f64,
 ) -> Option<f64> {
     let with_answers = slices(epochs, side).filter(|slice| slice.completions > 0);
     median(&mut with_answers.map(per_request).collect::<Vec<_>>())
@@ -177,15 +178,14 @@ fn median_slice(
 
 /// How many times per request the client lost the core: in a closed loop on one core, to the server
 /// that it had just woken.
-fn preempted(epochs: &[EpochData], side: Side) -> Option<f64> {
+fn preempted(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     let requests: u64 = slices(epochs, side).map(|slice| slice.requests).sum();
-    let losses = slices(epochs, side).map(|slice| slice.client_involuntary);
+    let losses = slices(epochs, side).filter_map(|slice| slice.client_involuntary_switches);
     (requests > 0).then(|| losses.sum::<u64>() as f64 / requests as f64)
 }
 
-fn slices(epochs: &[EpochData], side: Side) -> impl Iterator<Item = &SliceData> {
+fn slices(epochs: &[MeasuredEpoch], side: Side) -> impl Iterator<Item = &Slice> {
     epochs
         .iter()
-        .flat_map(|epoch| &epoch.slices)
-        .filter(move |slice| slice.side == side)
+        .flat_map(move |epoch| epoch.raw.slices_of(side))
 }

@@ -1,7 +1,7 @@
 //! What an epoch adds to the view.
 
-use looptax_bench::{EpochData, Phase, Progress, SliceData};
-use looptax_record::Estimate;
+use looptax_bench::{MeasuredEpoch, Phase, Progress};
+use looptax_record::{Epoch, Estimate, Slice};
 use looptax_report::live::{Pair, View};
 use looptax_stats::{Side, tax_pct};
 
@@ -46,10 +46,10 @@ fn forget(pair: &mut Pair) {
     }
 }
 
-fn add(pair: &mut Pair, epoch: &EpochData) {
+fn add(pair: &mut Pair, epoch: &MeasuredEpoch) {
     for side in Side::BOTH {
         let arm = &mut pair.arms[side.idx()];
-        arm.rates_per_s.extend(rate_per_s(epoch, side));
+        arm.rates_per_s.extend(rate_per_s(&epoch.raw, side));
         for ns in &epoch.samples[side.idx()] {
             arm.latencies_ns.saturating_record(u64::from(*ns));
         }
@@ -57,9 +57,8 @@ fn add(pair: &mut Pair, epoch: &EpochData) {
 }
 
 /// Answers of one side over the time of its slices; `None` where there was no time.
-fn rate_per_s(epoch: &EpochData, side: Side) -> Option<f64> {
-    let slices = || epoch.slices.iter().filter(|slice| slice.side == side);
-    let sum = |of: fn(&SliceData) -> u64| slices().map(of).sum::<u64>();
+fn rate_per_s(epoch: &Epoch, side: Side) -> Option<f64> {
+    let sum = |of: fn(&Slice) -> u64| epoch.slices_of(side).map(of).sum::<u64>();
     let active_ns = sum(|slice| slice.active_ns);
     let n_answers = sum(|slice| slice.completions);
     (active_ns > 0).then(|| n_answers as f64 / (active_ns as f64 / 1e9))
