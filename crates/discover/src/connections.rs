@@ -8,33 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
+use looptax_record::Way;
+
 use crate::namespaces::{NamespaceId, Networks};
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::servers::{Endpoint, Place, Server, endpoints};
 use crate::sock_diag::{TcpSocket, Traffic, UnixSocket};
-
-/// The way that a connection takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Way {
-    /// A Unix socket.
-    Unix,
-    /// TCP over 127.0.0.0/8.
-    Loopback,
-    /// TCP over `::1`.
-    Loopback6,
-    /// TCP to an address of this machine's own, which takes the loopback interface too.
-    OwnAddress,
-    /// TCP between two network namespaces.
-    Bridge,
-}
-
-impl Way {
-    /// Whether it pays for TCP.
-    pub const fn is_tcp(self) -> bool {
-        !matches!(self, Self::Unix)
-    }
-}
 
 /// What stands between a client and its server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

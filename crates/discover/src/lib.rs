@@ -20,7 +20,7 @@ mod sock_diag;
 mod survey;
 mod version;
 
-pub use connections::{Beside, Client, Connection, Hop, Way};
+pub use connections::{Beside, Client, Connection, Hop};
 pub use error::DiscoverError;
 pub use home::Home;
 pub use kind::ServerKind;

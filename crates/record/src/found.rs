@@ -2,6 +2,8 @@
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,8 +71,8 @@ pub struct FoundServer {
 /// An address that a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundEndpoint {
-    /// `tcp`, `unix` or `abstract`.
-    pub transport: String,
+    /// What clients must speak.
+    pub transport: EndpointTransport,
     /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
     /// The file of a socket with a path: `mysql:mysql 0777`, `missing`, `replaced`.
@@ -94,8 +96,8 @@ pub struct FoundClient {
     pub home: Option<String>,
     /// The server's process.
     pub server_pid: u32,
-    /// `unix`, `loopback`, `loopback6`, `own address`, `bridge`.
-    pub way: String,
+    /// How they reach the server.
+    pub way: Way,
     /// What they lead through: `docker-proxy 991`.
     pub via: Option<String>,
     /// Where a pooler takes them in the end: `postgres 456 by unix`.
@@ -110,6 +112,59 @@ pub struct FoundClient {
     pub cpu_ms_per_s: Option<Figure>,
 }
 
+/// The transport of an address that a server listens on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndpointTransport {
+    /// TCP.
+    Tcp,
+    /// A Unix socket with a path.
+    Unix,
+    /// A Unix socket in the abstract namespace.
+    Abstract,
+}
+
+/// How a client's connections reach a server on the same machine.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Way {
+    /// A Unix socket.
+    #[serde(rename = "unix")]
+    Unix,
+    /// TCP over 127.0.0.0/8.
+    #[serde(rename = "loopback")]
+    Loopback,
+    /// TCP over `::1`.
+    #[serde(rename = "loopback6")]
+    Loopback6,
+    /// TCP to an address of this machine's own, which takes the loopback interface too.
+    #[serde(rename = "own address")]
+    OwnAddress,
+    /// TCP between two network namespaces.
+    #[serde(rename = "bridge")]
+    Bridge,
+}
+
+impl Way {
+    /// Whether it pays for TCP.
+    pub const fn is_tcp(self) -> bool {
+        !matches!(self, Self::Unix)
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Unix => "unix",
+            Self::Loopback => "loopback",
+            Self::Loopback6 => "loopback6",
+            Self::OwnAddress => "own address",
+            Self::Bridge => "bridge",
+        })
+    }
+}
+
 /// Something to know, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
@@ -117,4 +172,22 @@ pub struct Note {
     pub what: String,
     /// What to do.
     pub next: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_printed_as_it_is_saved() {
+        for way in [
+            Way::Unix,
+            Way::Loopback,
+            Way::Loopback6,
+            Way::OwnAddress,
+            Way::Bridge,
+        ] {
+            assert_eq!(serde_json::to_value(way).unwrap(), way.to_string());
+        }
+    }
 }

@@ -37,7 +37,9 @@ pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
-pub use found::{CostSource, Found, FoundClient, FoundEndpoint, FoundServer, Note};
+pub use found::{
+    CostSource, EndpointTransport, Found, FoundClient, FoundEndpoint, FoundServer, Note, Way,
+};
 pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
 pub use host::Host;

@@ -216,7 +216,7 @@ pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     let mut servers = survey
         .clients
         .iter()
-        .filter(|it| it.way == looptax_discover::Way::Unix)
+        .filter(|it| it.way == looptax_record::Way::Unix)
         .filter(|it| it.process.as_ref().is_some_and(|it| it.pid == pid))
         .map(|it| &survey.servers[it.server_idx])
         .map(|server| format!("{} {}", server.name(), server.process.pid))

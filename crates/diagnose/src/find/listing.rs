@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 
 use looptax_discover::{
     Beside, Client, Endpoint, Home, NamespaceId, Place, Problem, Server, SocketFile, Survey,
-    Traffic, Way,
+    Traffic,
 };
 use looptax_record::{
-    CostSource, Estimate, Figure, Found, FoundClient, FoundEndpoint, FoundServer, SCHEMA_VERSION,
+    CostSource, EndpointTransport, Estimate, Figure, Found, FoundClient, FoundEndpoint,
+    FoundServer, SCHEMA_VERSION, Way,
 };
 
 use super::names::Names;
@@ -82,16 +83,19 @@ fn network(server: &Server, survey: &Survey) -> Option<String> {
 
 fn found_endpoint(endpoint: &Endpoint, at: &Home, names: &Names) -> FoundEndpoint {
     let (transport, address, file) = match &endpoint.place {
-        Place::Tcp(address) => ("tcp", address.to_string(), None),
-        Place::Abstract(name) => ("abstract", name.to_string_lossy().into_owned(), None),
+        Place::Tcp(address) => (EndpointTransport::Tcp, address.to_string(), None),
+        Place::Abstract(name) => {
+            let name = name.to_string_lossy().into_owned();
+            (EndpointTransport::Abstract, name, None)
+        }
         Place::Path { path, file } => (
-            "unix",
+            EndpointTransport::Unix,
             path.to_string_lossy().into_owned(),
             Some(file_words(*file, at, names)),
         ),
     };
     FoundEndpoint {
-        transport: transport.to_owned(),
+        transport,
         address,
         file,
         n_waiting: endpoint.queue.waiting,
@@ -137,7 +141,7 @@ fn found_client(
         user: process.map(|it| names.user_of(it)),
         home: process.and_then(|it| home(&it.home)),
         server_pid: server.process.pid,
-        way: way(client.way).to_owned(),
+        way: client.way,
         via: client.via.as_ref().map(|hop| {
             let shared = if hop.leads_elsewhere {
                 " (which leads to other servers too)"
@@ -169,22 +173,7 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
     };
     let own = survey.clients.iter().find(is_own)?;
     let end = &survey.servers[own.server_idx].process;
-    Some(format!(
-        "{} {} by {}",
-        end.program_name(),
-        end.pid,
-        way(own.way)
-    ))
-}
-
-fn way(way: Way) -> &'static str {
-    match way {
-        Way::Unix => "unix",
-        Way::Loopback => "loopback",
-        Way::Loopback6 => "loopback6",
-        Way::OwnAddress => "own address",
-        Way::Bridge => "bridge",
-    }
+    Some(format!("{} {} by {}", end.program_name(), end.pid, own.way))
 }
 
 /// What went over each TCP connection, by its ends.

@@ -1,25 +1,26 @@
 //! The text of `looptax find`, by made-up looks.
 
 use looptax_record::{
-    CostSource, Figure, Found, FoundClient, FoundEndpoint, FoundServer, Note, SCHEMA_VERSION,
+    CostSource, EndpointTransport, Figure, Found, FoundClient, FoundEndpoint, FoundServer, Note,
+    SCHEMA_VERSION, Way,
 };
 use looptax_report::terminal::{First, Style, found};
 
 fn look() -> Found {
-    let endpoint = |transport: &str, address: &str, file: Option<&str>| FoundEndpoint {
-        transport: transport.to_owned(),
+    let endpoint = |transport, address: &str, file: Option<&str>| FoundEndpoint {
+        transport,
         address: address.to_owned(),
         file: file.map(str::to_owned),
         n_waiting: 0,
         backlog: 80,
     };
-    let client = |pid, way: &str, rate: Option<f64>, cost: Option<Figure>| FoundClient {
+    let client = |pid, way, rate: Option<f64>, cost: Option<Figure>| FoundClient {
         pid: Some(pid),
         program: Some("php-fpm8.2".to_owned()),
         user: Some("www-data".to_owned()),
         home: Some("docker 3f2a9c1b7d20".to_owned()),
         server_pid: 812,
-        way: way.to_owned(),
+        way,
         via: None,
         onward: None,
         n_connections: 3,
@@ -45,8 +46,12 @@ fn look() -> Found {
             user: "mysql".to_owned(),
             home: Some("mariadb.service".to_owned()),
             endpoints: vec![
-                endpoint("tcp", "127.0.0.1:3306", None),
-                endpoint("unix", "/run/mysqld/mysqld.sock", Some("mysql:mysql 0777")),
+                endpoint(EndpointTransport::Tcp, "127.0.0.1:3306", None),
+                endpoint(
+                    EndpointTransport::Unix,
+                    "/run/mysqld/mysqld.sock",
+                    Some("mysql:mysql 0777"),
+                ),
             ],
             network: None,
             n_remote: 0,
@@ -55,17 +60,17 @@ fn look() -> Found {
         clients: vec![
             client(
                 7,
-                "loopback",
+                Way::Loopback,
                 Some(12.0),
                 Some(Figure::new(0.04, 0.037, 0.044, 20)),
             ),
             client(
                 8,
-                "loopback",
+                Way::Loopback,
                 Some(9000.0),
                 Some(Figure::new(30.6, 27.9, 33.3, 20)),
             ),
-            client(9, "unix", None, None),
+            client(9, Way::Unix, None, None),
         ],
         notes: vec![Note {
             what: "memcached 5 listens on TCP alone".to_owned(),

@@ -68,7 +68,7 @@ fn is_alike(one: &FoundClient, other: &FoundClient) -> bool {
             it.user.clone(),
             it.home.clone(),
             it.server_pid,
-            it.way.clone(),
+            it.way,
             it.via.clone(),
         )
     };

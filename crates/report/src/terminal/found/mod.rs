@@ -47,7 +47,7 @@ pub fn found(found: &Found, first: First, style: Style) -> String {
 
 fn clients_of(found: &Found, lines: &mut Lines) {
     let (paying, free): (Vec<&FoundClient>, Vec<&FoundClient>) =
-        found.clients.iter().partition(|it| it.way != "unix");
+        found.clients.iter().partition(|it| it.way.is_tcp());
     clients::write(
         "over TCP: these pay the loopback tax",
         &paying,
@@ -77,7 +77,7 @@ fn write_words(found: &Found, lines: &mut Lines) {
         );
         lines.item(0, &line);
     }
-    let paying = found.clients.iter().filter(|it| it.way != "unix");
+    let paying = found.clients.iter().filter(|it| it.way.is_tcp());
     let most = paying.max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
     if let Some(pid) = most.and_then(|it| it.pid) {
         lines.item(0, &format!("next: looptax check --pid {pid} says whether the switch to the socket would work for that one"));
