@@ -5,7 +5,8 @@
 
 use looptax_record::{Arm, Comparison, Figure, ReplaySide, SideUnit, Tax};
 use looptax_stats::{
-    Comparison as Compared, Epoch, Estimate, Quantile, Side, Slice, compare, hodges_lehmann,
+    Comparison as Compared, Epoch, Estimate, Quantile, Side, Slice, compare, deviation,
+    hodges_lehmann,
 };
 
 use super::reading::Reading;
@@ -131,11 +132,9 @@ fn means_us(epochs: &[Epoch], side: Side, connections: u32) -> Vec<Option<f64>> 
 /// The standard deviation of one arm's single response times in each epoch, µs.
 fn spreads_us(epochs: &[Epoch], side: Side) -> Vec<Option<f64>> {
     let of_epoch = |epoch: &Epoch| {
-        let samples = &epoch.latencies_ns[side.idx()];
-        let n = samples.len() as f64;
-        let mean = samples.iter().map(|it| f64::from(*it)).sum::<f64>() / n;
-        let squares = samples.iter().map(|it| (f64::from(*it) - mean).powi(2));
-        (samples.len() > 1).then(|| (squares.sum::<f64>() / (n - 1.0)).sqrt() / 1e3)
+        let samples = epoch.latencies_ns[side.idx()].iter();
+        let samples_ns: Vec<f64> = samples.map(|ns| f64::from(*ns)).collect();
+        Some(deviation(&samples_ns)? / 1e3)
     };
     epochs.iter().map(of_epoch).collect()
 }

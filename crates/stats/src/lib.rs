@@ -39,7 +39,7 @@ pub use judge::{
     CpuTax, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge,
     primary,
 };
-pub use moments::{mean, median, variance};
+pub use moments::{deviation, mean, median, variance};
 pub use quantile::{
     Comparison, Quantile, QuantileTax, blocks, compare, nearest_rank, order_statistic_ranks,
     pooled_us, quantile_of,

@@ -18,6 +18,11 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     Some(sum / (values.len() - 1) as f64)
 }
 
+/// The sample standard deviation (divisor n − 1), in the unit of the values; `None` below two values.
+pub fn deviation(values: &[f64]) -> Option<f64> {
+    Some(variance(values)?.sqrt())
+}
+
 /// The sample covariance (divisor n − 1) of two equally long series; `None` below two values.
 pub(crate) fn covariance(left: &[f64], right: &[f64]) -> Option<f64> {
     if left.len() < 2 || left.len() != right.len() {
@@ -66,5 +71,7 @@ mod tests {
             1e-12,
         );
         assert_eq!(variance(&[1.0]), None);
+        assert_eq!(deviation(&[1.0, 3.0, 5.0]), Some(2.0));
+        assert_eq!(deviation(&[7.0]), None);
     }
 }

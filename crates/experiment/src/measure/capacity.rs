@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use looptax_bench::{Pacing, look};
 use looptax_failure::Failure;
+use looptax_stats::median;
 
 use super::pairs;
 use super::plan::{self, Case};
@@ -32,13 +33,9 @@ pub(super) fn of(
         ..plan::bench(settings, target, case, seed, None)
     };
     let mut connector = TargetConnector::new(target, pairs(case));
-    let Some(seen) = look(&plan, &mut connector, LENGTH, stop)? else {
+    let Some(mut seen) = look(&plan, &mut connector, LENGTH, stop)? else {
         return Ok(None);
     };
-    let median = |rates: &Vec<f64>| {
-        let mut sorted = rates.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied()
-    };
-    Ok(seen.rates_per_s.iter().filter_map(median).reduce(f64::min))
+    let medians = { seen.rates_per_s.iter_mut() }.filter_map(|rates| median(rates));
+    Ok(medians.reduce(f64::min))
 }

@@ -16,7 +16,7 @@ use looptax_bench::{BenchError, Outcome, Placement, look, run};
 use looptax_failure::Failure;
 use looptax_path::{Arm, LocalPorts};
 use looptax_record as record;
-use looptax_stats::rate_modes;
+use looptax_stats::{median, rate_modes};
 
 use crate::connector::TargetConnector;
 use crate::observer::Unit;
@@ -340,14 +340,13 @@ fn look_at(
 
 fn looked_at(arm: Arm, rates_per_s: &[f64]) -> record::LookArm {
     let mut sorted = rates_per_s.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |idx: usize| sorted.get(idx).copied().unwrap_or(0.0);
+    let median = median(&mut sorted).unwrap_or(0.0);
     record::LookArm {
         name: arm.name().to_owned(),
         rate_100ms_per_s: record::RateRange {
-            min: at(0),
-            median: at(sorted.len() / 2),
-            max: at(sorted.len().saturating_sub(1)),
+            min: sorted.first().copied().unwrap_or(0.0),
+            median,
+            max: sorted.last().copied().unwrap_or(0.0),
         },
         modes_per_s: rate_modes(rates_per_s)
             .map_or_else(Vec::new, |modes| vec![modes.low_per_s, modes.high_per_s]),

@@ -6,7 +6,7 @@
 
 use looptax_bench::Timed;
 use looptax_servers::wordpress::{Page, Transport};
-use looptax_stats::{Estimate, hodges_lehmann, median};
+use looptax_stats::{Estimate, deviation, hodges_lehmann, mean, median};
 
 /// Pages that the article loaded of each.
 const PUBLISHED_LOADS: usize = 15;
@@ -147,7 +147,7 @@ pub(super) fn fifteen(epochs: &[Vec<Block>]) -> Option<Fifteen> {
     Some(Fifteen {
         queries: [0, 1].map(queries),
         query_us: [0, 1].map(|arm| mean(&times(arm))),
-        query_sd_us: [deviation(&times(0))?, deviation(&times(1))?],
+        query_sd_us: [spread(&times(0))?, spread(&times(1))?],
         query: ratio(query_us)?,
         page: ratio(page_us)?,
     })
@@ -185,18 +185,12 @@ fn middle(blocks: &[Block], value: impl Fn(&Block) -> f64) -> Option<f64> {
 
 fn query_sd(blocks: &[Block], arm: usize) -> Option<f64> {
     let times: Vec<f64> = blocks.iter().map(|block| query_us(&block[arm])).collect();
-    deviation(&times)
+    spread(&times)
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The sample's standard deviation; `None` below two values, and where all are the same: no ratio is made of it.
-fn deviation(values: &[f64]) -> Option<f64> {
-    let centre = mean(values);
-    let sum: f64 = values.iter().map(|it| (it - centre).powi(2)).sum();
-    (values.len() > 1 && sum > 0.0).then(|| (sum / (values.len() - 1) as f64).sqrt())
+/// The standard deviation; `None` also where all values are the same: no ratio is made of it.
+fn spread(values: &[f64]) -> Option<f64> {
+    deviation(values).filter(|deviation| *deviation > 0.0)
 }
 
 #[cfg(test)]
