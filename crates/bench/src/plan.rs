@@ -4,11 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use looptax_record::Client;
 use looptax_stats::{Looks, StopRule};
 
 use crate::Shape;
+pub use looptax_record::Placement;
 
-/// How the client waits for an answer.
+/// How the load engine's client waits for an answer: a [`Client`] that is no whole command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClientModel {
     /// A thread per connection: try to receive, poll, receive.
@@ -27,11 +29,17 @@ impl ClientModel {
 
     /// The word for it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Poll => "poll",
-            Self::PollFirst => "poll-first",
-            Self::Block => "block",
-            Self::Event => "event",
+        Client::from(self).name()
+    }
+}
+
+impl From<ClientModel> for Client {
+    fn from(model: ClientModel) -> Self {
+        match model {
+            ClientModel::Poll => Self::Poll,
+            ClientModel::PollFirst => Self::PollFirst,
+            ClientModel::Block => Self::Block,
+            ClientModel::Event => Self::Event,
         }
     }
 }
@@ -51,50 +59,6 @@ impl FromStr for ClientModel {
             .find(|model| model.name() == word)
             .ok_or_else(|| {
                 format!("`{word}` is not a client model: poll, poll-first, block or event")
-            })
-    }
-}
-
-/// Which cores the two ends of a connection run on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Placement {
-    /// Both ends of a connection on one core.
-    Same,
-    /// The two ends on different cores.
-    Split,
-    /// Untouched: the scheduler decides.
-    Free,
-    /// Only our own threads are pinned; the server's are not ours to pin.
-    ClientPinned,
-}
-
-impl Placement {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Split => "split",
-            Self::Free => "free",
-            Self::ClientPinned => "client-pinned",
-        }
-    }
-}
-
-impl fmt::Display for Placement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Placement {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        [Self::Same, Self::Split, Self::Free, Self::ClientPinned]
-            .into_iter()
-            .find(|placement| placement.name() == word)
-            .ok_or_else(|| {
-                format!("`{word}` is not a placement: same, split, free or client-pinned")
             })
     }
 }
@@ -290,7 +254,6 @@ mod tests {
         for model in ClientModel::ALL {
             assert_eq!(model.name().parse(), Ok(model));
         }
-        assert_eq!("split".parse(), Ok(Placement::Split));
-        assert!("near".parse::<Placement>().is_err());
+        assert!("command".parse::<ClientModel>().is_err());
     }
 }

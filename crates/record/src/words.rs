@@ -3,13 +3,14 @@
 //! Names only. Whoever branches on one compares the enum, never the text.
 
 use std::fmt;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which cores the two ends of a connection run on.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
@@ -72,6 +73,19 @@ impl fmt::Display for Placement {
     }
 }
 
+impl FromStr for Placement {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        [Self::Same, Self::Split, Self::Free, Self::ClientPinned]
+            .into_iter()
+            .find(|placement| placement.name() == word)
+            .ok_or_else(|| {
+                format!("`{word}` is not a placement: same, split, free or client-pinned")
+            })
+    }
+}
+
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -85,6 +99,12 @@ mod tests {
     #[track_caller]
     fn check(word: impl Serialize + fmt::Display) {
         assert_eq!(serde_json::to_value(&word).unwrap(), word.to_string());
+    }
+
+    #[test]
+    fn a_placement_is_read_by_its_word() {
+        assert_eq!("split".parse(), Ok(Placement::Split));
+        assert!("near".parse::<Placement>().is_err());
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod attempts;
 
 use std::time::Duration;
 
-use looptax_bench::Placement as BenchPlacement;
 use looptax_path::Arm;
 use looptax_record::{Comparison, Placement, ReplayPart, ReplayUnit};
 use looptax_servers::Kind;
@@ -66,7 +65,7 @@ pub(crate) fn steps(amounts: &Amounts) -> Vec<Step> {
     let same = Step::new(
         "messages",
         "8-byte messages, each answered by one, both ends on one core",
-        (ping(BenchPlacement::Same), &["ping"]),
+        (ping(Placement::Same), &["ping"]),
         messages_s,
     )
     .epochs(amounts, messages)
@@ -74,7 +73,7 @@ pub(crate) fn steps(amounts: &Amounts) -> Vec<Step> {
     let split = Step::new(
         "two-cores",
         "the same messages with the ends on two cores, as a dual core may have had them",
-        (ping(BenchPlacement::Split), &["ping"]),
+        (ping(Placement::Split), &["ping"]),
         amounts.either(15, 20),
     )
     .epochs(amounts, amounts.either(10, 16))

@@ -14,7 +14,7 @@ use record::{Comparison, Hex64};
 use super::plan::{Case, CaseLoad, DELTA, looks};
 use crate::connector::ArmProof;
 use crate::spec::load::Rate;
-use crate::spec::waits::{Waits, client_of};
+use crate::spec::waits::Waits;
 use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 
@@ -126,7 +126,7 @@ pub(crate) fn skeleton(
         workload,
         connections: case.connections,
         placement: placement_for(&target.workload, case.placement),
-        client: client_of(client.on(case.arms[0])),
+        client: client.on(case.arms[0]).into(),
         client_like: client.like(&case.arms),
         remedy: settings.remedy,
         commands: None,
@@ -270,23 +270,14 @@ pub(crate) fn ending_of(
 
 /// The placement asked for, with what it means.
 pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
-    let (asked, real) = match placement {
-        Placement::Same => (
-            record::Placement::Same,
-            "both ends of a connection pinned to one core, drawn anew each epoch",
-        ),
-        Placement::Split => (
-            record::Placement::Split,
-            "the two ends pinned to different cores, drawn anew each epoch",
-        ),
-        Placement::Free => (record::Placement::Free, "nothing pinned"),
-        Placement::ClientPinned => (
-            record::Placement::ClientPinned,
-            "client threads pinned, the server's threads left alone",
-        ),
+    let real = match placement {
+        Placement::Same => "both ends of a connection pinned to one core, drawn anew each epoch",
+        Placement::Split => "the two ends pinned to different cores, drawn anew each epoch",
+        Placement::Free => "nothing pinned",
+        Placement::ClientPinned => "client threads pinned, the server's threads left alone",
     };
     record::PlacementUsed {
-        asked,
+        asked: placement,
         real: real.to_owned(),
     }
 }

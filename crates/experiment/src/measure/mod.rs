@@ -22,7 +22,6 @@ use crate::connector::TargetConnector;
 use crate::observer::Unit;
 use crate::observer::{Observer, Scene};
 use crate::spec::Experiment;
-use crate::spec::waits::client_of;
 use crate::target::Target;
 use crate::target::counters::Counter;
 use plan::{Case, Doing};
@@ -329,7 +328,7 @@ fn look_at(
         workload,
         connections: case.connections,
         placement,
-        client: client_of(case.clients[0].on(case.arms[0])),
+        client: case.clients[0].on(case.arms[0]).into(),
         client_like: case.clients[0].like(&case.arms),
         seconds: seen.took.as_secs_f64(),
         arms: arms.to_vec(),

@@ -39,7 +39,7 @@ impl Waits {
         Some(ClientLike {
             name: client.name.to_owned(),
             library: client.library.to_owned(),
-            models: arms.iter().map(|arm| client_of(self.on(*arm))).collect(),
+            models: arms.iter().map(|arm| self.on(*arm).into()).collect(),
             differs: client.differs.to_owned(),
         })
     }
@@ -84,16 +84,6 @@ pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
             hint,
         ),
     })
-}
-
-/// The record's word for a client model.
-pub fn client_of(model: ClientModel) -> Client {
-    match model {
-        ClientModel::Poll => Client::Poll,
-        ClientModel::PollFirst => Client::PollFirst,
-        ClientModel::Block => Client::Block,
-        ClientModel::Event => Client::Event,
-    }
 }
 
 fn model_of(client: Client) -> ClientModel {
