@@ -1,8 +1,8 @@
 //! What a finished run is on disk: versioned serde types and their JSON schema.
 //!
-//! Holds copies of what other rooms found, one file per object, and no behaviour beyond making a
-//! figure out of numbers. Passwords have no field here at all. Filled by the command line, saved by
-//! the store, read by the report. A field that may be `null` may also be missing.
+//! Holds what other rooms found, one file per object, and no behaviour beyond making a figure out of
+//! numbers and handing raw counts to the statistics. Passwords have no field here at all. Epochs are
+//! filled by the experiment, the rest by the command line; saved by the store, read by the report. A field that may be `null` may also be missing.
 
 mod arm;
 mod bill;
