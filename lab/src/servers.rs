@@ -7,8 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use looptax_path::{Conversation, Endpoint, Limits, Protocol};
-use looptax_servers::{Config, Kind, Listening, PrivateServer, Reaper, leftovers};
+use looptax_dsn::Kind;
+use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_servers::{Config, Listening, PrivateServer, Reaper, leftovers};
 
 /// How long anything may take to start or to settle.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -86,16 +87,14 @@ impl Private {
 
     /// A connection of our own, over the socket.
     pub(crate) fn talk(&self) -> Result<Conversation> {
-        let protocol = match self.kind {
-            Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
-            Kind::Postgres => Protocol::Postgres,
-            Kind::Redis | Kind::Valkey => Protocol::Redis,
-            Kind::Memcached => Protocol::Memcached,
-            Kind::Echo => Protocol::Echo,
-        };
         let socket = Endpoint::unix(&self.socket)?;
         let limits = Limits::default();
-        Ok(Conversation::open(protocol, &socket, &self.login, limits)?)
+        Ok(Conversation::open(
+            self.protocol,
+            &socket,
+            &self.login,
+            limits,
+        )?)
     }
 
     pub(crate) fn stop(self) -> Result<()> {

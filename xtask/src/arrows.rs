@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "looptax",
         &[
             "looptax-failure",
+            "looptax-dsn",
             "looptax-analysis",
             "looptax-diagnose",
             "looptax-replay",
@@ -48,6 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "looptax-experiment",
         &[
             "looptax-failure",
+            "looptax-dsn",
             "looptax-advise",
             "looptax-analysis",
             "looptax-bench",
@@ -66,6 +68,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "looptax-diagnose",
         &[
             "looptax-failure",
+            "looptax-dsn",
             "looptax-advise",
             "looptax-discover",
             "looptax-path",
@@ -79,6 +82,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "looptax-replay",
         &[
             "looptax-failure",
+            "looptax-dsn",
             "looptax-analysis",
             "looptax-bench",
             "looptax-experiment",
@@ -99,7 +103,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "looptax-stats",
         ],
     ),
-    ("looptax-wire", &["looptax-failure"]),
+    ("looptax-dsn", &["looptax-failure"]),
+    ("looptax-wire", &["looptax-failure", "looptax-dsn"]),
     ("looptax-script", &[]),
     ("looptax-stats", &[]),
     ("looptax-record", &["looptax-stats"]),
@@ -110,6 +115,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         // For `peers`, `clients` and `dialects`: servers, what looptax recorded, and intervals of ratios;
         // for `history`: the store that it fills.
         &[
+            "looptax-dsn",
             "looptax-store",
             "looptax-path",
             "looptax-servers",
@@ -122,6 +128,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 const DEEP: &[&str] = &[
     "looptax-failure",
+    "looptax-dsn",
     "looptax-path",
     "looptax-servers",
     "looptax-wire",
@@ -131,6 +138,7 @@ const DEEP: &[&str] = &[
 ];
 const GROUND: &[&str] = &[
     "looptax-failure",
+    "looptax-dsn",
     "looptax-wire",
     "looptax-stats",
     "looptax-record",

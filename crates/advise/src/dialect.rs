@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
+use looptax_dsn::{Address, Protocol};
 use serde::Deserialize;
 
 use crate::cannot::Cannot;
 use crate::proof::{self, Proof};
 use crate::template::{Fields, filled};
-use crate::{Address, Product};
 
 const TABLE: &str = include_str!("../data/dialects.toml");
 
@@ -53,7 +53,7 @@ pub struct Dialect {
     /// The language it belongs to.
     pub language: String,
     /// What it talks to.
-    pub kind: Product,
+    pub kind: Protocol,
     /// Where the text goes.
     pub place: String,
     text: String,
@@ -210,7 +210,7 @@ mod tests {
         let address = Address::parse(url).unwrap();
         let dialect = dialects()
             .iter()
-            .find(|it| it.name == name && it.kind == address.product);
+            .find(|it| it.name == name && it.kind == address.protocol);
         assert_eq!(dialect.unwrap().takes(&address), expected, "{name} {url}");
     }
 

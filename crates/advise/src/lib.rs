@@ -2,10 +2,9 @@
 //!
 //! Text in, text out: nothing here connects, reads a file or looks at the machine. The table of
 //! dialects is data (`data/dialects.toml`), and so is which of them real drivers have connected with
-//! (`data/proved.toml`); `template` fills it in, `address` reads what people have.
+//! (`data/proved.toml`); `template` fills it in; `looptax_dsn` reads what people have.
 //! Called by the command line.
 
-mod address;
 pub mod app;
 mod cannot;
 pub mod check;
@@ -14,7 +13,6 @@ mod escape;
 mod proof;
 mod template;
 
-pub use address::{Address, AddressError, Product};
 pub use dialect::{Dialect, Takes, dialects};
 pub use proof::Proof;
 pub use template::Fields;

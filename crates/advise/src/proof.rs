@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use looptax_dsn::Protocol;
 use serde::Deserialize;
 
-use crate::{Fields, Product};
+use crate::Fields;
 
 const TABLE: &str = include_str!("../data/proved.toml");
 
@@ -43,7 +44,7 @@ fn proofs() -> &'static Proofs {
 
 impl Proof {
     /// That of a dialect, whose text for [`sample`] is `text`; one of an older text proves nothing.
-    pub(crate) fn of(kind: Product, name: &str, text: &str) -> Option<&'static Self> {
+    pub(crate) fn of(kind: Protocol, name: &str, text: &str) -> Option<&'static Self> {
         let proof = proofs().get(kind.name())?.get(name)?;
         (proof.sample == text).then_some(proof)
     }

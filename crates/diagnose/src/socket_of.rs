@@ -5,14 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use looptax_advise::{Address, Fields, Product};
-use looptax_discover::{Endpoint, NamespaceId, Place, Server, ServerKind};
+use looptax_advise::Fields;
+use looptax_discover::{Endpoint, NamespaceId, Place, Server};
+use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 
 use crate::local::own_address;
-
-/// What stands where a password would.
-pub const HIDDEN: &str = "****";
 
 /// A server's socket.
 #[derive(Debug)]
@@ -95,27 +93,21 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         Some(path) => Ok(of(address, path, &format!("of {named}"))),
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
-            server.kind.how_to_add_a_socket(),
+            looptax_discover::how_to_add_a_socket(server.kind),
         )),
     }
 }
 
 /// PostgreSQL's path may be given as the folder or as the file.
 fn of(address: &Address, path: &Path, words: &str) -> SocketOf {
-    let name = format!(".s.PGSQL.{}", address.port);
-    let (folder, file) = match address.product {
-        Product::Postgres
-            if path
-                .file_name()
-                .is_some_and(|it| it.to_string_lossy().starts_with(".s.PGSQL.")) =>
-        {
-            (path.parent().unwrap_or(path).to_owned(), path.to_owned())
-        }
-        Product::Postgres => (path.to_owned(), path.join(name)),
-        _ => (path.parent().unwrap_or(path).to_owned(), path.to_owned()),
+    let address = Address {
+        socket: Some(path.to_owned()),
+        ..address.clone()
     };
+    let file = address.socket_file().unwrap_or_default();
+    let folder = file.parent().unwrap_or(&file).to_owned();
     SocketOf {
-        words: format!("{} over {} ({words})", address.product, file.display()),
+        words: format!("{} over {} ({words})", address.protocol, file.display()),
         file: file.to_string_lossy().into_owned(),
         folder: folder.to_string_lossy().into_owned(),
         is_guess: false,
@@ -124,11 +116,12 @@ fn of(address: &Address, path: &Path, words: &str) -> SocketOf {
 
 /// Where Debian's packages put it.
 fn usual(address: &Address) -> PathBuf {
-    PathBuf::from(match address.product {
-        Product::Mysql => "/run/mysqld/mysqld.sock",
-        Product::Postgres => "/run/postgresql",
-        Product::Redis => "/run/redis/redis-server.sock",
-        Product::Memcached => "/run/memcached/memcached.sock",
+    PathBuf::from(match address.protocol {
+        Protocol::Mysql => "/run/mysqld/mysqld.sock",
+        Protocol::Postgres => "/run/postgresql",
+        Protocol::Redis => "/run/redis/redis-server.sock",
+        Protocol::Memcached => "/run/memcached/memcached.sock",
+        Protocol::Echo => "/run",
     })
 }
 
@@ -141,7 +134,7 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
     let is_near = |endpoint: &Endpoint| {
         !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network)
     };
-    is_of(server.kind, address.product)
+    server.kind.protocol() == Some(address.protocol)
         && server
             .endpoints
             .iter()
@@ -153,20 +146,4 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
                 }
                 Place::Path { .. } | Place::Abstract(_) => false,
             })
-}
-
-/// Whether a server of this kind speaks the product's protocol.
-pub fn is_of(kind: ServerKind, product: Product) -> bool {
-    match product {
-        Product::Mysql => matches!(
-            kind,
-            ServerKind::Mysql | ServerKind::Mariadb | ServerKind::Percona | ServerKind::Proxysql
-        ),
-        Product::Postgres => matches!(kind, ServerKind::Postgres | ServerKind::Pgbouncer),
-        Product::Redis => matches!(
-            kind,
-            ServerKind::Redis | ServerKind::Valkey | ServerKind::Keydb | ServerKind::Dragonfly
-        ),
-        Product::Memcached => kind == ServerKind::Memcached,
-    }
 }

@@ -23,7 +23,7 @@ mod version;
 pub use connections::{Beside, Client, Connection, Hop};
 pub use error::DiscoverError;
 pub use home::Home;
-pub use kind::ServerKind;
+pub use kind::{how_to_add_a_socket, how_to_raise_the_backlog};
 pub use namespaces::NamespaceId;
 pub use process::{Process, process};
 pub use published::Published;

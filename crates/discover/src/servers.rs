@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::ServerKind;
+use looptax_dsn::Kind;
+
+use crate::kind::{of_program, refined};
 use crate::namespaces::{NamespaceId, Networks};
 use crate::owners::Owners;
 use crate::process::Process;
@@ -16,7 +18,7 @@ use crate::version::{version_in, version_text};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// What it is.
-    pub kind: ServerKind,
+    pub kind: Kind,
     /// Its version, where its program tells.
     pub version: Option<String>,
     /// The process that listens.
@@ -78,7 +80,7 @@ impl Server {
     /// redis-check-rdb, so what the process calls itself counts where that is a known server.
     pub fn name(&self) -> String {
         let own = &self.process.name;
-        if ServerKind::of_program(own).is_some() {
+        if of_program(own).is_some() {
             own.clone()
         } else {
             self.process.program_name()
@@ -115,9 +117,9 @@ pub(crate) fn servers(
     owners: &Owners,
     known: &[Server],
 ) -> Vec<Server> {
-    let named: Vec<(ServerKind, &Process)> = processes
+    let named: Vec<(Kind, &Process)> = processes
         .iter()
-        .filter_map(|it| Some((ServerKind::of_program(&it.program_name())?, it)))
+        .filter_map(|it| Some((of_program(&it.program_name())?, it)))
         .collect();
     named
         .iter()
@@ -144,9 +146,9 @@ pub(crate) fn servers(
 }
 
 /// Kind and version by what the program says of itself.
-fn told(kind: ServerKind, process: &Process) -> (ServerKind, Option<String>) {
+fn told(kind: Kind, process: &Process) -> (Kind, Option<String>) {
     let text = version_text(kind, process);
-    let refined = text.as_deref().map_or(kind, |text| kind.refined(text));
+    let refined = text.as_deref().map_or(kind, |text| refined(kind, text));
     (refined, text.as_deref().and_then(version_in))
 }
 

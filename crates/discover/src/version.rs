@@ -16,7 +16,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::ServerKind;
+use looptax_dsn::Kind;
+
 use crate::process::Process;
 
 /// Longest that a program may take to print its version.
@@ -27,7 +28,7 @@ const MOST_BYTES: u64 = 4 << 10;
 const OTHERS_WRITE: u32 = 0o022;
 
 /// What the server's program prints for `--version`, or what else tells.
-pub(crate) fn version_text(kind: ServerKind, process: &Process) -> Option<String> {
+pub(crate) fn version_text(kind: Kind, process: &Process) -> Option<String> {
     process
         .program
         .as_deref()
@@ -91,8 +92,8 @@ fn printed(program: &Path) -> Option<String> {
 }
 
 /// PostgreSQL works in its data folder, which says the major version.
-fn postgres_major(kind: ServerKind, process: &Process) -> Option<String> {
-    if kind != ServerKind::Postgres {
+fn postgres_major(kind: Kind, process: &Process) -> Option<String> {
+    if kind != Kind::Postgres {
         return None;
     }
     let mut text = String::new();

@@ -8,10 +8,11 @@ mod memcached;
 
 use std::net::{IpAddr, SocketAddr};
 
+use looptax_dsn::Protocol;
 use looptax_wire::WireError;
 
 use crate::conversation::Talk;
-use crate::{Conversation, Link, PathError, Protocol};
+use crate::{Conversation, Link, PathError};
 
 /// How the server sees where a connection comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

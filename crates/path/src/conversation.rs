@@ -4,37 +4,10 @@ mod sealed;
 
 use std::time::Duration;
 
+use looptax_dsn::Protocol;
 use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
 use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts, Visit};
-
-/// A wire protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// MySQL and MariaDB.
-    Mysql,
-    /// PostgreSQL.
-    Postgres,
-    /// Redis and Valkey.
-    Redis,
-    /// memcached.
-    Memcached,
-    /// The built-in echo server.
-    Echo,
-}
-
-impl Protocol {
-    /// Its name as people write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mysql => "MySQL",
-            Self::Postgres => "PostgreSQL",
-            Self::Redis => "Redis",
-            Self::Memcached => "memcached",
-            Self::Echo => "echo",
-        }
-    }
-}
 
 /// A connection that is logged in and not yet under load.
 pub struct Conversation {

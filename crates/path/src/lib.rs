@@ -22,7 +22,7 @@ mod workload;
 
 pub use arm::{Arm, Endpoint, MAX_SOCKET_PATH_BYTES};
 pub use census::{Census, ClientSeen, SeenAs};
-pub use conversation::{Conversation, Protocol};
+pub use conversation::Conversation;
 pub use error::PathError;
 pub use link::{Calls, Family, Limits, Link, LinkFacts, Unlimited};
 pub use network::{

@@ -25,7 +25,7 @@ impl Conversation {
         sending: Sending,
     ) -> Result<Box<dyn Codec>, PathError> {
         let endpoint = self.endpoint().to_string();
-        let protocol = self.protocol().name();
+        let protocol = self.protocol().title();
         let prepared = match &mut self.talk {
             Talk::Mysql(_) | Talk::Postgres(_) => self.sql(workload, sending.sent),
             Talk::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
 use crate::conversation::Talk;
 use crate::prepare::{PING_BYTES, ping};
-use crate::{Arm, Calls, Conversation, Endpoint, Limits, PathError, Protocol, TlsClient};
+use crate::{Arm, Calls, Conversation, Endpoint, Limits, PathError, TlsClient};
 
 /// A key that no server has.
 const MISSING_KEY: &[u8] = b"looptax:missing";
@@ -96,7 +97,7 @@ impl Conversation {
             return Ok(());
         }
         Err(WireError::Malformed {
-            protocol: self.protocol().name(),
+            protocol: self.protocol().title(),
             action: "ask one query",
             expected: "one row of 120 bytes, or nothing for a missing key",
             found: "something else".to_owned(),

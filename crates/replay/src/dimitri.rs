@@ -4,10 +4,10 @@ mod profile;
 
 use std::time::Duration;
 
+use looptax_dsn::Kind;
 use looptax_experiment::Experiment;
 use looptax_path::Arm;
 use looptax_record::{Client, Comparison, Figure, ReplayPart, ReplayPoint, ReplayUnit, Verdict};
-use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::programs::on_path;

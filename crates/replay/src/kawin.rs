@@ -4,12 +4,12 @@
 //! says what each adds.
 
 use looptax_bench::ClientModel;
+use looptax_dsn::Kind;
 use looptax_experiment::Experiment;
 use looptax_experiment::spec::{Clients, Requests};
 use looptax_path::Arm;
 use looptax_record::{Bill, Comparison, Figure, ReplayPart, ReplayUnit, Verdict};
 use looptax_report::terminal::micros;
-use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::published::KAWIN;

@@ -7,9 +7,9 @@ mod attempts;
 
 use std::time::Duration;
 
+use looptax_dsn::Kind;
 use looptax_path::Arm;
 use looptax_record::{Comparison, Placement, ReplayPart, ReplayUnit};
-use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::published::MOONEN;

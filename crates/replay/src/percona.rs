@@ -3,13 +3,13 @@
 //! Point selects are also measured with TLS, which MySQL 8's own clients take over TCP and not over the socket.
 
 use looptax_bench::Arrivals;
+use looptax_dsn::Kind;
 use looptax_experiment::Experiment;
 use looptax_experiment::spec::exec::Exec;
 use looptax_experiment::spec::load::{Load, Rate};
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_path::Arm;
 use looptax_record::{Comparison, ReplayPart, ReplayUnit};
-use looptax_servers::Kind;
 
 use super::effect::Effect;
 use super::programs::on_path;

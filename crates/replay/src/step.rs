@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use looptax_bench::Placement;
+use looptax_dsn::Kind;
 use looptax_experiment::Experiment;
 use looptax_experiment::spec::exec::joined;
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_experiment::spec::{Effort, new_seed};
 use looptax_failure::Failure;
 use looptax_path::Arm;
-use looptax_servers::Kind;
 
 /// Tests do not depend on time.
 const TEST_BUDGET: Duration = Duration::from_mins(10);

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Read;
 
-use looptax_wire::Secret;
+use looptax_dsn::{Kind, Secret};
 
-use crate::{Kind, ServerError};
+use crate::ServerError;
+use crate::kind::accounts;
 
 /// An unprivileged account of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +25,17 @@ pub(crate) struct Account {
 /// mariadbd and postgres refuse to run as root. The echo server is looptax itself, whose file other
 /// accounts may be unable to execute, so it stays with us.
 pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
-    if !rustix::process::geteuid().is_root() || kind.accounts().is_empty() {
+    if !rustix::process::geteuid().is_root() || accounts(kind).is_empty() {
         return Ok(None);
     }
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    kind.accounts()
+    accounts(kind)
         .iter()
         .find_map(|name| find_account(&passwd, name))
         .map(Some)
         .ok_or_else(|| ServerError::AccountMissing {
             kind,
-            looked_for: kind.accounts().join(" or "),
+            looked_for: accounts(kind).join(" or "),
         })
 }
 

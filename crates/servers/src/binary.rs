@@ -8,7 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Kind, ServerError};
+use looptax_dsn::Kind;
+
+use crate::ServerError;
+use crate::kind::{prints_version, programs};
 
 /// Folders that hold servers but are in few users' PATH.
 const USUAL_FOLDERS: [&str; 6] = [
@@ -37,11 +40,12 @@ pub fn find_binary(kind: Kind) -> Option<PathBuf> {
         return env::current_exe().ok();
     }
     let folders = search_folders(kind);
-    kind.programs()
+    programs(kind)
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
         .find(|path| {
-            is_executable(path) && version_text(path).is_some_and(|text| kind.prints_version(&text))
+            is_executable(path)
+                && version_text(path).is_some_and(|text| prints_version(kind, &text))
         })
 }
 
@@ -54,7 +58,7 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
             .collect();
         ServerError::BinaryMissing {
             kind,
-            looked_for: kind.programs().join(" or "),
+            looked_for: programs(kind).join(" or "),
             looked_in: folders.join(", "),
         }
     })

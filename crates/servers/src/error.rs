@@ -4,10 +4,12 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use looptax_dsn::Kind;
 use looptax_failure::Explain;
 use looptax_wire::WireError;
 
-use crate::{Kind, find_binary};
+use crate::find_binary;
+use crate::kind::package;
 
 /// A private server could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -220,8 +222,7 @@ impl Explain for ServerError {
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
                 Some("a private memcached forgets nothing to make room: fewer --rows, or a smaller --value-size".to_owned())
             }
-            Self::BinaryMissing { kind, .. } => kind
-                .package()
+            Self::BinaryMissing { kind, .. } => package(*kind)
                 .map(|package| format!("install the package `{package}`, or put the binary's folder into PATH")),
             Self::PathTooLong { .. } | Self::PathCharacter { .. } => {
                 Some("name a shorter, plain scratch root, for instance `TMPDIR=/tmp`".to_owned())

@@ -2,112 +2,102 @@
 //!
 //! Names only: nothing here looks at the host.
 
-use std::fmt;
-use std::str::FromStr;
+use looptax_dsn::{Kind, Protocol};
 
 use crate::ServerError;
-
-/// A kind of private server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// MariaDB (`mariadbd`).
-    Mariadb,
-    /// MySQL of Oracle or Percona (`mysqld`).
-    Mysql,
-    /// PostgreSQL (`postgres`).
-    Postgres,
-    /// Redis (`redis-server`).
-    Redis,
-    /// Valkey (`valkey-server`).
-    Valkey,
-    /// memcached (`memcached`).
-    Memcached,
-    /// The built-in echo server: looptax itself.
-    Echo,
-}
 
 /// The first version of memcached that names its threads, without which none could be pinned.
 const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
 
-impl Kind {
-    /// All of them, in the order in which they are listed to people.
-    pub const ALL: [Self; 7] = [
-        Self::Mariadb,
-        Self::Mysql,
-        Self::Postgres,
-        Self::Redis,
-        Self::Valkey,
-        Self::Memcached,
-        Self::Echo,
-    ];
+/// The kinds that can be started, in the order in which they are listed to people.
+pub const STARTABLE: [Kind; 7] = [
+    Kind::Mariadb,
+    Kind::Mysql,
+    Kind::Postgres,
+    Kind::Redis,
+    Kind::Valkey,
+    Kind::Memcached,
+    Kind::Echo,
+];
 
-    /// The word for it in commands and records: `mariadb`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mariadb => "mariadb",
-            Self::Mysql => "mysql",
-            Self::Postgres => "postgres",
-            Self::Redis => "redis",
-            Self::Valkey => "valkey",
-            Self::Memcached => "memcached",
-            Self::Echo => "echo",
-        }
+/// What a server that we start speaks.
+///
+/// # Errors
+/// [`ServerError::UnknownKind`] for one that cannot be started.
+pub fn protocol_of(kind: Kind) -> Result<Protocol, ServerError> {
+    let protocol = kind.protocol().filter(|_| STARTABLE.contains(&kind));
+    protocol.ok_or_else(|| ServerError::UnknownKind {
+        given: kind.to_string(),
+    })
+}
+
+/// The kind that this word means, if it can be started.
+///
+/// # Errors
+/// [`ServerError::UnknownKind`].
+pub fn startable(word: &str) -> Result<Kind, ServerError> {
+    let mut kinds = STARTABLE.into_iter();
+    kinds
+        .find(|kind| kind.name() == word)
+        .ok_or_else(|| ServerError::UnknownKind {
+            given: word.to_owned(),
+        })
+}
+
+/// The Debian package that brings the binary; `None` for the echo server and what cannot be started.
+pub(crate) const fn package(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Mariadb => Some("mariadb-server-core"),
+        Kind::Mysql => Some("mysql-server-core"),
+        Kind::Postgres => Some("postgresql"),
+        Kind::Redis => Some("redis-server"),
+        Kind::Valkey => Some("valkey-server"),
+        Kind::Memcached => Some("memcached"),
+        _ => None,
     }
+}
 
-    /// The Debian package that brings the binary; `None` for the echo server.
-    pub const fn package(self) -> Option<&'static str> {
-        match self {
-            Self::Mariadb => Some("mariadb-server-core"),
-            Self::Mysql => Some("mysql-server-core"),
-            Self::Postgres => Some("postgresql"),
-            Self::Redis => Some("redis-server"),
-            Self::Valkey => Some("valkey-server"),
-            Self::Memcached => Some("memcached"),
-            Self::Echo => None,
-        }
+/// File names of the binary, the likeliest first.
+pub(crate) const fn programs(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Mariadb => &["mariadbd", "mysqld"],
+        Kind::Mysql => &["mysqld"],
+        Kind::Postgres => &["postgres"],
+        Kind::Redis => &["redis-server"],
+        Kind::Valkey => &["valkey-server"],
+        Kind::Memcached => &["memcached"],
+        _ => &[],
     }
+}
 
-    /// File names of the binary, the likeliest first.
-    pub(crate) const fn programs(self) -> &'static [&'static str] {
-        match self {
-            Self::Mariadb => &["mariadbd", "mysqld"],
-            Self::Mysql => &["mysqld"],
-            Self::Postgres => &["postgres"],
-            Self::Redis => &["redis-server"],
-            Self::Valkey => &["valkey-server"],
-            Self::Memcached => &["memcached"],
-            Self::Echo => &[],
-        }
+/// System accounts to run it as when we are root, the fitting one first.
+pub(crate) const fn accounts(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Mariadb | Kind::Mysql => &["mysql", "nobody"],
+        Kind::Postgres => &["postgres", "nobody"],
+        Kind::Redis => &["redis", "nobody"],
+        Kind::Valkey => &["valkey", "nobody"],
+        Kind::Memcached => &["memcache", "memcached", "nobody"],
+        _ => &[],
     }
+}
 
-    /// System accounts to run it as when we are root, the fitting one first.
-    pub(crate) const fn accounts(self) -> &'static [&'static str] {
-        match self {
-            Self::Mariadb | Self::Mysql => &["mysql", "nobody"],
-            Self::Postgres => &["postgres", "nobody"],
-            Self::Redis => &["redis", "nobody"],
-            Self::Valkey => &["valkey", "nobody"],
-            Self::Memcached => &["memcache", "memcached", "nobody"],
-            Self::Echo => &[],
-        }
-    }
-
-    /// Whether a binary that prints this for `--version` is of this kind.
-    ///
-    /// A `mysqld` may be a link to MariaDB's server and a `redis-server` one to Valkey's. A memcached
-    /// that is too old counts as none.
-    pub(crate) fn prints_version(self, text: &str) -> bool {
-        match self {
-            Self::Mariadb => text.contains("MariaDB"),
-            Self::Mysql => text.contains("Ver ") && !text.contains("MariaDB"),
-            Self::Postgres => text.contains("PostgreSQL"),
-            Self::Redis => text.contains("Redis server"),
-            Self::Valkey => text.contains("Valkey server"),
-            Self::Memcached => text
-                .strip_prefix("memcached ")
-                .is_some_and(|version| numbers(version) >= MEMCACHED_LEAST),
-            Self::Echo => true,
-        }
+/// Whether a binary that prints this for `--version` is of this kind.
+///
+/// A `mysqld` may be a link to MariaDB's server and a `redis-server` one to Valkey's. A memcached
+/// that is too old counts as none.
+pub(crate) fn prints_version(kind: Kind, text: &str) -> bool {
+    match kind {
+        Kind::Mariadb => text.contains("MariaDB"),
+        Kind::Mysql => text.contains("Ver ") && !text.contains("MariaDB"),
+        Kind::Postgres => text.contains("PostgreSQL"),
+        Kind::Redis => text.contains("Redis server"),
+        Kind::Valkey => text.contains("Valkey server"),
+        Kind::Memcached => text
+            .strip_prefix("memcached ")
+            .is_some_and(|version| numbers(version) >= MEMCACHED_LEAST),
+        Kind::Echo => true,
+        _ => false,
     }
 }
 
@@ -117,42 +107,25 @@ fn numbers(version: &str) -> [u32; 3] {
     [(); 3].map(|()| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Kind {
-    type Err = ServerError;
-
-    fn from_str(given: &str) -> Result<Self, ServerError> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == given)
-            .ok_or_else(|| ServerError::UnknownKind {
-                given: given.to_owned(),
-            })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_name_is_read_back() {
-        for kind in Kind::ALL {
-            assert_eq!(kind.to_string().parse::<Kind>().unwrap(), kind);
+        for kind in STARTABLE {
+            assert_eq!(startable(kind.name()).unwrap(), kind);
         }
-        assert!("oracle".parse::<Kind>().is_err());
+        for word in ["oracle", "percona", "pgbouncer"] {
+            assert!(startable(word).is_err(), "{word}");
+        }
     }
 
     #[track_caller]
     fn check(text: &str, expected: Kind) {
-        for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Echo) {
+        for kind in STARTABLE.into_iter().filter(|kind| *kind != Kind::Echo) {
             assert_eq!(
-                kind.prints_version(text),
+                prints_version(kind, text),
                 kind == expected,
                 "{kind}: {text}"
             );
@@ -189,7 +162,7 @@ mod tests {
     fn a_memcached_that_does_not_name_its_threads_is_none() {
         for version in ["1.6.14", "1.5.22", "0.9", ""] {
             let text = format!("memcached {version}\n");
-            assert!(!Kind::Memcached.prints_version(&text), "{text}");
+            assert!(!prints_version(Kind::Memcached, &text), "{text}");
         }
     }
 }

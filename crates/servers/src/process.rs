@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::deadline::Deadline;
-use crate::kind::Kind;
+use crate::kind::{STARTABLE, programs};
 use crate::wordpress::is_php_fpm;
 
 /// How long a killed process may take to vanish.
@@ -212,7 +212,7 @@ fn runs_server(entry: &ProcEntry) -> bool {
         .unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
     // php-fpm leads a session of its own where it is not first in its group.
-    Kind::ALL.iter().any(|kind| kind.programs().contains(&name)) || is_php_fpm(name)
+    STARTABLE.iter().any(|kind| programs(*kind).contains(&name)) || is_php_fpm(name)
 }
 
 /// All processes that can be seen.

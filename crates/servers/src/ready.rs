@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use looptax_dsn::Protocol;
 use looptax_wire::Login;
 use looptax_wire::echo::{Hello, Welcome};
 use procfs::net::TcpState;
@@ -16,24 +17,9 @@ use procfs::process::{FDTarget, Process};
 /// How long one answer may take. A server that needs longer is asked again until the deadline.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
-/// What a ready server answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Probe {
-    /// MySQL and MariaDB: a greeting of protocol 10 comes unasked, once the init file is done.
-    Mysql,
-    /// PostgreSQL: a startup packet is answered by a request for the password, not by an error.
-    Postgres,
-    /// Redis and Valkey: the password is accepted and PING answered.
-    Redis,
-    /// memcached: the question for its version is answered.
-    Memcached,
-    /// The echo server: a hello is answered by its own.
-    Echo,
-}
-
 /// Whether the server answers wherever it is to listen, and the port is really its own.
 pub(crate) fn is_ready(
-    probe: Probe,
+    protocol: Protocol,
     login: &Login,
     socket: Option<&Path>,
     tcp: Option<SocketAddr>,
@@ -43,13 +29,13 @@ pub(crate) fn is_ready(
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(ANSWER_LIMIT))?;
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
-        ask(probe, login, &mut stream)
+        ask(protocol, login, &mut stream)
     };
     let over_tcp = |tcp| -> io::Result<bool> {
         let mut stream = TcpStream::connect_timeout(&tcp, ANSWER_LIMIT)?;
         stream.set_read_timeout(Some(ANSWER_LIMIT))?;
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
-        ask(probe, login, &mut stream)
+        ask(protocol, login, &mut stream)
     };
     // An error means "not yet": refused, closed, or still starting. Why it stays so is in its log.
     // The port is looked up before anything is sent: a stranger's server must not get the password.
@@ -78,34 +64,37 @@ fn listens_on(pid: u32, tcp: SocketAddr) -> bool {
 }
 
 /// Holds one short conversation.
-fn ask(probe: Probe, login: &Login, stream: &mut (impl Read + Write)) -> io::Result<bool> {
-    match probe {
-        Probe::Mysql => {
+fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> io::Result<bool> {
+    match protocol {
+        // A greeting of protocol 10 comes unasked, once the init file is done.
+        Protocol::Mysql => {
             // Three bytes of length, one of sequence, then the protocol's version.
             let mut greeting = [0; 5];
             stream.read_exact(&mut greeting)?;
             Ok(greeting[4] == 10)
         }
-        Probe::Postgres => {
+        // A startup packet is answered by a request for the password, not by an error.
+        Protocol::Postgres => {
             stream.write_all(&startup_packet(login))?;
             let mut kind = [0];
             stream.read_exact(&mut kind)?;
             Ok(kind == *b"R")
         }
-        Probe::Redis => {
+        // The password is accepted and PING answered.
+        Protocol::Redis => {
             write!(stream, "AUTH {}\r\nPING\r\n", login.password.reveal())?;
             let expected = b"+OK\r\n+PONG\r\n";
             let mut answer = [0; 12];
             stream.read_exact(&mut answer)?;
             Ok(answer == *expected)
         }
-        Probe::Memcached => {
+        Protocol::Memcached => {
             stream.write_all(b"version\r\n")?;
             let mut answer = [0; 8];
             stream.read_exact(&mut answer)?;
             Ok(answer == *b"VERSION ")
         }
-        Probe::Echo => {
+        Protocol::Echo => {
             stream.write_all(&Hello::ping_pong(8, 8).encode())?;
             let mut answer = [0; Welcome::BYTES];
             stream.read_exact(&mut answer)?;
@@ -154,40 +143,40 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(probe: Probe, answer: &'static [u8], expected: bool) {
-        let is_ready = ask(probe, &Login::default(), &mut Scripted(answer)).unwrap_or(false);
-        assert_eq!(is_ready, expected, "{probe:?}: {answer:?}");
+    fn check(protocol: Protocol, answer: &'static [u8], expected: bool) {
+        let is_ready = ask(protocol, &Login::default(), &mut Scripted(answer)).unwrap_or(false);
+        assert_eq!(is_ready, expected, "{protocol:?}: {answer:?}");
     }
 
     #[test]
     fn only_the_answer_of_a_ready_server_counts() {
-        check(Probe::Mysql, b"\x5a\0\0\0\x0a10.11", true);
+        check(Protocol::Mysql, b"\x5a\0\0\0\x0a10.11", true);
         check(
-            Probe::Mysql,
+            Protocol::Mysql,
             b"\x5a\0\0\0\xff\x10\x04Too many connections",
             false,
         );
-        check(Probe::Mysql, b"", false);
+        check(Protocol::Mysql, b"", false);
         check(
-            Probe::Postgres,
+            Protocol::Postgres,
             b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0",
             true,
         );
         check(
-            Probe::Postgres,
+            Protocol::Postgres,
             b"E\0\0\0\x50SFATAL\0C57P03\0Mthe database system is starting up\0\0",
             false,
         );
-        check(Probe::Redis, b"+OK\r\n+PONG\r\n", true);
+        check(Protocol::Redis, b"+OK\r\n+PONG\r\n", true);
         check(
-            Probe::Redis,
+            Protocol::Redis,
             b"-WRONGPASS invalid username-password pair",
             false,
         );
-        check(Probe::Memcached, b"VERSION 1.6.18\r\n", true);
-        check(Probe::Memcached, b"SERVER_ERROR busy\r\n", false);
-        check(Probe::Echo, b"LTE2\x01\0\0\0\x02\0\0\0", true);
-        check(Probe::Echo, b"HTTP/1.1 400", false);
+        check(Protocol::Memcached, b"VERSION 1.6.18\r\n", true);
+        check(Protocol::Memcached, b"SERVER_ERROR busy\r\n", false);
+        check(Protocol::Echo, b"LTE2\x01\0\0\0\x02\0\0\0", true);
+        check(Protocol::Echo, b"HTTP/1.1 400", false);
     }
 
     #[test]

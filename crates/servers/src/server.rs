@@ -8,6 +8,7 @@ use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
+use looptax_dsn::{Kind, Protocol};
 use looptax_wire::Login;
 
 use crate::child::{ChildGuard, DROP_GRACE, end_child};
@@ -17,7 +18,7 @@ use crate::process::Process;
 use crate::publish::{self, Published};
 use crate::scratch::Scratch;
 use crate::spawn::Program;
-use crate::{Kind, Reaper, ServerError, account, binary, certificate, ready};
+use crate::{Reaper, ServerError, account, binary, certificate, kind, ready};
 
 /// Connections kept free for looking at the server beside the measured ones.
 const N_CONTROL_CONNECTIONS: u32 = 16;
@@ -84,6 +85,8 @@ pub struct Instance {
 pub struct PrivateServer {
     /// Which server.
     pub kind: Kind,
+    /// What it speaks.
+    pub protocol: Protocol,
     /// Its version in its own words: `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
     /// Its process id; PostgreSQL's postmaster; memcached's first.
@@ -123,11 +126,13 @@ impl PrivateServer {
     /// behind in any case.
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
+        let protocol = kind::protocol_of(kind)?;
         let (binary, version) = program_of(config)?;
         let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
-        let login = new_login(kind)?;
+        let login = new_login(protocol)?;
         let site = Site {
             kind,
+            protocol,
             binary,
             scratch: &scratch,
             login: login.clone(),
@@ -139,12 +144,12 @@ impl PrivateServer {
             .then(|| certificate::write(&scratch))
             .transpose()?;
         for program in engine::prepare(&site)? {
-            run_to_end(kind, &program, &scratch)?;
+            run_to_end(&site, &program)?;
         }
-        let launched: Vec<Running> = (0..engine::n_instances(kind))
+        let launched: Vec<Running> = (0..engine::n_instances(protocol))
             .map(|idx| launch_on_a_free_port(&site, idx))
             .collect::<Result<_, _>>()?;
-        for name in engine::spent_files(kind) {
+        for name in engine::spent_files(protocol) {
             scratch.remove_file(name)?;
         }
         let instances: Vec<Instance> = launched.iter().map(Running::instance).collect();
@@ -152,6 +157,7 @@ impl PrivateServer {
         let running = launched.into_iter().map(|it| it.guard.keep()).collect();
         Ok(Self {
             kind,
+            protocol,
             version,
             pid: instances[0].pid,
             socket: first(&instances, |it| it.socket.clone()),
@@ -294,27 +300,27 @@ fn program_of(config: &Config) -> Result<(PathBuf, String), ServerError> {
     Ok((binary, version))
 }
 
-fn new_login(kind: Kind) -> Result<Login, ServerError> {
-    let (user, database) = engine::account_names(kind);
+fn new_login(protocol: Protocol) -> Result<Login, ServerError> {
+    let (user, database) = engine::account_names(protocol);
     let mut login = Login {
         user: user.to_owned(),
         database: database.map(str::to_owned),
         ..Login::default()
     };
-    if engine::has_password(kind) {
+    if engine::has_password(protocol) {
         login.password = account::random_secret()?;
     }
     Ok(login)
 }
 
 /// Runs one program of the preparation.
-fn run_to_end(kind: Kind, program: &Program, scratch: &Scratch) -> Result<(), ServerError> {
+fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
     let failed = |status: String| ServerError::Initialise {
-        kind,
+        kind: site.kind,
         status,
-        log_tail: scratch.log_tail(),
+        log_tail: site.scratch.log_tail(),
     };
-    let mut guard = ChildGuard::spawn(program, engine::stop_signal(kind), scratch)?;
+    let mut guard = ChildGuard::spawn(program, engine::stop_signal(site.protocol), site.scratch)?;
     let deadline = Deadline::after(PREPARE_LIMIT);
     loop {
         match guard.ended() {
@@ -351,8 +357,12 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>,
 fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
     let launch = engine::launch(site, idx, ports)?;
-    let mut guard = ChildGuard::spawn(&launch.program, engine::stop_signal(kind), site.scratch)?;
-    let limit = engine::ready_limit(kind);
+    let mut guard = ChildGuard::spawn(
+        &launch.program,
+        engine::stop_signal(site.protocol),
+        site.scratch,
+    )?;
+    let limit = engine::ready_limit(site.protocol);
     let deadline = Deadline::after(limit);
     loop {
         if let Some(status) = guard.ended() {
@@ -363,7 +373,7 @@ fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<
             });
         }
         if ready::is_ready(
-            engine::probe(kind),
+            site.protocol,
             &site.login,
             launch.socket.as_deref(),
             launch.tcp,

@@ -25,7 +25,7 @@ pub mod transaction;
 
 pub use codec::{Codec, Draws, Reply};
 pub use error::WireError;
-pub use login::{Channel, Login, Secret, StartTls, Stream};
+pub use login::{Channel, Login, StartTls, Stream};
 pub use mixed::Mixed;
 pub use pipelined::Pipelined;
 pub use transaction::Sent;

@@ -1,38 +1,12 @@
 //! What a login needs: who, with which secret, over what kind of channel.
 
-use std::fmt;
 use std::io::{self, Read, Write};
+
+use looptax_dsn::Secret;
 
 /// A byte stream with time limits of its own (`read` gives `WouldBlock` or `TimedOut` when they pass).
 pub trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
-
-/// A password. Prints as `****`, has no `Serialize`.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Takes the password in clear.
-    pub fn new(clear: impl Into<String>) -> Self {
-        Self(clear.into())
-    }
-
-    /// The password in clear, for the authentication exchange only.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("****")
-    }
-}
 
 /// Who logs in, and where to.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use looptax_dsn::{Kind, Protocol};
 use looptax_path::Conversation;
-use looptax_servers::{Kind, dataset};
+use looptax_servers::{dataset, startable};
 
 use crate::servers::Private;
 
@@ -30,7 +31,7 @@ pub(crate) fn start_all<'a>(
     let mut servers = BTreeMap::new();
     for kind in kinds {
         if !servers.contains_key(kind) {
-            servers.insert(kind.to_owned(), Server::start(looptax, kind.parse()?)?);
+            servers.insert(kind.to_owned(), Server::start(looptax, startable(kind)?)?);
         }
     }
     Ok(servers)
@@ -47,12 +48,12 @@ impl Server {
 
     fn fill(&self, kind: Kind) -> Result<()> {
         let mut talk = self.talk()?;
-        match kind {
-            Kind::Mariadb | Kind::Mysql => {
+        match kind.protocol() {
+            Some(Protocol::Mysql) => {
                 dataset::populate_mysql(|sql| talk.execute(sql), ROWS)?;
             }
-            Kind::Postgres => dataset::populate_postgres(|sql| talk.execute(sql), ROWS)?,
-            Kind::Redis | Kind::Valkey => {
+            Some(Protocol::Postgres) => dataset::populate_postgres(|sql| talk.execute(sql), ROWS)?,
+            Some(Protocol::Redis) => {
                 let keys = dataset::Keys {
                     prefix: dataset::KEY_PREFIX,
                     n: ROWS,
@@ -60,7 +61,7 @@ impl Server {
                 };
                 dataset::populate_redis(|commands| talk.pipeline(commands), &keys)?;
             }
-            Kind::Memcached | Kind::Echo => {}
+            Some(Protocol::Memcached | Protocol::Echo) | None => {}
         }
         Ok(())
     }
@@ -130,10 +131,10 @@ impl Server {
 
     /// What looptax calls the request that the loops make.
     pub(crate) fn workload(&self) -> &'static str {
-        match self.private.kind {
-            Kind::Redis | Kind::Valkey => "get",
-            Kind::Memcached | Kind::Echo => "ping",
-            Kind::Mariadb | Kind::Mysql | Kind::Postgres => "point-select",
+        match self.private.kind.protocol() {
+            Some(Protocol::Redis) => "get",
+            Some(Protocol::Memcached | Protocol::Echo) | None => "ping",
+            Some(Protocol::Mysql | Protocol::Postgres) => "point-select",
         }
     }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use looptax_servers::Kind;
 
 use super::client::{self, Address, Loop};
 use super::data::{self, Client, Reduced, Trace};
@@ -14,6 +13,7 @@ use super::relay::Relay;
 use super::server::Server;
 use super::{model, reduce, strace};
 use crate::workspace;
+use looptax_servers::startable;
 
 /// Requests before those that count: drivers prepare at the fifth execution, run-times compile.
 const WARM_UP: usize = 500;
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let raw = options.raw.as_deref().unwrap_or(folder.path());
     let mut traces = BTreeMap::new();
     for clients in clients.chunk_by(|one, other| one.servers[0] == other.servers[0]) {
-        let kind: Kind = clients[0].servers[0].parse()?;
+        let kind = startable(&clients[0].servers[0])?;
         let server = Server::start(&looptax, kind)?;
         let relay = Relay::start(server.socket(), server.tcp())?;
         for client in clients {

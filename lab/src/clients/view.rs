@@ -1,8 +1,8 @@
 //! What a server says of its own clients: which way each came, and how many have come so far.
 
 use anyhow::{Context, Result, bail};
+use looptax_dsn::{Kind, Protocol};
 use looptax_path::Conversation;
-use looptax_servers::Kind;
 use looptax_wire::redis;
 
 use super::server::Server;
@@ -24,27 +24,29 @@ impl View {
 
     /// `socket` or `TCP` for every connection but this one.
     pub(crate) fn ways(&mut self) -> Result<Vec<String>> {
-        let is_socket: Vec<bool> = match self.kind {
-            Kind::Mariadb | Kind::Mysql => {
+        let is_socket: Vec<bool> = match self.kind.protocol() {
+            Some(Protocol::Mysql) => {
                 let sql = "SELECT HOST FROM information_schema.processlist \
                            WHERE ID <> CONNECTION_ID() AND USER <> 'system user' AND USER <> 'event_scheduler'";
                 let hosts = self.column(sql)?;
                 hosts.iter().map(|host| !host.contains(':')).collect()
             }
-            Kind::Postgres => {
+            Some(Protocol::Postgres) => {
                 let sql = "SELECT client_port::text FROM pg_stat_activity \
                            WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
                 let ports = self.column(sql)?;
                 ports.iter().map(|port| port == "-1").collect()
             }
-            Kind::Redis | Kind::Valkey => {
+            Some(Protocol::Redis) => {
                 let list = self.redis(&["CLIENT", "LIST"])?;
                 let own = self.redis(&["CLIENT", "ID"])?;
                 let own = format!("id={own} ");
                 let others = list.lines().filter(|line| !line.starts_with(&own));
                 others.map(|line| line.contains("addr=/")).collect()
             }
-            Kind::Memcached | Kind::Echo => bail!("{} does not say who its clients are", self.kind),
+            Some(Protocol::Memcached | Protocol::Echo) | None => {
+                bail!("{} does not say who its clients are", self.kind)
+            }
         };
         let word = |is_socket: bool| if is_socket { "socket" } else { "TCP" };
         Ok(is_socket

@@ -1,6 +1,6 @@
 //! What the server is asked about a connection, and whether its answer is the right one.
 
-use looptax_servers::Kind;
+use looptax_dsn::{Kind, Protocol};
 
 use super::case::{Case, PLAIN};
 use super::driver::Answer;
@@ -53,8 +53,8 @@ struct Connection {
 
 /// `None` where the answer cannot be read.
 fn read(kind: Kind, seen: &str) -> Option<Connection> {
-    match kind {
-        Kind::Mariadb | Kind::Mysql | Kind::Postgres => {
+    match kind.protocol() {
+        Some(Protocol::Mysql | Protocol::Postgres) => {
             let mut words = seen.split(' ');
             let (user, database, place) = (words.next()?, words.next()?, words.next()?);
             Some(Connection {
@@ -69,7 +69,7 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
                     },
             })
         }
-        Kind::Redis | Kind::Valkey => {
+        Some(Protocol::Redis) => {
             let field = |name: &str| {
                 let mut words = seen.split(' ');
                 words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
@@ -80,28 +80,28 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
                 is_socket: field("flags")?.contains('U'),
             })
         }
-        Kind::Memcached => Some(Connection {
+        Some(Protocol::Memcached) => Some(Connection {
             user: String::new(),
             database: String::new(),
             is_socket: seen == "socket",
         }),
-        Kind::Echo => None,
+        Some(Protocol::Echo) | None => None,
     }
 }
 
 fn wanted(kind: Kind, case: &Case) -> Connection {
-    let (user, database) = match kind {
-        Kind::Mariadb | Kind::Mysql => (
+    let (user, database) = match kind.protocol() {
+        Some(Protocol::Mysql) => (
             hex(&format!("{}@%", case.user)),
             case.database.map_or_else(|| "-".to_owned(), hex),
         ),
         // Without a database it is the one called like the user.
-        Kind::Postgres => (hex(case.user), hex(case.database.unwrap_or(case.user))),
-        Kind::Redis | Kind::Valkey => (
+        Some(Protocol::Postgres) => (hex(case.user), hex(case.database.unwrap_or(case.user))),
+        Some(Protocol::Redis) => (
             case.user(kind).unwrap_or("default").to_owned(),
             case.database(kind).unwrap_or("0").to_owned(),
         ),
-        Kind::Memcached | Kind::Echo => (String::new(), String::new()),
+        Some(Protocol::Memcached | Protocol::Echo) | None => (String::new(), String::new()),
     };
     Connection {
         user,

@@ -15,7 +15,8 @@ mod trial;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use looptax_servers::{Kind, find_binary};
+use looptax_dsn::Kind;
+use looptax_servers::find_binary;
 
 use crate::workspace;
 use driver::Driver;

@@ -11,7 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use looptax_servers::{Instance, Kind};
+use looptax_dsn::{Kind, Protocol};
+use looptax_servers::Instance;
 
 use super::case::{CASES, Case, PLAIN};
 use crate::servers::Private;
@@ -100,16 +101,16 @@ impl Server {
     }
 
     fn fill(&self) -> Result<()> {
-        match self.kind {
-            Kind::Mariadb | Kind::Mysql => fill_mysql(&self.main),
-            Kind::Postgres => fill_postgres(&self.main),
-            Kind::Redis | Kind::Valkey => {
+        match self.kind.protocol() {
+            Some(Protocol::Mysql) => fill_mysql(&self.main),
+            Some(Protocol::Postgres) => fill_postgres(&self.main),
+            Some(Protocol::Redis) => {
                 let open = self.open.as_ref().context("started with the other")?;
                 fill_redis(&self.main)?;
                 send(open, &[&["CONFIG", "SET", "requirepass", ""]])
             }
-            Kind::Memcached => self.main.instances.iter().try_for_each(fill_memcached),
-            Kind::Echo => bail!("nothing but looptax speaks to the echo server"),
+            Some(Protocol::Memcached) => self.main.instances.iter().try_for_each(fill_memcached),
+            Some(Protocol::Echo) | None => bail!("nothing but looptax speaks to the echo server"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! One driver against one server: every case, then what a host means to it.
 
+use looptax_dsn::Kind;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
-
-use looptax_servers::Kind;
 
 use super::case::{CASES, Case, PLAIN, WRONG};
 use super::driver::{Answer, Driver, Job, Versions};

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
-use looptax_path::{Conversation, Protocol};
-use looptax_servers::{Kind, dataset};
+use looptax_dsn::{Kind, Protocol};
+use looptax_path::Conversation;
+use looptax_servers::dataset;
 
 use super::case::{Case, Work};
 use super::counter;

@@ -146,7 +146,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
             let schemes = &bound.app.schemes;
             let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(&text)));
             let parsed = url::parse(&text).filter(|_| is_own)?;
-            (parsed.kind == own).then(|| own.name())
+            (parsed.kind() == own).then(|| own.name())
         }
         _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),
         Ok(_) => None,

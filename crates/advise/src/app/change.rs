@@ -1,9 +1,11 @@
 //! What has to be written: each setting before and after, without its password.
 
+use looptax_dsn::{MASK, Query, masked};
+
 use super::bind::Bound;
 use super::setting::{Joins, Quotes, Setting, Value};
 use super::table::{Evidence, Role, Step};
-use super::url;
+use super::url::{self, Parsed};
 use crate::Fields;
 use crate::template::filled;
 
@@ -93,7 +95,7 @@ fn url_edit(bound: &Bound, setting: &Setting, fields: &Fields) -> Option<Edit> {
         .iter()
         .find(|it| it.set == Some(Role::Url))?;
     // What stands in a password's place is not to look like one.
-    let mut value = value_of(&step.to, fields).replace("%2A%2A%2A%2A", "****");
+    let mut value = value_of(&step.to, fields).replace("%2A%2A%2A%2A", MASK);
     let parsed = match &setting.value {
         Value::Text(text)
         | Value::Variable {
@@ -102,11 +104,15 @@ fn url_edit(bound: &Bound, setting: &Setting, fields: &Fields) -> Option<Edit> {
         } => url::parse(text),
         _ => None,
     };
-    for part in parsed.map(|it| it.rest).unwrap_or_default() {
-        let name = part.split('=').next().unwrap_or_default();
-        let is_there = value
-            .split(['?', '&'])
-            .any(|it| it.split('=').next() == Some(name));
+    let rest = match parsed {
+        Some(Parsed::Spoken { rest, .. }) => rest,
+        _ => Vec::new(),
+    };
+    for part in rest {
+        let names = |text: &str| Query::new(text).pairs().map(|it| it.name()).next();
+        let is_there = Query::of(&value)
+            .pairs()
+            .any(|it| Some(it.name()) == names(&part));
         if !is_there {
             value.push(if value.contains('?') { '&' } else { '?' });
             value.push_str(&part);
@@ -139,7 +145,7 @@ fn line(bound: &Bound, setting: &Setting) -> Option<usize> {
 fn shown(setting: &Setting) -> String {
     match &setting.value {
         Value::Text(text) => {
-            let hidden = url::masked(text);
+            let hidden = masked(text);
             if hidden == *text {
                 setting.item.clone()
             } else {

@@ -1,16 +1,17 @@
 //! What an application makes of its settings: where it goes, over which transport, as whom.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use looptax_wire::Secret;
+use looptax_dsn::{Address, Protocol, Secret};
 
 use super::bind::Bound;
 use super::place::{Place, Written, by_localhost, place};
 use super::read::{Credentials, Source};
 use super::setting::Value;
 use super::table::{App, Role, SocketRule};
-use super::url;
-use crate::{Address, Product, Takes};
+use super::url::{self, Parsed};
+use crate::Takes;
 
 /// What one application makes of its settings.
 pub(super) struct Look {
@@ -85,36 +86,47 @@ type Asked = Option<Result<String, String>>;
 
 /// A URL; user and password may stand beside it.
 fn look_at_url(app: &App, text: &str, (user, password): (Asked, Asked)) -> Look {
-    let Some(parsed) = url::parse(text) else {
-        return Look::unknown("its URL is none that looptax reads".to_owned());
+    let (mut address, host, mut socket) = match url::parse(text) {
+        Some(Parsed::Spoken { address, .. }) => {
+            let (host, socket) = (address.host.clone(), address.socket.clone());
+            (Some(address), host, socket)
+        }
+        Some(Parsed::Mongodb { host, socket }) => (None, host, socket),
+        None => return Look::unknown("its URL is none that looptax reads".to_owned()),
     };
-    let mut address = parsed.address;
-    let (takes, why) = taken_by_url(app, &mut address);
-    let user = address.user.clone().map(Ok).or(user);
-    let password = match &address.password {
+    let (takes, why) = taken_by_url(app, host.as_deref(), &mut socket);
+    let known = address.as_mut();
+    let (own_user, own_password) = known
+        .map(|it| (it.user.take(), it.password.take()))
+        .unwrap_or_default();
+    let user = own_user.map(Ok).or(user);
+    let password = match own_password {
         Some(password) => Some(Ok(password.reveal().to_owned())),
         None => password,
     };
     let credentials = credentials(app, user.clone(), password.clone());
-    address.user = user.and_then(Result::ok);
-    address.password = password.and_then(Result::ok).map(Secret::new);
     Look {
         takes: Some(takes),
         why,
         credentials,
-        address: app.kind.product().map(|_| address),
+        address: address.map(|address| Address {
+            socket,
+            user: user.and_then(Result::ok),
+            password: password.and_then(Result::ok).map(Secret::new),
+            ..address
+        }),
     }
 }
 
 /// Which transport a URL means; a socket in it that is ignored goes away.
-fn taken_by_url(app: &App, address: &mut Address) -> (Takes, String) {
-    let is_local = matches!(address.host.as_deref(), None | Some("localhost" | "none"));
-    if app.socket_rule == SocketRule::Localhost && !is_local && address.socket.take().is_some() {
-        let host = address.host.clone().unwrap_or_default();
+fn taken_by_url(app: &App, host: Option<&str>, socket: &mut Option<PathBuf>) -> (Takes, String) {
+    let is_local = matches!(host, None | Some("localhost" | "none"));
+    if app.socket_rule == SocketRule::Localhost && !is_local && socket.take().is_some() {
+        let host = host.unwrap_or_default();
         let why = format!("the socket in the URL is ignored: its host is {host}, not localhost");
         return (Takes::Tcp, why);
     }
-    match (&address.socket, address.host.as_deref()) {
+    match (socket, host) {
         (Some(path), _) => (Takes::Unix, format!("{} is the socket", path.display())),
         (None, None) => (
             app.nowhere.unwrap_or(Takes::Tcp),
@@ -132,7 +144,6 @@ fn address(
     password: Option<Result<String, String>>,
 ) -> Option<Address> {
     Some(Address {
-        product: app.kind.product()?,
         host: place.host,
         port: place.port,
         user: or_none(Role::User),
@@ -143,13 +154,16 @@ fn address(
             .map(Secret::new),
         database: or_none(Role::Database),
         socket: place.socket,
-        tls: None,
+        ..Address::bare(app.kind.protocol()?)
     })
 }
 
 /// Whether one has to say who one is.
 fn has_accounts(app: &App) -> bool {
-    matches!(app.kind.product(), Some(Product::Mysql | Product::Postgres))
+    matches!(
+        app.kind.protocol(),
+        Some(Protocol::Mysql | Protocol::Postgres)
+    )
 }
 
 /// Nobody logs in with what was guessed.

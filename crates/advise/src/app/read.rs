@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use looptax_dsn::Address;
+
 use super::bind::{Bound, MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
 use super::change::{self, Change};
 use super::containers::in_containers;
@@ -9,7 +11,7 @@ use super::pattern::fits_path;
 use super::setting::{Problem, Read};
 use super::table::{App, Format, Role, apps};
 use super::{code, lines, yaml};
-use crate::{Address, Fields, Takes};
+use crate::{Fields, Takes};
 
 /// Largest file that is read. Configuration that people write has some kilobytes.
 pub(super) const MOST_BYTES: usize = 1 << 20;

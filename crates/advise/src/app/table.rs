@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
+use looptax_dsn::Kind;
 use serde::Deserialize;
 
 use super::code::Language;
 use super::lines::Lines;
-use crate::{Product, Takes};
+use crate::Takes;
 
 const TABLE: &str = include_str!("../../data/apps.toml");
 
@@ -54,43 +55,6 @@ impl Format {
             Self::Unit => Lines::Unit,
             _ => return None,
         })
-    }
-}
-
-/// What is at the other end; more kinds than looptax can talk to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
-    Mysql,
-    Postgres,
-    Redis,
-    Memcached,
-    Mongodb,
-}
-
-impl Kind {
-    pub(crate) const fn product(self) -> Option<Product> {
-        Some(match self {
-            Self::Mysql => Product::Mysql,
-            Self::Postgres => Product::Postgres,
-            Self::Redis => Product::Redis,
-            Self::Memcached => Product::Memcached,
-            Self::Mongodb => return None,
-        })
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self.product() {
-            Some(product) => product.name(),
-            None => "mongodb",
-        }
-    }
-
-    pub(crate) const fn port(self) -> u16 {
-        match self.product() {
-            Some(product) => product.port(),
-            None => 27_017,
-        }
     }
 }
 

@@ -1,20 +1,34 @@
-//! URLs and connection strings, in more dialects than [`Address`] reads, and their passwords' place.
+//! URLs and connection strings, in more dialects than [`Address`] reads.
 
 use std::path::PathBuf;
 
+use looptax_dsn::{Address, Kind, Pair, Protocol, Query, Secret};
 use percent_encoding::percent_decode_str;
-
-use super::table::Kind;
-use crate::{Address, Product};
 
 /// What a URL says.
 #[derive(Debug)]
-pub(crate) struct Parsed {
-    /// What it is; its product stands for nothing where the kind has none.
-    pub(crate) address: Address,
-    pub(crate) kind: Kind,
-    /// Parts of the query that a changed URL keeps.
-    pub(crate) rest: Vec<String>,
+pub(crate) enum Parsed {
+    /// Of a server that looptax can talk to.
+    Spoken {
+        address: Address,
+        /// Parts of the query that a changed URL keeps.
+        rest: Vec<String>,
+    },
+    /// Of another one: as far as its host.
+    Mongodb {
+        host: Option<String>,
+        socket: Option<PathBuf>,
+    },
+}
+
+impl Parsed {
+    /// The kind that is meant.
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Spoken { address, .. } => address.protocol.kind(),
+            Self::Mongodb { .. } => Kind::Mongodb,
+        }
+    }
 }
 
 /// Names in a query that say where the server is.
@@ -41,8 +55,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         return go(text);
     }
     if text.starts_with('/') {
-        let (path, query) = text.split_once('?').unwrap_or((text, ""));
-        return Some(redis_socket(path, query));
+        return Some(redis_socket(text));
     }
     let (scheme, body) = text.split_once("://")?;
     if scheme == "mongodb" {
@@ -55,48 +68,34 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         text.to_owned()
     };
     let mut address = Address::parse(&text).ok()?;
-    let query = text.split_once('?').map_or("", |(_, query)| query);
-    let query = query.split('#').next().unwrap_or_default();
+    let query = Query::of(&text);
     find_socket(&mut address, query);
     if address.database.is_none() {
-        address.database = named(query, "database").or_else(|| named(query, "db"));
+        address.database = query.value(&["database", "db"]);
     }
-    let is_kept = |pair: &&str| {
-        let key = pair.split('=').next().unwrap_or_default();
-        !pair.is_empty() && !PLACE_NAMES.contains(&key) && !is_secret(key)
-    };
-    Some(Parsed {
-        rest: query
-            .split('&')
-            .filter(is_kept)
-            .map(str::to_owned)
-            .collect(),
-        kind: kind_of(address.product),
+    let is_kept = |pair: &Pair<'_>| !PLACE_NAMES.contains(&&*pair.name()) && !pair.is_secret();
+    let rest = query.pairs().filter(is_kept);
+    Some(Parsed::Spoken {
+        rest: rest.map(|pair| pair.text.to_owned()).collect(),
         address,
     })
 }
 
 /// Sockets that [`Address`] does not look for.
-fn find_socket(address: &mut Address, query: &str) {
+fn find_socket(address: &mut Address, query: Query<'_>) {
     if address.socket.is_some() {
         return;
     }
     // Symfony and ioredis: no host and a path is a socket.
-    if address.product == Product::Redis
+    if address.protocol == Protocol::Redis
         && address.host.is_none()
         && let Some(path) = address.database.take_if(|it| it.contains('/'))
     {
         address.socket = Some(PathBuf::from(format!("/{path}")));
         return;
     }
-    let by_factory = named(query, "socketFactoryArg").or_else(|| named(query, "junixsocket.file"));
+    let by_factory = query.value(&["socketFactoryArg", "junixsocket.file"]);
     address.socket = by_factory.map(PathBuf::from);
-}
-
-fn named(query: &str, name: &str) -> Option<String> {
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let (_, found) = pairs.find(|(key, _)| *key == name)?;
-    Some(percent_decode_str(found).decode_utf8_lossy().into_owned())
 }
 
 /// `user:password@tcp(127.0.0.1:3306)/database?x=y`.
@@ -116,42 +115,32 @@ fn go(text: &str) -> Option<Parsed> {
         Some((host, port)) => (host, port.parse().ok()),
         None => (place, None),
     };
-    let (path, query) = after.split_once('?').unwrap_or((after, ""));
-    let database = path.trim_start_matches('/');
-    Some(Parsed {
+    let database = after.split('?').next().unwrap_or_default();
+    let database = database.trim_start_matches('/');
+    let rest = Query::of(after).pairs().map(|pair| pair.text.to_owned());
+    Some(Parsed::Spoken {
+        rest: rest.collect(),
         address: Address {
-            product: Product::Mysql,
             host: (!is_socket).then(|| host.to_owned()),
-            port: port.unwrap_or(3306),
+            port: port.unwrap_or(Protocol::Mysql.port()),
             user: (!user.is_empty()).then(|| user.to_owned()),
-            password: password.map(looptax_wire::Secret::new),
+            password: password.map(Secret::new),
             database: (!database.is_empty()).then(|| database.to_owned()),
             socket: is_socket.then(|| PathBuf::from(place)),
-            tls: None,
+            ..Address::bare(Protocol::Mysql)
         },
-        kind: Kind::Mysql,
-        rest: query
-            .split('&')
-            .filter(|it| !it.is_empty())
-            .map(str::to_owned)
-            .collect(),
     })
 }
 
-fn redis_socket(path: &str, query: &str) -> Parsed {
-    let database = query.split('&').find_map(|pair| pair.strip_prefix("db="));
-    Parsed {
+/// Predis and others: a path, and the number of the database behind it.
+fn redis_socket(text: &str) -> Parsed {
+    let path = text.split('?').next().unwrap_or_default();
+    Parsed::Spoken {
         address: Address {
-            product: Product::Redis,
-            host: None,
-            port: Product::Redis.port(),
-            user: None,
-            password: None,
-            database: database.map(str::to_owned),
+            database: Query::of(text).value(&["db"]),
             socket: Some(PathBuf::from(path)),
-            tls: None,
+            ..Address::bare(Protocol::Redis)
         },
-        kind: Kind::Redis,
         rest: Vec::new(),
     }
 }
@@ -162,68 +151,11 @@ fn mongodb(body: &str) -> Option<Parsed> {
     let place = authority.rsplit('@').next()?.split(',').next()?;
     let decoded = percent_decode_str(place).decode_utf8().ok()?;
     let is_socket = decoded.starts_with('/');
-    let (host, port) = decoded.split_once(':').unwrap_or((&*decoded, ""));
-    Some(Parsed {
-        address: Address {
-            product: Product::Redis,
-            host: (!is_socket).then(|| host.to_owned()),
-            port: port.parse().unwrap_or(Kind::Mongodb.port()),
-            user: None,
-            password: None,
-            database: None,
-            socket: is_socket.then(|| PathBuf::from(&*decoded)),
-            tls: None,
-        },
-        kind: Kind::Mongodb,
-        rest: Vec::new(),
+    let host = decoded.split(':').next().unwrap_or_default();
+    Some(Parsed::Mongodb {
+        host: (!is_socket).then(|| host.to_owned()),
+        socket: is_socket.then(|| PathBuf::from(&*decoded)),
     })
-}
-
-pub(crate) const fn kind_of(product: Product) -> Kind {
-    match product {
-        Product::Mysql => Kind::Mysql,
-        Product::Postgres => Kind::Postgres,
-        Product::Redis => Kind::Redis,
-        Product::Memcached => Kind::Memcached,
-    }
-}
-
-fn is_secret(key: &str) -> bool {
-    let key = key.to_lowercase();
-    ["pass", "pwd", "auth", "secret", "token", "key"]
-        .iter()
-        .any(|it| key.contains(it))
-}
-
-/// The text with what may be a password hidden: between the first `:` behind the scheme and the last
-/// `@`, and in whatever is called a password.
-pub(crate) fn masked(text: &str) -> String {
-    let start = text.find("://").map_or(0, |at| at + 3);
-    let mut shown = match text.rfind('@').filter(|at| *at > start) {
-        Some(end) => match text[start..end].find(':') {
-            Some(colon) => format!("{}****{}", &text[..=start + colon], &text[end..]),
-            // Redis' and Symfony's form: the secret alone.
-            None if text.starts_with("redis") => format!("{}****{}", &text[..start], &text[end..]),
-            None => text.to_owned(),
-        },
-        None => text.to_owned(),
-    };
-    let mut from = 0;
-    while let Some(at) = shown[from..].find('=') {
-        let at = from + at;
-        let name_at = shown[..at]
-            .rfind(['?', '&', ',', ';', ' ', '"', '\''])
-            .map_or(0, |it| it + 1);
-        let value = &shown[at + 1..];
-        let bytes = value
-            .find(['&', ',', ';', ' ', '"', '\''])
-            .unwrap_or(value.len());
-        if is_secret(&shown[name_at..at]) {
-            shown.replace_range(at + 1..at + 1 + bytes, "****");
-        }
-        from = at + 1;
-    }
-    shown
 }
 
 #[cfg(test)]
@@ -234,16 +166,30 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let found = parse(text).unwrap();
+        let kind = found.kind().name().to_owned();
+        let (it, rest) = match found {
+            Parsed::Spoken { address, rest } => (address, rest),
+            Parsed::Mongodb { host, socket } => {
+                let bare = Address::bare(Protocol::Echo);
+                (
+                    Address {
+                        host,
+                        socket,
+                        ..bare
+                    },
+                    Vec::new(),
+                )
+            }
+        };
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        let it = found.address;
         let shown = [
-            found.kind.name().to_owned(),
+            kind,
             or_dash(it.host),
             it.port.to_string(),
             or_dash(it.user),
             or_dash(it.database),
             or_dash(it.socket.map(|it| it.display().to_string())),
-            found.rest.join("&"),
+            rest.join("&"),
         ];
         assert_eq!(shown.join(" "), expected, "{text}");
     }
@@ -263,11 +209,11 @@ mod tests {
         );
         check(
             "mongodb://u:p@%2Ftmp%2Fm.sock/a",
-            "mongodb - 27017 - - /tmp/m.sock ",
+            "mongodb - 0 - - /tmp/m.sock ",
         );
         check(
             "mongodb://u:p@127.0.0.1:27018/a",
-            "mongodb 127.0.0.1 27018 - - - ",
+            "mongodb 127.0.0.1 0 - - - ",
         );
         check(
             "jdbc:mariadb://localhost/k?localSocket=/s&a=b",
@@ -277,22 +223,5 @@ mod tests {
             "mysql://u:p@localhost/d?unix_socket=/s&serverVersion=8",
             "mysql localhost 3306 u d /s serverVersion=8",
         );
-    }
-
-    #[test]
-    fn no_password_is_left_in_what_is_shown() {
-        for text in [
-            "mysql://u:se@c/ret@h/d",
-            "redis://secret@/run/r.sock",
-            "u:secret@tcp(h)/d",
-            "tcp://h?auth=secret&x=1",
-            "h:6379,password=secret,ssl=False",
-            "postgres://u@h/d?password=secret",
-            "unix://:secret@/s",
-        ] {
-            let shown = masked(text);
-            assert!(!shown.contains("ret") && shown.contains("****"), "{shown}");
-        }
-        assert_eq!(masked("mysql://u@h/d?a=b"), "mysql://u@h/d?a=b");
     }
 }

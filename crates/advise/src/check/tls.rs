@@ -1,7 +1,8 @@
 //! TLS: who demands it, and what becomes of that on a socket.
 
+use looptax_dsn::{Address, Protocol};
+
 use super::{Outcome, Point};
-use crate::{Address, Product};
 
 const TOPIC: &str = "TLS";
 
@@ -13,14 +14,14 @@ const TOPIC: &str = "TLS";
 pub fn demanded_tls(address: &Address) -> Option<Point> {
     const HOW: &str = "read the URL";
     let demand = address.tls.as_deref()?;
-    Some(match address.product {
-        Product::Postgres => Point::new(
+    Some(match address.protocol {
+        Protocol::Postgres => Point::new(
             TOPIC,
             Outcome::Unknown,
             format!("the URL says `{demand}`, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"),
             HOW,
         ),
-        Product::Mysql | Product::Redis | Product::Memcached => Point::new(
+        _ => Point::new(
             TOPIC,
             Outcome::Note,
             format!("the URL says `{demand}`: a driver that does TLS on the socket too goes on paying for it there"),

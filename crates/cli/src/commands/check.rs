@@ -2,12 +2,12 @@
 
 mod told;
 
-use looptax_advise::Address;
 use looptax_advise::check::{Outcome, Point};
 use looptax_diagnose::check::answer::{self, Answer, Around};
 use looptax_diagnose::check::sources::{self, Looked};
 use looptax_diagnose::check::{Client, Question, points};
 use looptax_discover::{Survey, survey};
+use looptax_dsn::Address;
 use looptax_failure::Failure;
 use looptax_report::terminal::{cleaned, fitted};
 

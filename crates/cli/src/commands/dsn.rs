@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use looptax_advise::{Address, Dialect, Fields, dialects};
+use looptax_advise::{Dialect, Fields, dialects};
 use looptax_diagnose::own_address;
-use looptax_diagnose::socket_of::{self, HIDDEN, Near, SocketOf};
+use looptax_diagnose::socket_of::{self, Near, SocketOf};
 use looptax_discover::survey;
+use looptax_dsn::{Address, MASK};
 use looptax_failure::Failure;
 use looptax_report::terminal::cleaned;
 use serde::Serialize;
@@ -62,7 +63,7 @@ fn elsewhere(address: &Address) -> String {
 fn wanted(args: &DsnArgs, address: &Address) -> Result<Vec<&'static Dialect>, Failure> {
     let fitting: Vec<&Dialect> = dialects()
         .iter()
-        .filter(|it| it.kind == address.product)
+        .filter(|it| it.kind == address.protocol)
         .collect();
     if args.wanted.iter().any(|word| word == "all") {
         return Ok(fitting);
@@ -76,7 +77,7 @@ fn wanted(args: &DsnArgs, address: &Address) -> Result<Vec<&'static Dialect>, Fa
         return Err(Failure::usage(
             format!(
                 "nothing called `{unknown}` is known for {}",
-                address.product
+                address.protocol
             ),
             format!(
                 "languages: {}; by name: {}",
@@ -97,7 +98,7 @@ fn fields(address: &Address, socket: &SocketOf) -> Fields {
 /// The same with the password hidden.
 fn hidden(fields: &Fields) -> Fields {
     Fields {
-        password: fields.password.as_ref().map(|_| HIDDEN.to_owned()),
+        password: fields.password.as_ref().map(|_| MASK.to_owned()),
         ..fields.clone()
     }
 }
@@ -138,7 +139,7 @@ impl<'a> Answer<'a> {
             language: &dialect.language,
             place: &dialect.place,
             // The stars are shown as they are, also where a password would be written as %XX.
-            text: dialect.text(&shown).replace("%2A%2A%2A%2A", HIDDEN),
+            text: dialect.text(&shown).replace("%2A%2A%2A%2A", MASK),
             takes_now: dialect.takes(address).words(),
             localhost: dialect.localhost.words(),
             why: &dialect.why,

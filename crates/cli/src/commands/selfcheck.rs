@@ -14,6 +14,7 @@ use looptax_bench::{
     ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
     run as bench,
 };
+use looptax_dsn::Kind;
 use looptax_experiment::Experiment;
 use looptax_experiment::Machine;
 use looptax_experiment::TargetConnector;
@@ -24,7 +25,6 @@ use looptax_experiment::{Host, Target, ask_nobody};
 use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_report::terminal::fitted;
-use looptax_servers::Kind;
 use looptax_stats::{
     Estimate, Input, Looks, Noise, StopRule, Verdict, noise_shares, primary, selfcheck as rules,
     signed_rank, tax_pct,

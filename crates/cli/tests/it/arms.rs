@@ -4,7 +4,8 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use looptax_servers::{Kind, Listening};
+use looptax_dsn::Kind;
+use looptax_servers::Listening;
 use looptax_testkit::runner::send;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;

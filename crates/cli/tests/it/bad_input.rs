@@ -4,7 +4,8 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use looptax_servers::{Kind, find_binary};
+use looptax_dsn::Kind;
+use looptax_servers::find_binary;
 use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_servers::Kind;
+use looptax_dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;

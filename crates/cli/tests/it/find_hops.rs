@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_path::{Conversation, Endpoint, Limits, Protocol};
-use looptax_servers::Kind;
+use looptax_dsn::{Kind, Protocol, Secret};
+use looptax_path::{Conversation, Endpoint, Limits};
 use looptax_testkit::patience;
 use looptax_testkit::scratch::Scratch;
-use looptax_wire::{Login, Secret};
+use looptax_wire::Login;
 use serde_json::Value;
 
 use crate::find::{found, ways};

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use looptax_path::{Conversation, Endpoint, Limits, Protocol};
-use looptax_servers::{Config, Kind, Listening, PrivateServer, Reaper, find_binary};
+use looptax_dsn::{Kind, Protocol};
+use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_servers::{Config, Listening, PrivateServer, Reaper, find_binary};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
@@ -174,13 +175,7 @@ impl Server {
     }
 
     fn protocol(&self) -> Protocol {
-        match self.it.kind {
-            Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
-            Kind::Postgres => Protocol::Postgres,
-            Kind::Redis | Kind::Valkey => Protocol::Redis,
-            Kind::Memcached => Protocol::Memcached,
-            Kind::Echo => Protocol::Echo,
-        }
+        self.it.protocol
     }
 
     /// A short run against it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_servers::Kind;
+use looptax_dsn::Kind;
 use looptax_testkit::runner::{Looptax, Running};
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;

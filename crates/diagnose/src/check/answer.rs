@@ -1,14 +1,15 @@
 //! What is said of one connection that was found: its points, and the lines to change.
 
+use looptax_advise::Takes;
 use looptax_advise::app::{Change, Credentials, Found};
 use looptax_advise::check::{Outcome, Point};
-use looptax_advise::{Address, Takes};
+use looptax_dsn::{Address, MASK};
 use looptax_failure::Failure;
 use serde::Serialize;
 
 use super::sources::Looked;
 use super::{Question, container, points, way};
-use crate::socket_of::{self, HIDDEN, Near};
+use crate::socket_of::{self, Near};
 
 /// What there is to say.
 #[derive(Debug, Serialize)]
@@ -96,7 +97,7 @@ pub fn found(looked: &Looked, found: &Found, around: Around<'_>) -> Result<Answe
     } else if let Ok(socket) = socket_of::find(address, around.socket, around.near)
         && !socket.is_guess
     {
-        let password = address.password.as_ref().map(|_| HIDDEN.to_owned());
+        let password = address.password.as_ref().map(|_| MASK.to_owned());
         answer.changes = found.changes(&socket.fields(address, password));
     }
     Ok(answer)
@@ -136,14 +137,14 @@ pub fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<
     let next = format!(
         "find where {} is set; `looptax dsn {}://{}/` spells the socket for each driver",
         place(address),
-        address.product,
+        address.protocol,
         place(address)
     );
     let mut answer = Answer {
         source: source.to_owned(),
         applications: Vec::new(),
         label: String::new(),
-        product: address.product.to_string(),
+        product: address.protocol.to_string(),
         place: place(address),
         line: None,
         verdict: Verdict::Open,

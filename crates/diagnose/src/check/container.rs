@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
+use looptax_advise::app;
 use looptax_advise::check::{Outcome, Point};
-use looptax_advise::{Address, Product, app};
+use looptax_dsn::{Address, Protocol};
 
 use super::sources::bytes_of;
 
@@ -55,8 +56,8 @@ pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
     let host = address.host.as_deref()?;
     let service = services.iter().find(|it| it.name == host)?;
     let volume = format!("{host}-socket");
-    let folder = folder(address.product);
-    let turned_on = turned_on(address.product).map_or_else(String::new, |how| format!(" {how},"));
+    let folder = folder(address.protocol);
+    let turned_on = turned_on(address.protocol).map_or_else(String::new, |how| format!(" {how},"));
     Some(Point {
         topic: "server",
         outcome: Outcome::Fail,
@@ -75,23 +76,24 @@ pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
 }
 
 /// Where the usual images have their socket, or may have one.
-fn folder(product: Product) -> &'static str {
-    match product {
-        Product::Mysql => "/var/run/mysqld",
-        Product::Postgres => "/var/run/postgresql",
-        Product::Redis => "/run/redis",
-        Product::Memcached => "/run/memcached",
+fn folder(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Mysql => "/var/run/mysqld",
+        Protocol::Postgres => "/var/run/postgresql",
+        Protocol::Redis => "/run/redis",
+        Protocol::Memcached => "/run/memcached",
+        Protocol::Echo => "/run",
     }
 }
 
 /// What a server needs that has no socket of its own accord.
-fn turned_on(product: Product) -> Option<&'static str> {
-    match product {
-        Product::Mysql | Product::Postgres => None,
-        Product::Redis => Some(
+fn turned_on(protocol: Protocol) -> Option<&'static str> {
+    match protocol {
+        Protocol::Mysql | Protocol::Postgres | Protocol::Echo => None,
+        Protocol::Redis => Some(
             "start the server with --unixsocket /run/redis/redis.sock --unixsocketperm 770 and a common group",
         ),
-        Product::Memcached => {
+        Protocol::Memcached => {
             Some("start the server with -s /run/memcached/memcached.sock, which ends its TCP")
         }
     }

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use looptax_advise::check::{self, Burst, Outcome, Point};
-use looptax_advise::{Address, Product};
 use looptax_discover::{Place, Server};
+use looptax_dsn::Address;
 use looptax_failure::Failure;
 
 use crate::local::own_address;
@@ -163,12 +163,12 @@ fn is_nobody(point: &Point) -> bool {
 
 /// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
 fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
-    let product = question.address.product;
+    let protocol = question.address.protocol;
     let like = question
         .near
         .servers
         .iter()
-        .filter(|it| socket_of::is_of(it.kind, product))
+        .filter(|it| it.kind.protocol() == Some(protocol))
         .flat_map(|it| it.endpoints.iter().map(move |endpoint| (it, endpoint)))
         .filter_map(|(server, endpoint)| match endpoint.place {
             Place::Tcp(own) => Some(format!("{} at {own}", server.name())),
@@ -213,7 +213,7 @@ fn no_socket(server: Option<&Server>) -> Point {
         outcome: Outcome::Fail,
         what: "the server has no socket".to_owned(),
         how: "looked at its listening sockets".to_owned(),
-        next: server.map(|it| it.kind.how_to_add_a_socket().to_owned()),
+        next: server.map(|it| looptax_discover::how_to_add_a_socket(it.kind).to_owned()),
     }
 }
 
@@ -240,17 +240,7 @@ fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Op
     );
     Some(check::backlog(
         burst,
-        server.kind.how_to_raise_the_backlog(),
+        looptax_discover::how_to_raise_the_backlog(server.kind),
         &how,
     ))
-}
-
-/// What speaks there, for the connection.
-fn protocol(product: Product) -> looptax_path::Protocol {
-    match product {
-        Product::Mysql => looptax_path::Protocol::Mysql,
-        Product::Postgres => looptax_path::Protocol::Postgres,
-        Product::Redis => looptax_path::Protocol::Redis,
-        Product::Memcached => looptax_path::Protocol::Memcached,
-    }
 }

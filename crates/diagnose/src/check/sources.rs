@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{self, Reading, Source};
-use looptax_advise::{Address, Product};
-use looptax_discover::{Process, ServerKind, Survey};
+use looptax_discover::{Process, Survey};
+use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 
 use super::client::user_name;
@@ -198,11 +198,11 @@ pub fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
                 .is_some_and(|process| process.pid == pid)
     };
     for client in survey.clients.iter().filter(is_own) {
-        let Some(product) = product_of(survey.servers[client.server_idx].kind) else {
+        let Some(protocol) = survey.servers[client.server_idx].kind.protocol() else {
             continue;
         };
         for (_, _, remote) in client.connections.iter().filter_map(|it| it.tcp) {
-            let address = bare(product, remote);
+            let address = bare(protocol, remote);
             if !found.iter().any(|it| is_same(it, &address)) {
                 found.push(address);
             }
@@ -229,37 +229,18 @@ pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     ))
 }
 
-fn bare(product: Product, remote: SocketAddr) -> Address {
+fn bare(protocol: Protocol, remote: SocketAddr) -> Address {
     Address {
-        product,
         host: Some(match remote {
             SocketAddr::V4(it) => it.ip().to_string(),
             SocketAddr::V6(it) => format!("[{}]", it.ip()),
         }),
         port: remote.port(),
-        user: None,
-        password: None,
-        database: None,
-        socket: None,
-        tls: None,
+        ..Address::bare(protocol)
     }
 }
 
 /// Whether two lead to one server, for all that is known: one port of one kind.
 pub fn is_same(one: &Address, other: &Address) -> bool {
-    one.product == other.product && one.port == other.port
-}
-
-fn product_of(kind: ServerKind) -> Option<Product> {
-    Some(match kind {
-        ServerKind::Mysql | ServerKind::Mariadb | ServerKind::Percona | ServerKind::Proxysql => {
-            Product::Mysql
-        }
-        ServerKind::Postgres | ServerKind::Pgbouncer => Product::Postgres,
-        ServerKind::Redis | ServerKind::Valkey | ServerKind::Keydb | ServerKind::Dragonfly => {
-            Product::Redis
-        }
-        ServerKind::Memcached => Product::Memcached,
-        ServerKind::Mongodb => return None,
-    })
+    one.protocol == other.protocol && one.port == other.port
 }

@@ -33,7 +33,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             let server = &survey.servers[*server_idx];
             (
                 format!("{} listens on TCP alone", named(server)),
-                Some(server.kind.how_to_add_a_socket().to_owned()),
+                Some(looptax_discover::how_to_add_a_socket(server.kind).to_owned()),
             )
         }
         Problem::ShortLived { server_idx, n } => {

@@ -8,7 +8,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use looptax_advise::check::Hba;
-use looptax_discover::{Server, ServerKind};
+use looptax_discover::Server;
+use looptax_dsn::Kind;
 
 use super::Candidate;
 use crate::check::hba_file;
@@ -21,9 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// `PGSSLMODE=require` holds PostgreSQL's first one as well; MySQL's are those of Connector/J, of MariaDB's,
 /// of the command lines, and of go-sql-driver, whose `tls` is too short a word to stand alone.
-pub(super) fn demands(kind: ServerKind) -> Vec<String> {
+pub(super) fn demands(kind: Kind) -> Vec<String> {
     let words: &[&str] = match kind {
-        ServerKind::Postgres | ServerKind::Pgbouncer => &[
+        Kind::Postgres | Kind::Pgbouncer => &[
             "sslmode=require",
             "sslmode=verify",
             "ssl=require",
@@ -34,7 +35,7 @@ pub(super) fn demands(kind: ServerKind) -> Vec<String> {
             "channelbinding=require",
             "gssencmode=require",
         ],
-        ServerKind::Mysql | ServerKind::Mariadb | ServerKind::Percona | ServerKind::Proxysql => &[
+        Kind::Mysql | Kind::Mariadb | Kind::Percona | Kind::Proxysql => &[
             "sslmode=required",
             "sslmode=verify",
             "sslmode=trust",
@@ -56,7 +57,7 @@ pub(super) fn demands(kind: ServerKind) -> Vec<String> {
 pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     let is_redis = matches!(
         server.kind,
-        ServerKind::Redis | ServerKind::Valkey | ServerKind::Keydb | ServerKind::Dragonfly
+        Kind::Redis | Kind::Valkey | Kind::Keydb | Kind::Dragonfly
     );
     let first = *pair.from.first()?;
     (is_redis && !answers_plainly(first))
@@ -80,11 +81,11 @@ fn answers_plainly(address: SocketAddr) -> bool {
 /// Whether some account that gets in over TCP may not get in over the socket.
 pub(super) fn of_logins(server: &Server) -> Option<String> {
     match server.kind {
-        ServerKind::Mysql | ServerKind::Percona if !is_before_version_8(server) => Some(
+        Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Some(
             "over the socket MySQL 8 and later take a password only in clear once its cache has lost it, which no client does that believes in TCP and has no TLS; --check DSN tries the login, --map moves it whatever happens"
                 .to_owned(),
         ),
-        ServerKind::Postgres => rules(server),
+        Kind::Postgres => rules(server),
         _ => None,
     }
 }

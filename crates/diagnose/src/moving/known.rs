@@ -4,8 +4,8 @@
 //! user. What is done with one is what `looptax check` does.
 
 use looptax_advise::check::{Outcome, Point};
-use looptax_advise::{Address, Product};
 use looptax_discover::Server;
+use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 use looptax_redirect::SocketName;
 
@@ -48,7 +48,7 @@ pub(super) fn verdict(
     let known = addresses.iter().enumerate();
     for (idx, address) in known.filter(|(_, it)| is_for(it, pair)) {
         if let Some(demand) = &address.tls {
-            return Ok(Verdict::Fails(demanded(demand, address.product)));
+            return Ok(Verdict::Fails(demanded(demand, address.protocol)));
         }
         let user = address.user.as_deref();
         let client = Client::find(None, None)?;
@@ -94,12 +94,12 @@ pub(super) fn verdict(
 
 /// Why a connection that demands TLS is left alone. MySQL and MariaDB have TLS on their sockets as well,
 /// but whoever demands it has a reason that we do not know.
-fn demanded(demand: &str, product: Product) -> String {
-    match product {
-        Product::Postgres => {
+fn demanded(demand: &str, protocol: Protocol) -> String {
+    match protocol {
+        Protocol::Postgres => {
             format!("a connection says `{demand}`, and PostgreSQL has no TLS on its socket")
         }
-        Product::Mysql | Product::Redis | Product::Memcached => {
+        _ => {
             format!("a connection says `{demand}`, and whoever demands TLS keeps what it has")
         }
     }

@@ -12,13 +12,12 @@ pub(crate) mod ways;
 use std::net::{Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
+use looptax_dsn::{Kind, Protocol};
 use looptax_failure::{Explain, Failure};
 use looptax_path::{
-    Arm, Host, Network, OwnCgroup, Protocol, Sockmap, SockmapError, get_right, has_nft,
-    may_make_namespaces,
+    Arm, Host, Network, OwnCgroup, Sockmap, SockmapError, get_right, has_nft, may_make_namespaces,
 };
 use looptax_redirect::Beside;
-use looptax_servers::Kind;
 
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;

@@ -26,7 +26,7 @@ pub(super) fn of(target: Option<&Target>, exec: &Exec, arm: Arm) -> Result<Comma
     let password = target.map_or("", |target| target.login.password.reveal());
     let mut shown = joined(&without_passwords(&words));
     if !password.is_empty() {
-        shown = shown.replace(password, "****");
+        shown = shown.replace(password, looptax_dsn::MASK);
     }
     Ok(CommandPlan {
         arm: arm.name().to_owned(),

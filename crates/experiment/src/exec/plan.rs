@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::Length;
+use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::{Arm, Protocol};
+use looptax_path::Arm;
 use looptax_stats::Looks;
 
 use super::arms;
@@ -15,7 +16,6 @@ use crate::spec::exec::{Exec, Given, joined};
 use crate::spec::target::TargetSpec;
 use crate::spec::tool::without_passwords;
 use crate::spec::{Effort, Experiment};
-use crate::target::protocol_of;
 
 /// When to look: as ever, but up to 120 epochs only with `--precise`, because whole commands take
 /// their time.
@@ -116,7 +116,7 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
     }
     for spec in &settings.targets {
         let protocol = match spec {
-            TargetSpec::Private(kind) => protocol_of(*kind),
+            TargetSpec::Private(kind) => looptax_servers::protocol_of(*kind)?,
             TargetSpec::Running(running) => running.protocol,
         };
         if protocol == Protocol::Memcached {

@@ -22,7 +22,7 @@ use crate::target::Target;
 pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, record::Workload) {
     let is_sql = matches!(
         target.protocol,
-        looptax_path::Protocol::Mysql | looptax_path::Protocol::Postgres
+        looptax_dsn::Protocol::Mysql | looptax_dsn::Protocol::Postgres
     );
     let is_keyed = !matches!(
         target.workload,

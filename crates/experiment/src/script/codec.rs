@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use looptax_path::{Conversation, PathError, Protocol};
+use looptax_dsn::Protocol;
+use looptax_path::{Conversation, PathError};
 use looptax_script::{Action, Presets, ScriptSet, Session};
 use looptax_wire::transaction::{Statement, Values};
 use looptax_wire::{Codec, Draws, Reply, Sent, WireError};

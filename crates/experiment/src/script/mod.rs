@@ -6,8 +6,8 @@ mod dry;
 use std::fs;
 use std::sync::Arc;
 
+use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::Protocol;
 use looptax_script::{Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec};
 use looptax_wire::Sent;
 

@@ -19,10 +19,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use looptax_bench::{ClientModel, Placement};
+use looptax_dsn::Kind;
 use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_record::RemedyKind;
-use looptax_servers::{Kind, find_binary};
+use looptax_servers::{STARTABLE, find_binary};
 
 pub use echo::EchoAsked;
 pub use effort::Effort;
@@ -228,10 +229,10 @@ pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
         Kind::Memcached => false,
         Kind::Mysql => !is_there(Kind::Mariadb),
         Kind::Valkey => !is_there(Kind::Redis),
-        Kind::Mariadb | Kind::Postgres | Kind::Redis | Kind::Echo => true,
+        _ => true,
     };
     let is_installed = |kind: &Kind| is_wanted(kind) && is_there(*kind);
-    let kinds = Kind::ALL.into_iter().filter(is_installed);
+    let kinds = STARTABLE.into_iter().filter(is_installed);
     let mut specs = Vec::new();
     let mut objection = None;
     for kind in kinds {

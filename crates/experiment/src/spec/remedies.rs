@@ -4,10 +4,10 @@
 //! says everything but the arms.
 
 use looptax_bench::Placement;
+use looptax_dsn::Kind;
 use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_record::RemedyKind;
-use looptax_servers::Kind;
 
 use super::target::TargetSpec;
 use super::{Effort, Experiment};

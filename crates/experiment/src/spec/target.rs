@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_failure::Failure;
-use looptax_path::Protocol;
-use looptax_servers::Kind;
-use looptax_wire::{Login, Secret};
+use looptax_servers::startable;
+use looptax_wire::Login;
 use url::{Host, Url};
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
@@ -43,13 +43,7 @@ impl TargetSpec {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Private(kind) => kind.name(),
-            Self::Running(running) => match running.protocol {
-                Protocol::Mysql => "mysql",
-                Protocol::Postgres => "postgres",
-                Protocol::Redis => "redis",
-                Protocol::Memcached => "memcached",
-                Protocol::Echo => "echo",
-            },
+            Self::Running(running) => running.protocol.name(),
         }
     }
 }
@@ -73,7 +67,7 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
         return Ok(TargetSpec::Private(Kind::Echo));
     }
     if let Some(kind) = word.strip_prefix("private:") {
-        return kind.parse().map(TargetSpec::Private).map_err(|_| {
+        return startable(kind).map(TargetSpec::Private).map_err(|_| {
             Failure::usage(
                 format!("`{word}` is no target"),
                 format!("targets: {FORMS}"),

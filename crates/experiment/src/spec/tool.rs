@@ -7,7 +7,8 @@
 
 use std::path::PathBuf;
 
-use looptax_path::{Endpoint, Protocol};
+use looptax_dsn::Protocol;
+use looptax_path::Endpoint;
 use looptax_wire::Login;
 
 /// How a tool is told where to connect.
@@ -350,9 +351,9 @@ fn variable(name: &str, value: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use looptax_dsn::Secret;
 
-    use looptax_wire::Secret;
+    use std::path::PathBuf;
 
     use super::*;
 

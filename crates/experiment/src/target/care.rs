@@ -2,8 +2,9 @@
 //!
 //! Nobody's log is filled, nobody's disk or replica written to, nobody's connections used up.
 
+use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::{Conversation, Protocol};
+use looptax_path::Conversation;
 use looptax_wire::redis::Value;
 
 /// Measured connections may take this part of those that are free.

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
-use looptax_path::{Conversation, Limits, Protocol, Workload};
+use looptax_dsn::Protocol;
+use looptax_path::{Conversation, Limits, Workload};
 use looptax_wire::redis::Value;
 
 use super::Target;

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
+use looptax_dsn::{Kind, Protocol};
 use looptax_failure::Failure;
 use looptax_path::{
-    Arm, Conversation, Endpoint, Limits, Link, PathError, Protocol, Sending, TlsClient, Workload,
+    Arm, Conversation, Endpoint, Limits, Link, PathError, Sending, TlsClient, Workload,
 };
 use looptax_script::{Presets, ScriptSet};
-use looptax_servers::{Config, Kind, Listening, PrivateServer, Reaper, echo};
+use looptax_servers::{Config, Listening, PrivateServer, Reaper, echo};
 use looptax_wire::Login;
 
 use crate::arms::Machine;
@@ -198,18 +199,18 @@ impl Target {
             } else {
                 format!("private:{kind}")
             },
-            protocol: protocol_of(kind),
+            protocol: server.protocol,
             login: server.login.clone(),
             workload,
             sending: sending(settings),
             distribution: settings.requests.distribution,
             reconnect_every: settings.requests.reconnect_every,
-            script: Script::read(protocol_of(kind), settings)?,
+            script: Script::read(server.protocol, settings)?,
             n_keys: u64::from(settings.rows),
             threads: if has_one_thread(&server) {
                 ServerThreads::Single
             } else {
-                threads_of(protocol_of(kind))
+                threads_of(server.protocol)
             },
             pids: server.instances.iter().map(|it| it.pid).collect(),
             settings: server.settings.clone(),
@@ -446,16 +447,6 @@ pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
     settings.connections.clone().unwrap_or(default)
 }
 
-pub(crate) fn protocol_of(kind: Kind) -> Protocol {
-    match kind {
-        Kind::Mariadb | Kind::Mysql => Protocol::Mysql,
-        Kind::Postgres => Protocol::Postgres,
-        Kind::Redis | Kind::Valkey => Protocol::Redis,
-        Kind::Memcached => Protocol::Memcached,
-        Kind::Echo => Protocol::Echo,
-    }
-}
-
 /// Whether it said so itself: the echo server with very many connections.
 fn has_one_thread(server: &PrivateServer) -> bool {
     let (name, value) = echo::ONE_THREAD;
@@ -475,7 +466,8 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
 /// # Errors
 /// A usage failure when it cannot be asked that.
 pub(crate) fn private_workload(kind: Kind, settings: &Experiment) -> Result<Workload, Failure> {
-    script::read(protocol_of(kind), &settings.requests)?;
+    let protocol = looptax_servers::protocol_of(kind)?;
+    script::read(protocol, &settings.requests)?;
     let place = Place::private(settings.rows);
-    workloads::make(protocol_of(kind), &settings.requests, &place)
+    workloads::make(protocol, &settings.requests, &place)
 }

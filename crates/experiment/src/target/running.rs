@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_failure::Failure;
-use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, Protocol, TlsClient, Workload};
-use looptax_wire::{Login, Secret, WireError};
+use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, TlsClient, Workload};
+use looptax_wire::{Login, WireError};
 
 use super::AskPassword;
 use super::care::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
@@ -132,13 +133,10 @@ fn wants_password(error: &PathError) -> bool {
 
 fn kind_of(conversation: &Conversation) -> &'static str {
     match conversation.protocol() {
-        Protocol::Mysql if conversation.server_version().contains("MariaDB") => "mariadb",
-        Protocol::Mysql => "mysql",
-        Protocol::Postgres => "postgres",
-        Protocol::Redis => "redis",
-        Protocol::Memcached => "memcached",
-        Protocol::Echo => "echo",
+        Protocol::Mysql if conversation.server_version().contains("MariaDB") => Kind::Mariadb,
+        protocol => protocol.kind(),
     }
+    .name()
 }
 
 /// With `--write` a scratch place; without it what can be asked without writing.

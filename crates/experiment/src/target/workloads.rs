@@ -6,8 +6,9 @@ mod catalogue;
 mod fill;
 mod sending;
 
+use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::{Oltp, Protocol, TPCB_ACCOUNTS, Workload};
+use looptax_path::{Oltp, TPCB_ACCOUNTS, Workload};
 use looptax_servers::dataset;
 
 use crate::spec::Requests;

@@ -3,9 +3,10 @@
 use std::io;
 use std::time::Duration;
 
+use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
-use super::{Protocol, Talk};
+use super::Talk;
 use crate::{Link, TlsClient, TlsFacts};
 
 /// Starts TLS where the protocol wants it, and logs in; `is_brief` as an application would.
@@ -59,6 +60,6 @@ fn failed(source: io::Error) -> WireError {
 
 fn none(protocol: Protocol) -> WireError {
     WireError::Unsupported {
-        what: format!("TLS to {}", protocol.name()),
+        what: format!("TLS to {}", protocol.title()),
     }
 }

@@ -13,19 +13,21 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use looptax_dsn::{Kind, Protocol};
 use looptax_wire::Login;
 
+use crate::ServerError;
 use crate::process::StopSignal;
-use crate::ready::Probe;
 use crate::scratch::Scratch;
 use crate::server::Listening;
 use crate::spawn::Program;
-use crate::{Kind, ServerError};
 
 /// What is known before a server is launched.
 pub(crate) struct Site<'a> {
     /// What to start.
     pub(crate) kind: Kind,
+    /// What it speaks.
+    pub(crate) protocol: Protocol,
     /// Its program.
     pub(crate) binary: PathBuf,
     /// Where.
@@ -96,67 +98,56 @@ pub(crate) struct Launch {
 
 /// Writes configuration and secrets; returns the programs to run, in order, before the server.
 pub(crate) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
-    match site.kind {
-        Kind::Mariadb | Kind::Mysql => mysql::prepare(site),
-        Kind::Postgres => postgres::prepare(site),
-        Kind::Redis | Kind::Valkey => redis::prepare(site),
-        Kind::Memcached => memcached::prepare(site),
-        Kind::Echo => echo::prepare(site),
+    match site.protocol {
+        Protocol::Mysql => mysql::prepare(site),
+        Protocol::Postgres => postgres::prepare(site),
+        Protocol::Redis => redis::prepare(site),
+        Protocol::Memcached => memcached::prepare(site),
+        Protocol::Echo => echo::prepare(site),
     }
 }
 
 /// How many processes make the server: each listens on a socket, on TCP, or on both.
-pub(crate) fn n_instances(kind: Kind) -> usize {
-    match kind {
-        Kind::Memcached => memcached::N_INSTANCES,
+pub(crate) fn n_instances(protocol: Protocol) -> usize {
+    match protocol {
+        Protocol::Memcached => memcached::N_INSTANCES,
         _ => 1,
     }
 }
 
 /// What to start as process number `idx`, with these ports.
 pub(crate) fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerError> {
-    match site.kind {
-        Kind::Mariadb | Kind::Mysql => mysql::launch(site, ports.plain),
-        Kind::Postgres => postgres::launch(site, ports.plain),
-        Kind::Redis | Kind::Valkey => redis::launch(site, ports),
-        Kind::Memcached => memcached::launch(site, idx, ports.plain),
-        Kind::Echo => echo::launch(site, ports.plain),
+    match site.protocol {
+        Protocol::Mysql => mysql::launch(site, ports.plain),
+        Protocol::Postgres => postgres::launch(site, ports.plain),
+        Protocol::Redis => redis::launch(site, ports),
+        Protocol::Memcached => memcached::launch(site, idx, ports.plain),
+        Protocol::Echo => echo::launch(site, ports.plain),
     }
 }
 
 /// Files with secrets that a running server no longer needs.
-pub(crate) fn spent_files(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::Mariadb | Kind::Mysql => &[mysql::INIT_FILE],
-        Kind::Postgres => &[postgres::PASSWORD_FILE],
-        Kind::Redis | Kind::Valkey => &[redis::CONFIG_FILE],
-        Kind::Memcached | Kind::Echo => &[],
-    }
-}
-
-/// How the server says that it is ready.
-pub(crate) fn probe(kind: Kind) -> Probe {
-    match kind {
-        Kind::Mariadb | Kind::Mysql => Probe::Mysql,
-        Kind::Postgres => Probe::Postgres,
-        Kind::Redis | Kind::Valkey => Probe::Redis,
-        Kind::Memcached => Probe::Memcached,
-        Kind::Echo => Probe::Echo,
+pub(crate) fn spent_files(protocol: Protocol) -> &'static [&'static str] {
+    match protocol {
+        Protocol::Mysql => &[mysql::INIT_FILE],
+        Protocol::Postgres => &[postgres::PASSWORD_FILE],
+        Protocol::Redis => &[redis::CONFIG_FILE],
+        Protocol::Memcached | Protocol::Echo => &[],
     }
 }
 
 /// How long it may take to get ready. Those that keep nothing on disk have nothing to recover
 /// or create.
-pub(crate) fn ready_limit(kind: Kind) -> Duration {
-    match kind {
-        Kind::Mariadb | Kind::Mysql | Kind::Postgres => Duration::from_mins(1),
-        Kind::Redis | Kind::Valkey | Kind::Memcached | Kind::Echo => Duration::from_secs(30),
+pub(crate) fn ready_limit(protocol: Protocol) -> Duration {
+    match protocol {
+        Protocol::Mysql | Protocol::Postgres => Duration::from_mins(1),
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => Duration::from_secs(30),
     }
 }
 
 /// How to ask it to end.
-pub(crate) fn stop_signal(kind: Kind) -> StopSignal {
-    if kind == Kind::Postgres {
+pub(crate) fn stop_signal(protocol: Protocol) -> StopSignal {
+    if protocol == Protocol::Postgres {
         StopSignal::Quit
     } else {
         StopSignal::Term
@@ -164,16 +155,16 @@ pub(crate) fn stop_signal(kind: Kind) -> StopSignal {
 }
 
 /// The names under which clients log in; the password is added by the caller.
-pub(crate) fn account_names(kind: Kind) -> (&'static str, Option<&'static str>) {
-    match kind {
-        Kind::Mariadb | Kind::Mysql | Kind::Postgres => ("looptax", Some("looptax")),
-        Kind::Redis | Kind::Valkey | Kind::Memcached | Kind::Echo => ("", None),
+pub(crate) fn account_names(protocol: Protocol) -> (&'static str, Option<&'static str>) {
+    match protocol {
+        Protocol::Mysql | Protocol::Postgres => ("looptax", Some("looptax")),
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => ("", None),
     }
 }
 
 /// Whether clients have to know a password.
-pub(crate) fn has_password(kind: Kind) -> bool {
-    !matches!(kind, Kind::Memcached | Kind::Echo)
+pub(crate) fn has_password(protocol: Protocol) -> bool {
+    !matches!(protocol, Protocol::Memcached | Protocol::Echo)
 }
 
 /// Names and values as owned text.

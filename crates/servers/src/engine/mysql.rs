@@ -7,9 +7,11 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use looptax_dsn::Kind;
+
 use super::{Launch, Site, owned};
 use crate::spawn::Program;
-use crate::{Kind, ServerError, certificate};
+use crate::{ServerError, certificate};
 
 /// Creates the account at start; removed once the server is ready.
 pub(super) const INIT_FILE: &str = "init.sql";

@@ -16,7 +16,9 @@ pub(crate) use find::is_php_fpm;
 pub use find::{Installed, find};
 pub use page::Page;
 
-use crate::{Config, Kind, Listening, PrivateServer, Reaper, ServerError};
+use looptax_dsn::Kind;
+
+use crate::{Config, Listening, PrivateServer, Reaper, ServerError};
 use page::Script;
 
 /// The site's own files, by their names in its folder.

@@ -10,8 +10,9 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::Duration;
 
-use looptax_servers::{Kind, PrivateServer};
-use looptax_wire::{Channel, Login, Secret, mysql};
+use looptax_dsn::{Kind, Secret};
+use looptax_servers::PrivateServer;
+use looptax_wire::{Channel, Login, mysql};
 
 use crate::live::{reaper, root, start};
 

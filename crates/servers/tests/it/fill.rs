@@ -5,8 +5,9 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use looptax_servers::{Instance, Kind, PrivateServer, dataset};
-use looptax_wire::{Channel, Login, Secret, memcached, mysql, postgres, redis};
+use looptax_dsn::{Kind, Protocol, Secret};
+use looptax_servers::{Instance, PrivateServer, dataset};
+use looptax_wire::{Channel, Login, memcached, mysql, postgres, redis};
 
 use crate::live::{reaper, root, start};
 
@@ -55,20 +56,22 @@ fn fill_over_the_socket(server: &PrivateServer) {
     let stream = UnixStream::connect(&server.socket).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     let (login, local) = (&server.login, Channel::Local);
-    match server.kind {
-        Kind::Mariadb | Kind::Mysql => {
+    match server.kind.protocol() {
+        Some(Protocol::Mysql) => {
             let mut connection = mysql::Connection::login(stream, login, local, LIMIT).unwrap();
             dataset::populate_mysql(|sql| connection.execute(sql), N_ROWS).unwrap();
         }
-        Kind::Postgres => {
+        Some(Protocol::Postgres) => {
             let mut connection = postgres::Connection::login(stream, login, LIMIT).unwrap();
             dataset::populate_postgres(|sql| connection.execute(sql), N_ROWS).unwrap();
         }
-        Kind::Redis | Kind::Valkey => {
+        Some(Protocol::Redis) => {
             let mut connection = redis::Connection::login(stream, login, LIMIT).unwrap();
             dataset::populate_redis(|commands| connection.pipeline(commands), &KEYS).unwrap();
         }
-        Kind::Memcached | Kind::Echo => unreachable!("filled elsewhere, or not at all"),
+        Some(Protocol::Memcached | Protocol::Echo) | None => {
+            unreachable!("filled elsewhere, or not at all")
+        }
     }
 }
 
@@ -76,16 +79,16 @@ fn fill_over_the_socket(server: &PrivateServer) {
 fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel) -> Option<u64> {
     let update =
         "UPDATE sbtest1 SET k = k + 1 WHERE c LIKE '___________-%' AND pad LIKE '___________-%'";
-    match kind {
-        Kind::Mariadb | Kind::Mysql => mysql::Connection::login(stream, login, channel, LIMIT)
+    match kind.protocol() {
+        Some(Protocol::Mysql) => mysql::Connection::login(stream, login, channel, LIMIT)
             .ok()?
             .execute(update)
             .ok(),
-        Kind::Postgres => postgres::Connection::login(stream, login, LIMIT)
+        Some(Protocol::Postgres) => postgres::Connection::login(stream, login, LIMIT)
             .ok()?
             .execute(update)
             .ok(),
-        Kind::Redis | Kind::Valkey => {
+        Some(Protocol::Redis) => {
             let mut connection = redis::Connection::login(stream, login, LIMIT).ok()?;
             let commands: Vec<Vec<Vec<u8>>> = (1..=u64::from(N_ROWS))
                 .map(|id| vec![b"GET".to_vec(), format!("looptax:{id:012}").into_bytes()])
@@ -96,7 +99,7 @@ fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel)
             };
             Some((1..).zip(&values).filter(|pair| is_right(*pair)).count() as u64)
         }
-        Kind::Memcached | Kind::Echo => None,
+        Some(Protocol::Memcached | Protocol::Echo) | None => None,
     }
 }
 

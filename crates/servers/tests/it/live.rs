@@ -8,8 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use looptax_dsn::Kind;
 use looptax_failure::Explain;
-use looptax_servers::{Kind, PrivateServer, Reaper, ServerError, find_binary, leftovers};
+use looptax_servers::{PrivateServer, Reaper, STARTABLE, ServerError, find_binary, leftovers};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
@@ -226,7 +227,7 @@ pub(crate) fn no_reaper() {
 }
 
 pub(crate) fn missing_server() {
-    let Some(kind) = Kind::ALL
+    let Some(kind) = STARTABLE
         .into_iter()
         .find(|kind| find_binary(*kind).is_none())
     else {

@@ -17,7 +17,8 @@ mod wordpress;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use looptax_servers::{Kind, find_binary};
+use looptax_dsn::Kind;
+use looptax_servers::{STARTABLE, find_binary};
 use looptax_testkit::skips::skip_named;
 
 /// The start of a test's name with the test of it.
@@ -58,7 +59,7 @@ fn trials() -> Vec<Trial> {
         ),
     ];
     trials.extend(wordpress::trials());
-    for kind in Kind::ALL {
+    for kind in STARTABLE {
         let is_absent = find_binary(kind).is_none();
         let named: [NamedTest; 5] = [
             ("starts_answers_and_leaves_nothing", live::start_and_stop),

@@ -5,8 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use looptax_dsn::Kind;
 use looptax_servers::wordpress::WordPress;
-use looptax_servers::{Config, Kind, PrivateServer, Reaper, echo};
+use looptax_servers::{Config, PrivateServer, Reaper, echo, startable};
 
 /// What a victim that holds a site is called.
 pub(crate) const WORDPRESS: &str = "wordpress";
@@ -48,7 +49,7 @@ pub(crate) fn run(name: &str, root: &str) -> ExitCode {
         let site = WordPress::start(self_exe, root.into(), &reaper).expect("the site starts");
         return wait(&reaper, site.server().pid);
     }
-    let kind = name.parse().expect("the test names a kind");
+    let kind = startable(name).expect("the test names a kind");
     let server = PrivateServer::start(&config(kind, Path::new(root)), &reaper);
     wait(&reaper, server.expect("the server starts").pid)
 }

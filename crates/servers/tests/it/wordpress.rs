@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use libtest_mimic::Trial;
+use looptax_dsn::Kind;
 use looptax_servers::wordpress::{Page, Site, Transport, WordPress, find};
-use looptax_servers::{Kind, Reaper, ServerError, find_binary};
+use looptax_servers::{Reaper, ServerError, find_binary};
 use looptax_testkit::skips::skip_named;
 
 use crate::live::{check_empty, check_nobody_works_in, reaper, root};

@@ -14,7 +14,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
-use looptax_servers::{Kind, find_binary};
+use looptax_dsn::Kind;
+use looptax_servers::{find_binary, startable};
 
 use super::client::{self, Address, Loop};
 use super::server::Server;
@@ -52,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut n_wrong = 0;
     for client in &clients {
         for kind in &client.servers {
-            let kind: Kind = kind.parse()?;
+            let kind = startable(kind)?;
             if let Some(why) = lacking(client, kind) {
                 let _ = writeln!(text, "| {} | | {kind} | {why} | | | | - |", client.name);
                 continue;

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result};
-use looptax_servers::{Kind, find_binary};
+use looptax_dsn::Kind;
+use looptax_servers::find_binary;
 
 use super::secured::{PASSWORD, PLAIN, Secured};
 use crate::workspace;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use looptax_servers::{Kind, find_binary};
+use looptax_dsn::Kind;
+use looptax_servers::find_binary;
 use tempfile::TempDir;
 
 use crate::servers::{Ours, wait_until};

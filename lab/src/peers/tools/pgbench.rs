@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use looptax_dsn::Kind;
 use looptax_path::Arm;
-use looptax_servers::{Kind, find_binary};
+use looptax_servers::find_binary;
 
 use super::number_after;
 use crate::peers::case::Work;

@@ -1,9 +1,10 @@
 //! Obstacles at the login: who may come over the socket, how, and with which rights.
 
+use looptax_dsn::Kind;
+
 use std::fs;
 use std::path::Path;
 
-use looptax_servers::Kind;
 use serde_json::Value;
 
 use super::{check, expect, open_up, url};

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use looptax_servers::Kind;
+use looptax_dsn::Kind;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;

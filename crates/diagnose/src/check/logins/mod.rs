@@ -16,14 +16,13 @@ use std::path::Path;
 use std::thread;
 
 use looptax_advise::check::{self, Outcome, Point, mysql_account};
-use looptax_advise::{Address, Product};
 use looptax_discover::Server;
+use looptax_dsn::{Address, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits, PathError};
-use looptax_wire::{Login, Secret};
+use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::client::Client;
-use super::protocol;
 use super::rights::Door;
 use crate::socket_of::SocketOf;
 pub use postgres::hba_file;
@@ -72,19 +71,21 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         &how,
     )];
     points.extend(check::demanded_tls(sides.address));
-    match sides.address.product {
-        Product::Mysql => {
+    match sides.address.protocol {
+        Protocol::Mysql => {
             let (tcp, unix) = (mysql::login(&mut over_tcp), mysql::login(&mut over_unix));
             let accounts = mysql::accounts(&mut over_tcp, &mut over_unix, &login.user);
             points.extend(mysql_account(&login.user, &tcp, &unix, &accounts));
             let is_required = mysql::requires_secure_transport(&mut over_tcp, &mut over_unix);
             points.extend(check::secure_transport(is_required));
         }
-        Product::Postgres => {
+        Protocol::Postgres => {
             points.push(entered(&over_tcp, &over_unix, sides));
             points.push(postgres::rules(sides, &login.user));
         }
-        Product::Redis | Product::Memcached => points.push(entered(&over_tcp, &over_unix, sides)),
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => {
+            points.push(entered(&over_tcp, &over_unix, sides))
+        }
     }
     points
 }
@@ -98,14 +99,14 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
         how: "nothing was tried with guessed words".to_owned(),
         next: Some(format!(
             "LOOPTAX_PASSWORD=… looptax check {}://{}@{}/{}",
-            sides.address.product,
+            sides.address.protocol,
             sides.address.user.as_deref().unwrap_or("USER"),
             sides.tcp,
             sides.address.database.as_deref().unwrap_or_default()
         )),
     }];
     points.extend(check::demanded_tls(sides.address));
-    if let (Product::Postgres, Some(user)) = (sides.address.product, &sides.address.user) {
+    if let (Protocol::Postgres, Some(user)) = (sides.address.protocol, &sides.address.user) {
         points.push(postgres::rules(sides, user));
     }
     points
@@ -116,10 +117,10 @@ fn login(address: &Address) -> Login {
         Some(password) => password.clone(),
         None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
     };
-    let usual = match address.product {
-        Product::Postgres => "postgres",
-        Product::Mysql => "root",
-        Product::Redis | Product::Memcached => "",
+    let usual = match address.protocol {
+        Protocol::Postgres => "postgres",
+        Protocol::Mysql => "root",
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => "",
     };
     Login {
         user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
@@ -137,7 +138,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
             let network = File::open(place)?;
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
         }
-        Ok(open(sides.address.product, &endpoint, login).map_err(|error| words(&error)))
+        Ok(open(sides.address.protocol, &endpoint, login).map_err(|error| words(&error)))
     });
     Opened {
         conversation: tried.unwrap_or_else(|error| {
@@ -170,7 +171,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let tried = Door::of(path, client).and_then(|door| {
         let opened = on_a_thread(|| {
             rights.map_or(Ok(()), super::rights::Rights::take)?;
-            Ok(open(sides.address.product, &door.endpoint(), login))
+            Ok(open(sides.address.protocol, &door.endpoint(), login))
         })?;
         is_met = matches!(opened, Ok(_) | Err(PathError::Talk { .. }));
         Ok(opened.map_err(|error| door.named(&words(&error), path)))
@@ -186,8 +187,8 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-fn open(product: Product, endpoint: &Endpoint, login: &Login) -> Result<Conversation, PathError> {
-    Conversation::open(protocol(product), endpoint, login, Limits::default())
+fn open(protocol: Protocol, endpoint: &Endpoint, login: &Login) -> Result<Conversation, PathError> {
+    Conversation::open(protocol, endpoint, login, Limits::default())
 }
 
 /// An error with its causes.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::REQUESTS_PER_SLICE;
-use looptax_servers::Kind;
+use looptax_dsn::Kind;
 
 use super::{Case, Doing, TargetPlan, most_epochs, shape, warm_up_of};
 use crate::arms::Missing;

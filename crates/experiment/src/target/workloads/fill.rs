@@ -1,6 +1,7 @@
 //! The data that a workload asks for.
 
-use looptax_path::{Conversation, Protocol, Workload};
+use looptax_dsn::Protocol;
+use looptax_path::{Conversation, Workload};
 use looptax_servers::{ServerError, dataset};
 
 use super::{VALUE_BYTES, scale};

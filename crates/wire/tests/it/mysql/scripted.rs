@@ -5,8 +5,9 @@ use std::io::{self, Read, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
+use looptax_dsn::Secret;
 use looptax_wire::mysql::Connection;
-use looptax_wire::{Channel, Login, Secret, WireError};
+use looptax_wire::{Channel, Login, WireError};
 
 /// The salt of every greeting here.
 pub(super) const SALT: &[u8; 20] = b"abcdefghijklmnopqrst";

@@ -9,9 +9,10 @@ mod statements;
 
 use std::time::Duration;
 
+use looptax_dsn::Secret;
 use looptax_testkit::replay::{End, Replay};
+use looptax_wire::Login;
 use looptax_wire::postgres::Connection;
-use looptax_wire::{Login, Secret};
 
 const LIMIT: Duration = Duration::from_secs(1);
 

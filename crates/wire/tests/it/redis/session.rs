@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use looptax_dsn::Secret;
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::redis::{Connection, Value};
-use looptax_wire::{Login, Secret, WireError};
+use looptax_wire::{Login, WireError};
 
 const LIMIT: Duration = Duration::from_secs(1);
 /// Answers to `INFO server` and `CLIENT ID`.

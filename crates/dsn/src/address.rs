@@ -1,0 +1,489 @@
+//! What people have to say where a database is: a URL over TCP or over a socket, or libpq's keywords.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use crate::keywords::{self, keywords};
+use crate::{Protocol, Query, Secret, masked};
+
+/// Where a database is, and who we are there.
+#[derive(Debug, Clone)]
+pub struct Address {
+    /// What is spoken there.
+    pub protocol: Protocol,
+    /// Host as it was written; `None` where there was none.
+    pub host: Option<String>,
+    /// Port, written or usual.
+    pub port: u16,
+    /// User.
+    pub user: Option<String>,
+    /// Password.
+    pub password: Option<Secret>,
+    /// Database, or Redis' number.
+    pub database: Option<String>,
+    /// Socket, where the URL names one: for PostgreSQL its folder.
+    pub socket: Option<PathBuf>,
+    /// What demands TLS, as it was written: `sslmode=require`.
+    pub tls: Option<String>,
+    /// What rules TLS out, as it was written: `sslmode=disable`.
+    pub no_tls: Option<String>,
+    /// Names of the parameters that mean nothing here.
+    pub unread: Vec<String>,
+}
+
+/// What a URL or a keyword string says, before it is known which part counts.
+struct Parts {
+    protocol: Protocol,
+    /// Whether the path is that of a socket.
+    is_socket: bool,
+    host: Option<String>,
+    port: Option<u16>,
+    user: String,
+    password: Option<String>,
+    path: String,
+    /// Parameters, decoded.
+    pairs: Vec<(String, String)>,
+}
+
+/// Parameters that name a socket for all but libpq, which has its folder in `host`.
+const SOCKETS: [&str; 5] = [
+    "socket",
+    "unix_socket",
+    "unixsocket",
+    "localSocket",
+    "socketPath",
+];
+/// Parameters that count whatever the protocol.
+const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database", "db"];
+/// Parameters about TLS, in the words of any driver.
+const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
+/// Their values that rule TLS out.
+const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
+/// Their other values that do not demand it.
+const WISHES: [&str; 4] = ["allow", "prefer", "preferred", ""];
+
+/// A URL that cannot be read. The text never holds the URL: there may be a password in it.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// It has no scheme, or is broken otherwise.
+    #[error("the URL is broken: {source}")]
+    Broken {
+        /// Why.
+        source: url::ParseError,
+    },
+    /// Its scheme belongs to nothing that is known.
+    #[error("`{scheme}://` is no database that looptax knows")]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Its port is no number of a port.
+    #[error("the URL's `port=` is no port")]
+    Port,
+    /// Some part of it is not UTF-8 when decoded.
+    #[error("the URL's {part} is not UTF-8 once its %XX are decoded")]
+    Encoding {
+        /// Which part.
+        part: &'static str,
+    },
+    /// It wants TLS, which there is not over a socket.
+    #[error("`{scheme}://` asks for TLS, which no server of that kind has on its socket")]
+    Tls {
+        /// The scheme.
+        scheme: String,
+    },
+}
+
+impl Address {
+    /// An address that says nothing but what is spoken there.
+    pub const fn bare(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            host: None,
+            port: protocol.port(),
+            user: None,
+            password: None,
+            database: None,
+            socket: None,
+            tls: None,
+            no_tls: None,
+            unread: Vec::new(),
+        }
+    }
+
+    /// Reads a URL: `mysql://user:password@host:port/database`, with `socket=`, `unix_socket=` or (for
+    /// PostgreSQL) `host=` in its query, a percent-encoded path as its host, or `unix:///path` and
+    /// `redis+socket:///path` for Redis. Reads libpq's `host=… user=… password=…`, too.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        match keywords(text) {
+            Some(pairs) => Parts::of_keywords(pairs),
+            None => Parts::of_url(text)?,
+        }
+        .address()
+    }
+
+    /// The socket's file: PostgreSQL's clients are told the folder that it lies in.
+    pub fn socket_file(&self) -> Option<PathBuf> {
+        let path = self.socket.as_deref()?;
+        Some(match self.protocol {
+            Protocol::Postgres if !is_postgres_file(path) => {
+                path.join(format!(".s.PGSQL.{}", self.port))
+            }
+            _ => path.to_owned(),
+        })
+    }
+}
+
+/// Whether the path is that of PostgreSQL's socket, and not of its folder.
+fn is_postgres_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with(".s.PGSQL.")
+}
+
+impl Parts {
+    fn of_keywords(pairs: Vec<(String, String)>) -> Self {
+        Self {
+            protocol: Protocol::Postgres,
+            is_socket: false,
+            host: None,
+            port: None,
+            user: String::new(),
+            password: None,
+            path: String::new(),
+            pairs,
+        }
+    }
+
+    fn of_url(text: &str) -> Result<Self, AddressError> {
+        let (text, is_hostless) = with_host(text);
+        let url = Url::parse(&text).map_err(|source| AddressError::Broken { source })?;
+        let (protocol, is_socket) = protocol_of(url.scheme())?;
+        let written = url
+            .host_str()
+            .filter(|host| !host.is_empty() && !is_hostless);
+        let query = Query::new(url.query().unwrap_or_default());
+        Ok(Self {
+            protocol,
+            is_socket,
+            host: written.map(|host| decoded("host", host)).transpose()?,
+            port: url.port(),
+            user: decoded("user", url.username())?,
+            password: url
+                .password()
+                .map(|it| decoded("password", it))
+                .transpose()?,
+            path: decoded("path", url.path())?,
+            pairs: query
+                .pairs()
+                .map(|pair| (pair.name(), pair.value()))
+                .collect(),
+        })
+    }
+
+    /// The first parameter that has one of these names.
+    fn named(&self, names: &[&str]) -> Option<&str> {
+        let mut pairs = self.pairs.iter();
+        let (_, value) = pairs.find(|(name, _)| names.contains(&&**name))?;
+        Some(value)
+    }
+
+    /// Which part counts: libpq takes host and port from the parameters as well, and they win.
+    fn address(self) -> Result<Address, AddressError> {
+        let own = |names: &[&str]| self.named(names).map(str::to_owned);
+        let is_postgres = self.protocol == Protocol::Postgres;
+        let named_host = ["hostaddr", "host"].iter().find_map(|name| {
+            let host = self.named(&[name]).filter(|_| is_postgres);
+            host.filter(|host| !is_path(host) && !host.is_empty())
+        });
+        let is_encoded = self
+            .host
+            .as_deref()
+            .is_some_and(|host| host.starts_with('/'));
+        let named_socket = self.named(if is_postgres { &["host"] } else { &SOCKETS });
+        let socket = match named_socket.filter(|path| is_path(path)) {
+            Some(path) => Some(path),
+            None if is_encoded => self.host.as_deref(),
+            None => self.is_socket.then_some(&*self.path),
+        };
+        let in_path = self.path.strip_prefix('/').unwrap_or(&self.path);
+        let database = match (self.is_socket, in_path) {
+            (true, _) => own(&["db", "database", "virtual_host"]),
+            (false, "") => own(&["dbname"])
+                .or_else(|| own(&["database"]))
+                .or_else(|| own(&["db"])),
+            (false, name) => Some(name.to_owned()),
+        };
+        let port = match self.named(&["port"]).filter(|port| !port.is_empty()) {
+            Some(port) => Some(port.parse().map_err(|_| AddressError::Port)?),
+            None => self.port,
+        };
+        let user = match &*self.user {
+            "" => own(&["user"]),
+            user => Some(user.to_owned()),
+        };
+        let password = self.password.clone().or_else(|| own(&["password"]));
+        Ok(Address {
+            protocol: self.protocol,
+            host: match named_host {
+                Some(host) => Some(host.to_owned()),
+                None => self.host.clone().filter(|_| !is_encoded),
+            },
+            port: port.unwrap_or(self.protocol.port()),
+            user,
+            password: password.map(Secret::new),
+            database,
+            socket: socket.map(PathBuf::from),
+            tls: self.tls(|value| !NO_TLS.contains(&value) && !WISHES.contains(&value)),
+            no_tls: self.tls(|value| NO_TLS.contains(&value)),
+            unread: self.unread(),
+        })
+    }
+
+    /// The first parameter about TLS whose value, in small letters, is such a one.
+    fn tls(&self, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
+        let mut pairs = self.pairs.iter();
+        let (name, value) = pairs.find(|(name, value)| {
+            TLS.contains(&&*name.to_ascii_lowercase()) && is_wanted(&value.to_ascii_lowercase())
+        })?;
+        Some(format!("{name}={value}"))
+    }
+
+    /// Names of the parameters that [`Self::address`] does not look at.
+    fn unread(&self) -> Vec<String> {
+        let is_read = |(name, value): &(String, String)| match &**name {
+            "host" | "hostaddr" => self.protocol == Protocol::Postgres,
+            "virtual_host" => self.is_socket,
+            name if SOCKETS.contains(&name) => {
+                self.protocol != Protocol::Postgres && is_path(value)
+            }
+            name => EVERYWHERE.contains(&name) || TLS.contains(&&*name.to_ascii_lowercase()),
+        };
+        let unread = self.pairs.iter().filter(|pair| !is_read(pair));
+        unread.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// Whether it is a socket: a path, or the name of an abstract one.
+fn is_path(text: &str) -> bool {
+    text.starts_with(['/', '@'])
+}
+
+/// An address as it may be shown and saved: without its password, and a URL without its query.
+pub fn shown(text: &str) -> String {
+    if let Some(pairs) = keywords(text) {
+        return keywords::without_secrets(&pairs);
+    }
+    let (with_host, is_hostless) = with_host(text);
+    let without = |mut url: Url| {
+        url.set_password(None).ok()?;
+        url.set_query(None);
+        url.set_fragment(None);
+        Some(url.to_string())
+    };
+    // A password whose `/` nobody has encoded goes on in the path.
+    let is_clear = |url: &Url| !is_hostless && !url.path().contains('@');
+    let url = Url::parse(&with_host).ok().filter(is_clear);
+    url.and_then(without).unwrap_or_else(|| masked(text))
+}
+
+/// `unix://user:password@/path` has a user and no host, which the parser refuses: it gets one, and the
+/// flag says so.
+fn with_host(text: &str) -> (Cow<'_, str>, bool) {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return (text.into(), false);
+    };
+    let authority_bytes = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(authority_bytes);
+    if !authority.ends_with('@') {
+        return (text.into(), false);
+    }
+    (format!("{scheme}://{authority}none{path}").into(), true)
+}
+
+/// What a scheme stands for, and whether it is that of a socket.
+fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
+    // SQLAlchemy names the driver behind a plus.
+    let base = match scheme {
+        "redis+socket" | "redis+unix" | "valkey+unix" | "redis-socket" | "unix" => {
+            return Ok((Protocol::Redis, true));
+        }
+        "rediss" | "valkeys" => {
+            return Err(AddressError::Tls {
+                scheme: scheme.to_owned(),
+            });
+        }
+        _ => scheme.split('+').next().unwrap_or(scheme),
+    };
+    match base {
+        "mysql" | "mysql2" | "mariadb" | "trilogy" => Ok((Protocol::Mysql, false)),
+        "postgres" | "postgresql" | "pgsql" => Ok((Protocol::Postgres, false)),
+        "redis" | "valkey" => Ok((Protocol::Redis, false)),
+        "memcached" | "memcache" => Ok((Protocol::Memcached, false)),
+        _ => Err(AddressError::Scheme {
+            scheme: scheme.to_owned(),
+        }),
+    }
+}
+
+fn decoded(part: &'static str, text: &str) -> Result<String, AddressError> {
+    let text = percent_decode_str(text).decode_utf8();
+    text.map(Cow::into_owned)
+        .map_err(|_| AddressError::Encoding { part })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `protocol host port user password database socket`, `-` for none.
+    #[track_caller]
+    fn check(url: &str, expected: &str) {
+        let found = Address::parse(url).unwrap();
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let shown = [
+            found.protocol.to_string(),
+            or_dash(found.host),
+            found.port.to_string(),
+            or_dash(found.user),
+            or_dash(found.password.map(|it| it.reveal().to_owned())),
+            or_dash(found.database),
+            or_dash(found.socket.map(|it| it.display().to_string())),
+        ];
+        assert_eq!(shown.join(" "), expected, "{url}");
+    }
+
+    #[test]
+    fn addresses_over_tcp_are_read_with_their_awkward_passwords() {
+        check(
+            "mysql://u:p@127.0.0.1:3307/db",
+            "mysql 127.0.0.1 3307 u p db -",
+        );
+        check("mysql://u@localhost/db", "mysql localhost 3306 u - db -");
+        check(
+            "mysql://u:p%40%2F%3A%25%3F%23@localhost",
+            "mysql localhost 3306 u p@/:%?# - -",
+        );
+        check("postgres://u:p@[::1]/d", "postgres [::1] 5432 u p d -");
+        check(
+            "postgresql+psycopg2://ü:%C3%A4@h/d%20b",
+            "postgres h 5432 ü ä d b -",
+        );
+        check(
+            "redis://:pw@127.0.0.1:6380/2",
+            "redis 127.0.0.1 6380 - pw 2 -",
+        );
+        check("memcached://127.0.0.1", "memcached 127.0.0.1 11211 - - - -");
+    }
+
+    #[test]
+    fn addresses_over_a_socket_are_read_in_every_dialect_of_urls() {
+        check(
+            "mysql://u@localhost/d?unix_socket=/run/my%20sql.sock",
+            "mysql localhost 3306 u - d /run/my sql.sock",
+        );
+        check(
+            "mysql://u:p@%2Frun%2Fmysqld%2Fmysqld.sock/d",
+            "mysql - 3306 u p d /run/mysqld/mysqld.sock",
+        );
+        check(
+            "postgresql:///d?host=/run/postgresql&user=u",
+            "postgres - 5432 u - d /run/postgresql",
+        );
+        check(
+            "postgres://u@%2Frun%2Fpostgresql:5433/d",
+            "postgres - 5433 u - d /run/postgresql",
+        );
+        check("postgres://u@h/d?host=other", "postgres other 5432 u - d -");
+        check(
+            "postgres:///d?host=/run/pg&port=5433",
+            "postgres - 5433 - - d /run/pg",
+        );
+        check(
+            "unix://u:p@/run/redis.sock?db=3",
+            "redis - 6379 u p 3 /run/redis.sock",
+        );
+        check(
+            "redis+socket:///run/redis.sock?virtual_host=1",
+            "redis - 6379 - - 1 /run/redis.sock",
+        );
+    }
+
+    #[test]
+    fn keywords_are_read_as_libpq_reads_them() {
+        check(
+            r"host=127.0.0.1 port = 5433 user=u password='a b\'c' dbname=d\ e",
+            "postgres 127.0.0.1 5433 u a b'c d e -",
+        );
+        check("host=/run/pg user=u", "postgres - 5432 u - - /run/pg");
+        check(
+            "dbname=d hostaddr=::1 host=h sslmode=require",
+            "postgres ::1 5432 - - d -",
+        );
+        for text in ["password='open", "colour=red", "host", "Host=h", "host=h x"] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_stand_in_for_parts_and_what_means_nothing_is_named() {
+        check(
+            "mysql://localhost?user=u&password=p&port=3307&dbname=d&socket=/s",
+            "mysql localhost 3307 u p d /s",
+        );
+        check("redis://h?db=2", "redis h 6379 - - 2 -");
+        let found = Address::parse("mysql://h/d?charset=utf8&host=x&socket=s&ssl=0").unwrap();
+        assert_eq!(found.unread, ["charset", "host", "socket"]);
+        assert_eq!(found.no_tls.as_deref(), Some("ssl=0"));
+        let port = Address::parse("mysql://h?port=secret").unwrap_err();
+        assert_eq!(port.to_string(), "the URL's `port=` is no port");
+    }
+
+    #[test]
+    fn what_is_shown_has_neither_password_nor_query() {
+        for (text, expected) in [
+            (
+                "mysql://wp:p%40@localhost/blog",
+                "mysql://wp@localhost/blog",
+            ),
+            (
+                "postgres://u@[::1]:1/d?password=x#y",
+                "postgres://u@[::1]:1/d",
+            ),
+            ("unix://u:p@/s?db=1", "unix://u:****@/s?db=1"),
+            ("host=h password=x dbname='a b'", "host=h dbname='a b'"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_socket_of_postgres_is_a_file_in_its_folder() {
+        for (text, expected) in [
+            ("postgres:///d?host=/run/pg&port=7", "/run/pg/.s.PGSQL.7"),
+            ("postgres:///d?host=/r/.s.PGSQL.9", "/r/.s.PGSQL.9"),
+            ("mysql://h?socket=/run/s", "/run/s"),
+        ] {
+            let file = Address::parse(text).unwrap().socket_file().unwrap();
+            assert_eq!(file, Path::new(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_read_is_told_without_its_password() {
+        for url in [
+            "mysql://u:secret@h:port/d",
+            "secret",
+            "oracle://u:secret@h/d",
+            "rediss://:secret@h",
+        ] {
+            let error = Address::parse(url).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The kinds of server that looptax knows, and the protocol that each speaks.
+//!
+//! Data only. What a room does with a kind stays in that room.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// A kind of server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// MariaDB.
+    Mariadb,
+    /// MySQL of Oracle.
+    Mysql,
+    /// Percona Server.
+    Percona,
+    /// PostgreSQL.
+    Postgres,
+    /// Redis.
+    Redis,
+    /// Valkey.
+    Valkey,
+    /// `KeyDB`.
+    Keydb,
+    /// Dragonfly.
+    Dragonfly,
+    /// memcached.
+    Memcached,
+    /// `MongoDB`, whose protocol looptax does not speak.
+    Mongodb,
+    /// `PgBouncer`, a pooler: a server to its clients, a client to PostgreSQL.
+    Pgbouncer,
+    /// `ProxySQL`, likewise for MySQL.
+    Proxysql,
+    /// The built-in echo server: looptax itself.
+    Echo,
+}
+
+impl Kind {
+    /// The word for it in commands, tables and records: `mariadb`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mariadb => "mariadb",
+            Self::Mysql => "mysql",
+            Self::Percona => "percona",
+            Self::Postgres => "postgres",
+            Self::Redis => "redis",
+            Self::Valkey => "valkey",
+            Self::Keydb => "keydb",
+            Self::Dragonfly => "dragonfly",
+            Self::Memcached => "memcached",
+            Self::Mongodb => "mongodb",
+            Self::Pgbouncer => "pgbouncer",
+            Self::Proxysql => "proxysql",
+            Self::Echo => "echo",
+        }
+    }
+
+    /// What its clients speak with it; `None` where looptax does not.
+    pub const fn protocol(self) -> Option<Protocol> {
+        Some(match self {
+            Self::Mariadb | Self::Mysql | Self::Percona | Self::Proxysql => Protocol::Mysql,
+            Self::Postgres | Self::Pgbouncer => Protocol::Postgres,
+            Self::Redis | Self::Valkey | Self::Keydb | Self::Dragonfly => Protocol::Redis,
+            Self::Memcached => Protocol::Memcached,
+            Self::Echo => Protocol::Echo,
+            Self::Mongodb => return None,
+        })
+    }
+
+    /// The port that goes without saying in an application's settings; 0 where there is none.
+    pub const fn port(self) -> u16 {
+        match self.protocol() {
+            Some(protocol) => protocol.port(),
+            None => 27_017,
+        }
+    }
+
+    /// Whether its clients' connections end here while it has its own to another server.
+    pub const fn is_pooler(self) -> bool {
+        matches!(self, Self::Pgbouncer | Self::Proxysql)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A wire protocol that looptax speaks, and the family of servers that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// MySQL, MariaDB, Percona.
+    Mysql,
+    /// PostgreSQL, `PgBouncer`.
+    Postgres,
+    /// Redis, Valkey, `KeyDB`, Dragonfly.
+    Redis,
+    /// memcached.
+    Memcached,
+    /// The built-in echo server's.
+    Echo,
+}
+
+impl Protocol {
+    /// The kind that is meant where nothing but the protocol is known.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Mysql => Kind::Mysql,
+            Self::Postgres => Kind::Postgres,
+            Self::Redis => Kind::Redis,
+            Self::Memcached => Kind::Memcached,
+            Self::Echo => Kind::Echo,
+        }
+    }
+
+    /// The word for it: `mysql`.
+    pub const fn name(self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// Its name as people write it: `MySQL`.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Mysql => "MySQL",
+            Self::Postgres => "PostgreSQL",
+            Self::Redis => "Redis",
+            Self::Memcached => "memcached",
+            Self::Echo => "echo",
+        }
+    }
+
+    /// The port that goes without saying; the echo server has none.
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Mysql => 3306,
+            Self::Postgres => 5432,
+            Self::Redis => 6379,
+            Self::Memcached => 11_211,
+            Self::Echo => 0,
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,18 @@
+//! Addresses of databases: which kinds of server there are, what a URL or keyword string says, and what
+//! in it is secret.
+//!
+//! Text in, values out: nothing here connects, reads a file or looks at the machine. Every room that
+//! meets an address calls it.
+
+mod address;
+mod keywords;
+mod kind;
+mod mask;
+mod query;
+mod secret;
+
+pub use address::{Address, AddressError, shown};
+pub use kind::{Kind, Protocol};
+pub use mask::{MASK, masked, secrets_in};
+pub use query::{Pair, Query};
+pub use secret::Secret;
