@@ -5,14 +5,27 @@
 
 use std::fs;
 
-/// Overwrites the passwords of URLs in this process's own command line, so that `ps` and
+/// Overwrites the passwords of addresses in this process's own command line, so that `ps` and
 /// `/proc/<pid>/cmdline` do not show them. The arguments have been read before.
 pub(crate) fn hide_passwords() {
-    change_arguments(|_, argument| {
-        if let Some(password) = password_in(argument) {
-            argument[password].fill(b'x');
-        }
-    });
+    change_arguments(|_, argument| hide(argument));
+}
+
+/// Overwrites what is secret in one argument.
+fn hide(argument: &mut [u8]) {
+    // Byte for byte, whatever the encoding: all that divides the parts of an address is ASCII.
+    let text: String = { argument.iter() }
+        .map(|byte| {
+            if byte.is_ascii() {
+                char::from(*byte)
+            } else {
+                'x'
+            }
+        })
+        .collect();
+    for secret in looptax_dsn::secrets_in(&text) {
+        argument[secret].fill(b'x');
+    }
 }
 
 /// Empties the last `n` arguments there: they belong to a program that may hide its own, and whoever is
@@ -49,21 +62,6 @@ fn argument_area() -> Option<(usize, usize)> {
     (start != 0 && end > start).then_some((start, end))
 }
 
-/// Where the password lies in `scheme://user:password@host`.
-fn password_in(argument: &[u8]) -> Option<std::ops::Range<usize>> {
-    let scheme_end = argument.windows(3).position(|window| window == b"://")? + 3;
-    let authority = &argument[scheme_end..];
-    let at = authority
-        .iter()
-        .take_while(|byte| **byte != b'/')
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'@')
-        .last()?
-        .0;
-    let colon = authority[..at].iter().position(|byte| *byte == b':')?;
-    Some(scheme_end + colon + 1..scheme_end + at)
-}
-
 /// Raises the soft limit of open files to the hard one, and gives it.
 pub(crate) fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -83,18 +81,32 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(argument: &str, expected: Option<&str>) {
-        let found = password_in(argument.as_bytes()).map(|range| &argument[range]);
-        assert_eq!(found, expected);
+    fn check(argument: &[u8], expected: &[u8]) {
+        let mut found = argument.to_owned();
+        hide(&mut found);
+        assert_eq!(found, expected, "{}", String::from_utf8_lossy(&found));
     }
 
     #[test]
-    fn only_the_password_of_a_url_is_found() {
-        check("mysql://root:geheim@127.0.0.1:3306/db", Some("geheim"));
-        check("redis://:p%40ss@localhost", Some("p%40ss"));
-        check("mysql://root:a@b@127.0.0.1", Some("a@b"));
-        check("mysql://root@127.0.0.1:3306/db", None);
-        check("private:mariadb", None);
+    fn secrets_are_overwritten_byte_for_byte() {
+        check(
+            b"mysql://root:geheim@127.0.0.1:3306/db",
+            b"mysql://root:xxxxxx@127.0.0.1:3306/db",
+        );
+        check(b"redis://:p%40ss@localhost", b"redis://:xxxxxx@localhost");
+        check(b"mysql://root:a@b@127.0.0.1", b"mysql://root:xxx@127.0.0.1");
+        check("mysql://ü:ä@h".as_bytes(), "mysql://ü:xx@h".as_bytes());
+        check(b"mysql://\xff:\xfe\xfd@h", b"mysql://\xff:xx@h");
+        check(
+            b"postgres://u@h/d?password=x",
+            b"postgres://u@h/d?password=x",
+        );
+        check(b"host=h password='a b'", b"host=h password=xxxxx");
+        check(
+            b"mysql://root@127.0.0.1:3306/db",
+            b"mysql://root@127.0.0.1:3306/db",
+        );
+        check(b"private:mariadb", b"private:mariadb");
     }
 
     #[test]

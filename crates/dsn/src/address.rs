@@ -274,7 +274,12 @@ fn is_path(text: &str) -> bool {
     text.starts_with(['/', '@'])
 }
 
-/// An address as it may be shown and saved: without its password, and a URL without its query.
+/// Whether the text is meant as an address that [`Address`] reads.
+pub fn is_address(text: &str) -> bool {
+    text.contains("://") || keywords(text).is_some()
+}
+
+/// An address as it may be shown, saved and read again: all of it but its secrets.
 pub fn shown(text: &str) -> String {
     if let Some(pairs) = keywords(text) {
         return keywords::without_secrets(&pairs);
@@ -282,12 +287,21 @@ pub fn shown(text: &str) -> String {
     let (with_host, is_hostless) = with_host(text);
     let without = |mut url: Url| {
         url.set_password(None).ok()?;
-        url.set_query(None);
+        let query = Query::new(url.query().unwrap_or_default());
+        let kept: Vec<&str> = { query.pairs() }
+            .filter(|pair| !pair.is_secret())
+            .map(|pair| pair.text)
+            .collect();
+        let kept = kept.join("&");
+        url.set_query(Some(&*kept).filter(|kept| !kept.is_empty()));
         url.set_fragment(None);
         Some(url.to_string())
     };
-    // A password whose `/` nobody has encoded goes on in the path.
-    let is_clear = |url: &Url| !is_hostless && !url.path().contains('@');
+    // A password whose `/` nobody has encoded goes on in the path, and one with a `?` in the query.
+    let is_clear = |url: &Url| {
+        let query = url.query().unwrap_or_default();
+        !is_hostless && !url.path().contains('@') && !query.replace("=@", "").contains('@')
+    };
     let url = Url::parse(&with_host).ok().filter(is_clear);
     url.and_then(without).unwrap_or_else(|| masked(text))
 }
@@ -445,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_has_neither_password_nor_query() {
+    fn what_is_shown_is_read_again_and_has_no_password() {
         for (text, expected) in [
             (
                 "mysql://wp:p%40@localhost/blog",
@@ -455,6 +469,8 @@ mod tests {
                 "postgres://u@[::1]:1/d?password=x#y",
                 "postgres://u@[::1]:1/d",
             ),
+            ("mysql://h/d?password=x&socket=/s", "mysql://h/d?socket=/s"),
+            ("redis://h?socket=@s", "redis://h?socket=@s"),
             ("unix://u:p@/s?db=1", "unix://u:****@/s?db=1"),
             ("host=h password=x dbname='a b'", "host=h dbname='a b'"),
         ] {

@@ -11,7 +11,7 @@ mod mask;
 mod query;
 mod secret;
 
-pub use address::{Address, AddressError, shown};
+pub use address::{Address, AddressError, is_address, shown};
 pub use kind::{Kind, Protocol};
 pub use mask::{MASK, masked, secrets_in};
 pub use query::{Pair, Query};

@@ -174,7 +174,15 @@ pub(crate) fn choose(
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
-        TargetSpec::Running(running) => not_of_running(arm, running.protocol),
+        TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
+            (Some(wish), _) if !arm.is_tls() => {
+                return Some(format!("`{wish}` in the URL demands TLS"));
+            }
+            (_, Some(wish)) if arm.is_tls() => {
+                return Some(format!("`{wish}` in the URL rules TLS out"));
+            }
+            _ => not_of_running(arm, running.protocol),
+        },
     };
     why.map(str::to_owned)
 }

@@ -1,5 +1,6 @@
 //! The record of a run of `compare` before anything is in it.
 
+use looptax_dsn::{MASK, is_address, masked};
 use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION};
 
 use crate::host;
@@ -48,10 +49,10 @@ fn command_line(settings: &Experiment) -> Vec<String> {
         .map(|word| {
             if let Some(line) = line_of(&word) {
                 line
-            } else if word.contains("://") {
-                shown.next().unwrap_or("****").to_owned()
+            } else if is_address(&word) {
+                shown.next().unwrap_or(MASK).to_owned()
             } else {
-                word
+                masked(&word)
             }
         })
         .collect()

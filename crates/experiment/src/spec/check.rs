@@ -1,9 +1,12 @@
 //! What does not go together in an experiment, however it was made.
 
+use std::path::Path;
+
 use looptax_bench::ClientModel;
 use looptax_failure::Failure;
 
 use super::load::Load;
+use super::target::TargetSpec;
 use super::{Clients, Effort, Experiment, MOST_CONNECTIONS, Requests, requests};
 
 impl Experiment {
@@ -21,6 +24,9 @@ impl Experiment {
         if self.requests.are_dumps() {
             check_dumps(self)?;
         }
+        for spec in &self.targets {
+            check_socket(self.socket.as_deref(), spec)?;
+        }
         if self.arms.len() < 2 {
             return Err(Failure::usage(
                 "a comparison needs two arms",
@@ -28,6 +34,25 @@ impl Experiment {
             ));
         }
         Ok(())
+    }
+}
+
+/// Of two sockets nobody knows which is meant.
+fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> {
+    let own = match spec {
+        TargetSpec::Running(running) => running.socket.as_deref(),
+        TargetSpec::Private(_) => None,
+    };
+    match (given, own) {
+        (Some(given), Some(own)) if given != own => Err(Failure::usage(
+            format!(
+                "the target's URL names the socket {}, and --socket {}",
+                own.display(),
+                given.display()
+            ),
+            "leave one of them out",
+        )),
+        _ => Ok(()),
     }
 }
 

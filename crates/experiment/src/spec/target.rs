@@ -1,12 +1,12 @@
 //! A target word: `private:mariadb`, `echo`, or the URL of a running server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
-use looptax_dsn::{Kind, Protocol, Secret};
+use looptax_dsn::{Address, AddressError, Kind, Protocol, Secret, is_address, masked, shown};
 use looptax_failure::Failure;
 use looptax_servers::startable;
 use looptax_wire::Login;
-use url::{Host, Url};
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
                      private:memcached, echo, \
@@ -18,7 +18,7 @@ pub enum TargetSpec {
     /// A server that we start.
     Private(Kind),
     /// A server that somebody cares for.
-    Running(Running),
+    Running(Box<Running>),
 }
 
 impl TargetSpec {
@@ -57,6 +57,12 @@ pub struct Running {
     pub tcp: SocketAddr,
     /// Who logs in.
     pub login: Login,
+    /// Its socket, where the URL names one.
+    pub socket: Option<PathBuf>,
+    /// What in the URL demands TLS, as it was written.
+    pub tls: Option<String>,
+    /// What in it rules TLS out.
+    pub no_tls: Option<String>,
     /// The URL without its password.
     pub shown: String,
 }
@@ -74,94 +80,105 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
             )
         });
     }
-    if word.contains("://") {
-        return running(word).map(TargetSpec::Running);
+    if is_address(word) {
+        return running(word).map(|it| TargetSpec::Running(Box::new(it)));
     }
     Err(Failure::usage(
-        format!("`{word}` is no target"),
+        format!("`{}` is no target", masked(word)),
         format!("targets: {FORMS}"),
     ))
 }
 
 fn running(word: &str) -> Result<Running, Failure> {
     // The word may hold a password: it is never printed whole.
-    let url = Url::parse(word)
-        .map_err(|error| Failure::usage(format!("the target's URL is broken: {error}"), FORMS))?;
-    let (protocol, port) = match url.scheme() {
-        "mysql" | "mariadb" => (Protocol::Mysql, 3306),
-        "postgres" | "postgresql" => (Protocol::Postgres, 5432),
-        "redis" | "valkey" => (Protocol::Redis, 6379),
-        other => {
-            return Err(Failure::usage(
-                format!("`{other}://` is no kind of server that looptax knows"),
-                FORMS,
-            ));
+    let unknown = || {
+        let scheme = word.split(':').next().unwrap_or_default();
+        let scheme = scheme.to_ascii_lowercase();
+        let message = format!("`{scheme}://` is no kind of server that looptax knows");
+        Failure::usage(message, FORMS)
+    };
+    let address = Address::parse(word).map_err(|error| match error {
+        AddressError::Broken { source } => {
+            Failure::usage(format!("the target's URL is broken: {source}"), FORMS)
         }
-    };
-    let tcp = SocketAddr::new(address(&url)?, url.port().unwrap_or(port));
-    let database = url.path().trim_start_matches('/');
-    let login = Login {
-        user: decoded(url.username()),
-        password: Secret::new(password(&url)),
-        database: (!database.is_empty()).then(|| decoded(database)),
-    };
+        AddressError::Scheme { .. } | AddressError::Tls { .. } => unknown(),
+        error => Failure::usage(error, FORMS),
+    })?;
+    let is_socket = address.host.is_none() && address.protocol == Protocol::Redis;
+    if address.protocol == Protocol::Memcached || (is_socket && address.socket.is_some()) {
+        return Err(unknown());
+    }
+    refuse_unread(&address)?;
     Ok(Running {
-        protocol,
-        tcp,
-        shown: shown(&url),
-        login,
+        protocol: address.protocol,
+        tcp: SocketAddr::new(ip(&address)?, address.port),
+        socket: socket(&address)?,
+        login: Login {
+            user: address.user.unwrap_or_default(),
+            // A prompt is the command's business.
+            password: address.password.unwrap_or_else(|| {
+                Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())
+            }),
+            database: address.database,
+        },
+        tls: address.tls,
+        no_tls: address.no_tls,
+        shown: shown(word),
     })
 }
 
-fn shown(url: &Url) -> String {
-    let mut shown = url.clone();
-    // Fails only for URLs without a host; these were refused.
-    let _ = shown.set_password(None);
-    shown.set_query(None);
-    shown.to_string()
+/// What would change a client's connection, and not ours.
+fn refuse_unread(address: &Address) -> Result<(), Failure> {
+    let Some(name) = address.unread.first() else {
+        return Ok(());
+    };
+    // A password that nobody has encoded may look like one.
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let is_sure = address.unread.iter().all(|it| it.chars().all(is_name));
+    let what = if is_sure { name } else { "something" };
+    Err(Failure::usage(
+        format!("the target's URL says `{what}=`, which compare does not honour"),
+        "take it out; compare honours host, port, socket, user, password, dbname and sslmode",
+    ))
+}
+
+/// The socket that the URL names.
+fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
+    let socket = address.socket_file();
+    match &socket {
+        Some(path) if !path.is_absolute() => Err(Failure::usage(
+            "the socket in the target's URL has no path",
+            "a running server is reached by a path, such as /run/mysqld/mysqld.sock",
+        )),
+        _ => Ok(socket),
+    }
 }
 
 /// A loopback address. `localhost` means 127.0.0.1 here: the name alone would be the socket to some
 /// clients and TCP to others.
-fn address(url: &Url) -> Result<IpAddr, Failure> {
+fn ip(address: &Address) -> Result<IpAddr, Failure> {
     let hint = "looptax compares ways to a local server: give 127.0.0.1 or [::1]";
-    let address = match url.host() {
-        Some(Host::Ipv4(address)) => IpAddr::V4(address),
-        Some(Host::Ipv6(address)) => IpAddr::V6(address),
-        Some(Host::Domain(name)) => match name.parse() {
-            Ok(address) => address,
-            Err(_) if name == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            Err(_) => {
-                return Err(Failure::usage(
-                    format!("the host `{name}` is no address"),
-                    hint,
-                ));
-            }
-        },
-        None => return Err(Failure::usage("the target's URL has no host", hint)),
+    let Some(host) = address.host.as_deref() else {
+        return Err(Failure::usage("the target's URL has no host", hint));
     };
-    if address.is_loopback() {
-        Ok(address)
+    let ip = match host.trim_start_matches('[').trim_end_matches(']').parse() {
+        Ok(ip) => ip,
+        Err(_) if host == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        Err(_) => {
+            return Err(Failure::usage(
+                format!("the host `{host}` is no address"),
+                hint,
+            ));
+        }
+    };
+    if ip.is_loopback() {
+        Ok(ip)
     } else {
         Err(Failure::usage(
-            format!("{address} is not on the loopback interface"),
+            format!("{ip} is not on the loopback interface"),
             hint,
         ))
     }
-}
-
-/// From the URL, else from `LOOPTAX_PASSWORD`; a prompt is the command's business.
-fn password(url: &Url) -> String {
-    match url.password() {
-        Some(password) => decoded(password),
-        None => std::env::var("LOOPTAX_PASSWORD").unwrap_or_default(),
-    }
-}
-
-fn decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text)
-        .decode_utf8_lossy()
-        .into_owned()
 }
 
 #[cfg(test)]
@@ -170,7 +187,7 @@ mod tests {
 
     fn url(word: &str) -> Running {
         match parse(word).unwrap() {
-            TargetSpec::Running(running) => running,
+            TargetSpec::Running(running) => *running,
             TargetSpec::Private(kind) => panic!("{kind}"),
         }
     }
@@ -196,6 +213,37 @@ mod tests {
         );
     }
 
+    #[test]
+    fn parameters_count_as_the_parts_they_stand_for() {
+        let found = url("postgres://localhost?user=u&password=p&port=7&dbname=d&host=/run/pg");
+        assert_eq!(found.tcp, "127.0.0.1:7".parse().unwrap());
+        let login = &found.login;
+        let found_login = (
+            &*login.user,
+            login.password.reveal(),
+            login.database.as_deref(),
+        );
+        assert_eq!(found_login, ("u", "p", Some("d")));
+        assert_eq!(found.socket, Some(PathBuf::from("/run/pg/.s.PGSQL.7")));
+        let again = url(&found.shown);
+        assert!(again.login.password.is_empty() && !found.shown.contains("password"));
+        assert_eq!((again.tcp, again.socket), (found.tcp, found.socket));
+        let found = url("host=::1 user=u password='a b' sslmode=disable");
+        assert_eq!(found.shown, "host=::1 user=u sslmode=disable");
+        assert_eq!(found.no_tls.as_deref(), Some("sslmode=disable"));
+    }
+
+    #[test]
+    fn what_is_not_honoured_is_named_and_refused() {
+        let said = |word: &str| parse(word).unwrap_err().to_string();
+        let url = "mysql://u:p@localhost/d?charset=utf8mb4";
+        assert!(said(url).contains("`charset=`"), "{}", said(url));
+        for url in ["mysql://u:1?geheim@localhost", "mysql://localhost?host=h"] {
+            assert!(!said(url).contains("geheim"), "{}", said(url));
+        }
+        assert!(said("redis://localhost?socket=@s").contains("has no path"));
+    }
+
     #[track_caller]
     fn refused(word: &str) {
         assert!(parse(word).is_err(), "{word}");
@@ -208,6 +256,10 @@ mod tests {
         refused("http://127.0.0.1/");
         refused("mysql://root@192.0.2.1/");
         refused("mysql://root@db.example/");
+        refused("memcached://127.0.0.1");
+        refused("unix:///run/redis.sock");
+        refused("rediss://127.0.0.1");
+        refused("mysql://localhost?port=x");
     }
 
     #[test]

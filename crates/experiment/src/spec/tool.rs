@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use looptax_dsn::Protocol;
+use looptax_dsn::{MASK, Protocol, masked};
 use looptax_path::Endpoint;
 use looptax_wire::Login;
 
@@ -100,7 +100,6 @@ pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
 
 /// The words with the passwords blotted out that are known to be ones by their place.
 pub fn without_passwords(words: &[String]) -> Vec<String> {
-    const HIDDEN: &str = "****";
     let tool = recognise(words).ok().map(|(_, tool)| tool);
     let is_redis = matches!(tool, Some(Tool::RedisCli | Tool::RedisBenchmark));
     let is_mysql = matches!(tool, Some(Tool::MysqlShell | Tool::MysqlOther));
@@ -110,31 +109,22 @@ pub fn without_passwords(words: &[String]) -> Vec<String> {
             &mut is_next,
             is_redis && matches!(word.as_str(), "-a" | "--pass"),
         ) {
-            return HIDDEN.to_owned();
+            return MASK.to_owned();
         }
         match word.split_once('=') {
             Some((name, _))
                 if name.to_ascii_lowercase().contains("pass") || name.ends_with("_PWD") =>
             {
-                return format!("{name}={HIDDEN}");
+                return format!("{name}={MASK}");
             }
             _ => {}
         }
         if is_mysql && word.starts_with("-p") && word.len() > 2 {
-            return format!("-p{HIDDEN}");
+            return format!("-p{MASK}");
         }
-        url_without_password(word).unwrap_or_else(|| word.clone())
+        masked(word)
     };
     words.iter().map(hide).collect()
-}
-
-/// `scheme://user:password@host` with the password blotted out; `None` when it holds none.
-fn url_without_password(word: &str) -> Option<String> {
-    let (scheme, rest) = word.split_once("://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let at = rest[..end].rfind('@')?;
-    let colon = rest[..at].find(':')?;
-    Some(format!("{scheme}://{}:****{}", &rest[..colon], &rest[at..]))
 }
 
 impl Tool {

@@ -33,7 +33,7 @@ pub(super) fn open(
         let most = connections(settings, false).into_iter().max().unwrap_or(1);
         refuse_if_crowded(&mut conversation, 2 * u64::from(most))?;
     }
-    let socket = match &settings.socket {
+    let socket = match settings.socket.as_ref().or(spec.socket.as_ref()) {
         Some(path) => path.clone(),
         None => ask_socket(&mut conversation)?,
     };

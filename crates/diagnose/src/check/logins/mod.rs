@@ -84,7 +84,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             points.push(postgres::rules(sides, &login.user));
         }
         Protocol::Redis | Protocol::Memcached | Protocol::Echo => {
-            points.push(entered(&over_tcp, &over_unix, sides))
+            points.push(entered(&over_tcp, &over_unix, sides));
         }
     }
     points
