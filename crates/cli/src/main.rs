@@ -22,8 +22,14 @@ use failure::{Exit, Failure};
 use terminal::Terminal;
 
 fn main() {
-    let cli = Cli::parse();
-    sys::hide_passwords();
+    let cli = Cli::try_parse();
+    terminal::keep_secret(sys::hide_passwords());
+    let cli = cli.unwrap_or_else(|error| {
+        if terminal::usage(&error) {
+            std::process::exit(error.exit_code());
+        }
+        error.exit()
+    });
     let exit = run(cli).unwrap_or_else(|failure| {
         terminal::failure(&failure);
         failure.severity().into()

@@ -6,13 +6,21 @@
 use std::fs;
 
 /// Overwrites the passwords of addresses in this process's own command line, so that `ps` and
-/// `/proc/<pid>/cmdline` do not show them. The arguments have been read before.
-pub(crate) fn hide_passwords() {
-    change_arguments(|_, argument| hide(argument));
+/// `/proc/<pid>/cmdline` do not show them. The arguments have been read before. Gives those that held one, as
+/// they were.
+pub(crate) fn hide_passwords() -> Vec<String> {
+    let mut found = Vec::new();
+    change_arguments(|_, argument| {
+        let before = String::from_utf8_lossy(argument).into_owned();
+        if hide(argument) {
+            found.push(before);
+        }
+    });
+    found
 }
 
-/// Overwrites what is secret in one argument.
-fn hide(argument: &mut [u8]) {
+/// Overwrites what is secret in one argument; says whether anything was.
+fn hide(argument: &mut [u8]) -> bool {
     // Byte for byte, whatever the encoding: all that divides the parts of an address is ASCII.
     let text: String = { argument.iter() }
         .map(|byte| {
@@ -23,9 +31,11 @@ fn hide(argument: &mut [u8]) {
             }
         })
         .collect();
-    for secret in looptax_dsn::secrets_in(&text) {
-        argument[secret].fill(b'x');
+    let secrets = looptax_dsn::secrets_in(&text);
+    for secret in &secrets {
+        argument[secret.clone()].fill(b'x');
     }
+    !secrets.is_empty()
 }
 
 /// Empties the last `n` arguments there: they belong to a program that may hide its own, and whoever is
@@ -40,7 +50,7 @@ pub(crate) fn hide_last_arguments(n: usize) {
 }
 
 /// Shows each of this process's own arguments, to be written over.
-fn change_arguments(change: impl Fn(usize, &mut [u8])) {
+fn change_arguments(mut change: impl FnMut(usize, &mut [u8])) {
     let Some((start, end)) = argument_area() else {
         return;
     };

@@ -5,9 +5,12 @@ pub(crate) mod progress;
 pub(crate) mod screen;
 pub(crate) mod stage;
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
+use looptax_dsn::masked;
 use looptax_experiment::Claim;
 use looptax_failure::Failure;
 use looptax_report::terminal::{Style, fitted};
@@ -105,18 +108,47 @@ pub(crate) fn can_be_drawn_on() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
+/// Arguments that hold a secret: whoever misplaced one is told so without it.
+static SECRET: OnceLock<Vec<String>> = OnceLock::new();
+
+/// From now on no error repeats the secrets of these arguments.
+pub(crate) fn keep_secret(arguments: Vec<String>) {
+    SECRET.get_or_init(|| arguments);
+}
+
+fn without_secrets(mut text: String) -> String {
+    for argument in SECRET.get().into_iter().flatten() {
+        let value = argument.split_once('=').map_or("", |(_, value)| value);
+        for word in [argument, value].into_iter().filter(|it| !it.is_empty()) {
+            text = text.replace(word, &masked(word));
+        }
+    }
+    text
+}
+
+/// Prints what is wrong with the arguments, if it would repeat a secret of theirs; says whether it did.
+pub(crate) fn usage(error: &clap::Error) -> bool {
+    let text = error.render().to_string();
+    let shown = without_secrets(text.clone());
+    if shown == text {
+        return false;
+    }
+    let _ = write!(io::stderr().lock(), "{shown}");
+    true
+}
+
 /// Prints an error, its causes and the next step.
 pub(crate) fn failure(failure: &Failure) {
-    let mut stderr = io::stderr().lock();
     let mut chain = failure.chain();
     let first = chain.next().map(ToString::to_string).unwrap_or_default();
-    let _ = writeln!(stderr, "error: {first}");
+    let mut text = format!("error: {first}\n");
     for cause in chain {
-        let _ = writeln!(stderr, "caused by: {cause}");
+        let _ = writeln!(text, "caused by: {cause}");
     }
     if let Some(hint) = failure.hint() {
-        let _ = writeln!(stderr, "hint: {hint}");
+        let _ = writeln!(text, "hint: {hint}");
     }
+    let _ = write!(io::stderr().lock(), "{}", without_secrets(text));
 }
 
 fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {

@@ -1,0 +1,253 @@
+//! Addresses of every accepted form with a marked secret, given to every command that takes one: nobody
+//! but the server is told the secret.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use looptax_testkit::fake_redis::{FakeRedis, Script};
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+
+use crate::fixture::{SHORT, compare, exe};
+
+/// What the secret begins and ends with, however it is encoded.
+const MARKS: [&str; 2] = ["qZ7", "7Zq"];
+const SECRET: &str = "qZ7 ü'\\@/:?#&=;,%+\"7Zq";
+
+/// Everything but letters and digits as `%XX`.
+fn percent() -> String {
+    let encoded = SECRET.bytes().map(|byte| match byte {
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    encoded.collect()
+}
+
+/// As a keyword's value.
+fn quoted() -> String {
+    format!("'{}'", SECRET.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+/// The forms, with the secret in each place that one may have.
+fn addresses(port: u16) -> Vec<String> {
+    let urls = [
+        "mysql://u:S@127.0.0.1:P/d",
+        "mariadb://ü:S@localhost:P",
+        "mysql://u:qZ7 ü\\=;,+7Zq@127.0.0.1:P/d",
+        "mysql://127.0.0.1:P/d?user=u&password=S",
+        "mysql://u@127.0.0.1/d?p%61ssword=S&port=P",
+        "postgres://u:S@127.0.0.1:P/d?sslmode=disable",
+        "postgresql://localhost/d?host=127.0.0.1&port=P&user=u&password=S",
+        "redis://:S@127.0.0.1:P",
+        "valkey://u:S@127.0.0.1:P/0",
+        "redis://127.0.0.1:P?password=S",
+    ]
+    .map(|url| url.replace('S', &percent()));
+    let keywords = [
+        "host=127.0.0.1 port=P user=u password=S dbname=d",
+        "user=u password = S hostaddr=127.0.0.1 port=P",
+    ]
+    .map(|text| text.replace('S', &quoted()));
+    let all = urls.into_iter().chain(keywords);
+    all.map(|text| text.replace('P', &port.to_string()))
+        .collect()
+}
+
+#[track_caller]
+fn check_absent(text: &str, place: &str, address: &str) {
+    for mark in MARKS {
+        assert!(!text.contains(mark), "{place} of {address}:\n{text}");
+    }
+}
+
+/// Neither what was said nor any file that is left holds the secret.
+#[track_caller]
+fn check_told(run: &Finished, scratch: &Scratch, address: &str) {
+    check_absent(&run.stdout, "stdout", address);
+    check_absent(&run.stderr, "stderr", address);
+    if run.stderr.contains("panicked") {
+        run.fail("it panicked");
+    }
+    check_files(&scratch.work(), address);
+    check_files(&scratch.tmp(), address);
+}
+
+#[track_caller]
+fn check_files(folder: &Path, address: &str) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            check_files(&path, address);
+        } else if entry.file_type().unwrap().is_file() {
+            let text = fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&text);
+            check_absent(&text, &path.display().to_string(), address);
+        }
+    }
+}
+
+/// Looks at the process list while a server keeps the program waiting for its greeting, which then
+/// never comes.
+#[track_caller]
+fn check_held(args: &[&str], address_of: impl Fn(u16) -> String) {
+    let (scratch, others) = (Scratch::new(), Scratch::new());
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    tcp.set_nonblocking(true).unwrap();
+    let socket = others.file("held.sock");
+    let unix = UnixListener::bind(&socket).unwrap();
+    let address = address_of(tcp.local_addr().unwrap().port());
+    let mut run = Looptax::new(exe(), &scratch)
+        .args(args)
+        .args(["--socket", socket.to_str().unwrap(), &address])
+        .spawn();
+    let held = run.wait_for("a connection", || tcp.accept().ok());
+    let list = fs::read(format!("/proc/{}/cmdline", run.pid())).unwrap();
+    let list = String::from_utf8_lossy(&list).into_owned();
+    assert!(list.contains(args[0]), "{list}");
+    check_absent(&list, "the process list", &address);
+    drop((held, tcp, unix));
+    check_told(&run.wait(), &scratch, &address);
+}
+
+#[test]
+fn compare_keeps_a_secret_from_whoever_looks() {
+    for idx in 0..addresses(0).len() {
+        check_held(&["compare", "--yes", "-o", "r.json"], |port| {
+            addresses(port).swap_remove(idx)
+        });
+    }
+}
+
+#[test]
+fn check_keeps_a_secret_from_whoever_looks() {
+    for idx in 0..addresses(0).len() {
+        check_held(&["check"], |port| addresses(port).swap_remove(idx));
+    }
+}
+
+#[test]
+fn what_only_reads_an_address_does_not_repeat_its_secret() {
+    for address in addresses(1) {
+        for args in [
+            &["dsn", &*address, "--for", "all"][..],
+            &["dsn", &address, "--for", "all", "--json"],
+            &["dsn", &address, "--for", "all", "--explain"],
+            &["check", &address, "--json"],
+            &["compare", &address, "--dry-run"],
+            &[
+                "compare",
+                "--exec",
+                "redis-cli {transport} ping",
+                &address,
+                "--dry-run",
+            ],
+            &["selfcheck", &address],
+            &["run", "--check", &address, "--dry-run"],
+            &[
+                "run",
+                "--check",
+                &address,
+                "--",
+                "sh",
+                "-c",
+                "cat /proc/$PPID/cmdline",
+            ],
+        ] {
+            let scratch = Scratch::new();
+            let run = Looptax::new(exe(), &scratch).args(args).run();
+            check_told(&run, &scratch, &address);
+        }
+    }
+    let scratch = Scratch::new();
+    let url = format!("mysql://u:{}@127.0.0.1/d", percent());
+    let args = ["dsn", &url, "--for", "all", "--show-password"];
+    let run = Looptax::new(exe(), &scratch).args(args).run();
+    run.expect_code(0);
+    assert!(MARKS.iter().all(|mark| run.stdout.contains(mark)));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_without_its_secret() {
+    for (address, words) in [
+        ("mysql://u:qZ7@127.0.0.1:7Zq/d", "invalid port number"),
+        ("mysql:/u:qZ7-7Zq@127.0.0.1/d", ""),
+        ("oracle://u:qZ7-7Zq@127.0.0.1/d", "`oracle://`"),
+        ("mysql://u:1?qZ7-7Zq@127.0.0.1/d", ""),
+        (
+            "mysql://u:qZ7-7Zq@127.0.0.1/d?charset=utf8mb4",
+            "`charset=`",
+        ),
+        (
+            "postgres://u:qZ7-7Zq@127.0.0.1/d?sslmode=require",
+            "demands TLS",
+        ),
+        ("host=example.com password=qZ7-7Zq", "`example.com`"),
+    ] {
+        let scratch = Scratch::new();
+        let run = compare(&scratch).args([address, "--yes"]).run();
+        run.expect_error(2, &[words]);
+        check_told(&run, &scratch, address);
+    }
+}
+
+#[test]
+fn an_address_in_a_wrong_place_is_not_repeated() {
+    let address = "mysql://u:qZ7-7Zq@127.0.0.1/d";
+    for args in [
+        &["compare", "--arms", address, "echo"][..],
+        &["compare", "--rows", address, "echo"],
+        &["compare", "--seed=mysql://u:qZ7-7Zq@127.0.0.1/d", "echo"],
+        &["run", "--map", address, "--", "true"],
+        &["history", "show", address],
+        &["gate", address],
+        &["analyze", address],
+        &["find", address],
+        &["replay", address],
+        &["nothing", address],
+    ] {
+        let scratch = Scratch::new();
+        let run = Looptax::new(exe(), &scratch).args(args).run();
+        assert!(!run.status.success(), "{args:?}");
+        check_told(&run, &scratch, address);
+    }
+}
+
+#[test]
+fn what_a_url_says_of_tls_and_its_socket_goes_with_the_options() {
+    let scratch = Scratch::new();
+    let refused = |args: &[&str], words: &[&str]| {
+        let run = compare(&scratch).args(args).args(["--yes"]).run();
+        run.expect_error(2, words);
+    };
+    let url = "postgres://u@127.0.0.1:1/d?sslmode=disable";
+    let words = ["`sslmode=disable` in the URL rules TLS out"];
+    refused(&[url, "--arms", "unix,tls"], &words);
+    let words = ["names the socket /a, and --socket /b", "leave one"];
+    refused(&["mysql://127.0.0.1:1?socket=/a", "--socket", "/b"], &words);
+}
+
+#[test]
+fn a_whole_run_leaves_no_secret_in_record_history_and_page() {
+    let (scratch, others) = (Scratch::new(), Scratch::new());
+    let fake = FakeRedis::start(&others.work(), Script::default());
+    let (tcp, socket) = (fake.tcp, fake.socket.display());
+    let url = format!("redis://u:{}@{tcp}?socket={socket}", percent());
+    let run = compare(&scratch).args([&*url, "--yes"]).args(SHORT).run();
+    run.expect_code(0);
+    check_told(&run, &scratch, &url);
+    let record = fs::read_to_string(scratch.file("r.json")).unwrap();
+    assert!(record.contains(&format!("redis://u@{tcp}")), "{record}");
+    for args in [
+        &["report", "r.json", "--html", "page.html"][..],
+        &["analyze", "r.json"],
+        &["history", "--json"],
+        &["history", "show", "last"],
+        &["gate", "r.json", "r.json"],
+    ] {
+        let run = Looptax::new(exe(), &scratch).args(args).run();
+        check_told(&run, &scratch, &url);
+    }
+}
