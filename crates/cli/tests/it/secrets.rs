@@ -6,11 +6,12 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use looptax_dsn::Kind;
 use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 
-use crate::fixture::{SHORT, compare, exe};
+use crate::fixture::{SHORT, Server, compare, exe};
 
 /// What the secret begins and ends with, however it is encoded.
 const MARKS: [&str; 2] = ["qZ7", "7Zq"];
@@ -125,6 +126,27 @@ fn compare_keeps_a_secret_from_whoever_looks() {
 fn check_keeps_a_secret_from_whoever_looks() {
     for idx in 0..addresses(0).len() {
         check_held(&["check"], |port| addresses(port).swap_remove(idx));
+    }
+}
+
+#[test]
+fn run_keeps_a_secret_from_whoever_looks() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let (tcp, password) = (server.it.tcp, server.password());
+    for url in [server.url(), format!("redis://{tcp}?password={password}")] {
+        let scratch = Scratch::new();
+        let show = ["--", "sh", "-c", "cat /proc/$PPID/cmdline"];
+        let run = Looptax::new(exe(), &scratch)
+            .args(["run", "--check", &url])
+            .args(show)
+            .run();
+        run.expect_code(0);
+        assert!(run.stdout.contains("run\0--check"), "{}", run.stdout);
+        for text in [&run.stdout, &run.stderr] {
+            assert!(!text.contains(password), "{text}");
+        }
     }
 }
 

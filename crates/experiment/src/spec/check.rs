@@ -44,14 +44,17 @@ fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> 
         TargetSpec::Private(_) => None,
     };
     match (given, own) {
-        (Some(given), Some(own)) if given != own => Err(Failure::usage(
-            format!(
-                "the target's URL names the socket {}, and --socket {}",
-                own.display(),
-                given.display()
-            ),
-            "leave one of them out",
-        )),
+        // PostgreSQL's may be given by its folder.
+        (Some(given), Some(own)) if given != own && Some(given) != own.parent() => {
+            Err(Failure::usage(
+                format!(
+                    "the target's URL names the socket {}, and --socket {}",
+                    own.display(),
+                    given.display()
+                ),
+                "leave one of them out",
+            ))
+        }
         _ => Ok(()),
     }
 }
