@@ -151,11 +151,11 @@ impl Experiment {
     ///
     /// # Errors
     /// A usage failure when a client that was asked for does not talk to it, or does not go with the load.
-    pub fn clients_for(&self, kind: &str, connections: u32) -> Result<Vec<Waits>, Failure> {
+    pub fn clients_for(&self, kind: Kind, connections: u32) -> Result<Vec<Waits>, Failure> {
         let clients: Vec<Waits> = match &self.clients {
             Some(Clients::Like(words)) => words
                 .iter()
-                .map(|word| waits::like(word, kind))
+                .map(|word| waits::like(word, kind.name()))
                 .collect::<Result<_, _>>()?,
             Some(Clients::Models(models)) => models.iter().copied().map(Waits::As).collect(),
             Some(Clients::All) => ClientModel::ALL.into_iter().map(Waits::As).collect(),
@@ -173,7 +173,7 @@ impl Experiment {
     pub fn arms_for(&self, spec: &TargetSpec) -> (Vec<Arm>, Option<Arm>) {
         let may_offer = match spec {
             TargetSpec::Private(kind) => *kind == Kind::Mysql,
-            TargetSpec::Running(_) => matches!(spec.kind(), "mysql" | "postgres"),
+            TargetSpec::Running(_) => matches!(spec.kind(), Kind::Mysql | Kind::Postgres),
         };
         let mut arms = self.arms.clone();
         if !self.adds_tls || !may_offer {
@@ -183,7 +183,7 @@ impl Experiment {
         (arms, Some(Arm::Tls))
     }
 
-    fn default_clients(&self, kind: &str, connections: u32) -> Vec<Waits> {
+    fn default_clients(&self, kind: Kind, connections: u32) -> Vec<Waits> {
         let is_event = match self.load {
             Load::Open { .. } => true,
             Load::Closed { think } => {
@@ -210,9 +210,9 @@ impl Experiment {
 
 /// As the C library of most programs waits that talk to this kind of server, as far as it polls:
 /// libmariadb tries to receive first, libpq does not.
-fn usual_model(kind: &str) -> ClientModel {
+fn usual_model(kind: Kind) -> ClientModel {
     match kind {
-        "postgres" => ClientModel::PollFirst,
+        Kind::Postgres => ClientModel::PollFirst,
         _ => ClientModel::Poll,
     }
 }

@@ -4,7 +4,7 @@
 //! says everything but the arms.
 
 use looptax_bench::Placement;
-use looptax_dsn::Kind;
+use looptax_dsn::{Kind, Protocol};
 use looptax_failure::Failure;
 use looptax_path::Arm;
 use looptax_record::RemedyKind;
@@ -112,7 +112,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     if matches!(spec, TargetSpec::Private(Kind::Postgres | Kind::Echo)) {
         arms.push(Arm::Abstract);
     }
-    let has_tls = !matches!(spec.kind(), "memcached" | "echo");
+    let has_tls = !matches!(spec.kind(), Kind::Memcached | Kind::Echo);
     let is_private = matches!(spec, TargetSpec::Private(_));
     match today {
         Arm::Tcp | Arm::Tcp6 => {
@@ -122,7 +122,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
             if is_private {
                 arms.extend([Arm::Sockmap, Arm::Bridge]);
             }
-            if is_private && spec.kind() != "memcached" {
+            if is_private && spec.kind() != Kind::Memcached {
                 arms.push(Arm::Proxy);
             }
         }
@@ -158,7 +158,7 @@ fn changes(
 }
 
 fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
-    if !matches!(spec.kind(), "redis" | "valkey" | "memcached" | "echo") {
+    if let Some(Protocol::Mysql | Protocol::Postgres) = spec.kind().protocol() {
         return Err("a statement is sent when the answer before it is in");
     }
     if today.requests.pipeline > 1 {
@@ -171,7 +171,7 @@ fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoin
 }
 
 fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
-    if matches!(spec.kind(), "memcached" | "echo") {
+    if matches!(spec.kind(), Kind::Memcached | Kind::Echo) {
         return Err("memcached and echo do not take --reconnect-every");
     }
     let mut changed = today.clone();

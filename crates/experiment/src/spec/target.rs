@@ -39,11 +39,11 @@ impl TargetSpec {
         }
     }
 
-    /// `mariadb`, `postgres` …; a running server is known by its protocol alone.
-    pub fn kind(&self) -> &'static str {
+    /// Its kind; a running server is known by its protocol alone.
+    pub fn kind(&self) -> Kind {
         match self {
-            Self::Private(kind) => kind.name(),
-            Self::Running(running) => running.protocol.name(),
+            Self::Private(kind) => *kind,
+            Self::Running(running) => running.protocol.kind(),
         }
     }
 }
