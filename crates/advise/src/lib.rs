@@ -15,6 +15,7 @@ mod proof;
 mod template;
 
 pub use address::{Address, AddressError, Product};
-pub use dialect::{Dialect, Takes, dialects};
+pub use dialect::{Dialect, dialects};
+pub use looptax_record::Takes;
 pub use proof::Proof;
 pub use template::Fields;

@@ -1,9 +1,8 @@
 //! TLS: who demands it, and what becomes of that on a socket.
 
-use super::{Outcome, Point};
-use crate::{Address, Product};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
-const TOPIC: &str = "TLS";
+use crate::{Address, Product};
 
 /// What the URL's demand for TLS means on the socket; nothing where it demands none.
 ///
@@ -15,13 +14,15 @@ pub fn demanded_tls(address: &Address) -> Option<Point> {
     let demand = address.tls.as_deref()?;
     Some(match address.product {
         Product::Postgres => Point::new(
-            TOPIC,
+            Topic::Tls,
+            PointCode::TlsNotOnSocket,
             Outcome::Unknown,
             format!("the URL says `{demand}`, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"),
             HOW,
         ),
         Product::Mysql | Product::Redis | Product::Memcached => Point::new(
-            TOPIC,
+            Topic::Tls,
+            PointCode::TlsOnSocket,
             Outcome::Note,
             format!("the URL says `{demand}`: a driver that does TLS on the socket too goes on paying for it there"),
             HOW,
@@ -37,7 +38,8 @@ pub fn demanded_tls(address: &Address) -> Option<Point> {
 pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
     is_required?.then(|| {
         Point::new(
-            TOPIC,
+            Topic::Tls,
+            PointCode::SocketCountsAsSecure,
             Outcome::Pass,
             "require_secure_transport is on: a socket counts as secure, without TLS",
             "asked @@require_secure_transport",
