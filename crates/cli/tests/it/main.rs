@@ -39,6 +39,7 @@ mod run_container;
 mod run_told;
 mod running;
 mod script;
+mod selfcheck;
 mod versions;
 mod wordpress;
 mod workloads;
