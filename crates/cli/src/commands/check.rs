@@ -1,8 +1,7 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
 use looptax_advise::Address;
-use looptax_diagnose::check::sources::{self, Sources};
-use looptax_diagnose::check::{Around, Client, Question, points};
+use looptax_diagnose::check::{Around, Client, Question, Sources, points, sources};
 use looptax_discover::survey;
 use looptax_record::{Checked, Outcome, Point, Topic};
 use looptax_report::terminal::{self as report, Style, cleaned};

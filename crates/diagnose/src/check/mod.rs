@@ -2,7 +2,8 @@
 //!
 //! `client` says who the client is, `rights` takes its place, `reach` goes its way to the socket,
 //! `logins` logs in once over either endpoint and asks. `sources` finds the connections of a file or a
-//! process, `answer` is what is said of each. What the facts mean is said in `looptax_advise::check`.
+//! process, `subject` checks them, `answer` is what is said of each. What the facts mean is said in
+//! `looptax_advise::check`.
 
 mod answer;
 mod client;
@@ -11,6 +12,7 @@ mod logins;
 pub mod reach;
 mod rights;
 pub mod sources;
+mod subject;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -28,6 +30,7 @@ pub use answer::Around;
 pub use client::Client;
 use logins::Sides;
 pub use logins::hba_file;
+pub use subject::Sources;
 
 /// So long one waits for whoever listens on a port.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -13,9 +13,7 @@ use looptax_advise::app::{self, Reading, Source};
 use looptax_advise::{Address, Product};
 use looptax_discover::{Process, ServerKind, Survey};
 use looptax_failure::Failure;
-use looptax_record::CheckedConnection;
 
-use super::answer::{self, Around};
 use super::client::user_name;
 use super::container::{Service, services};
 
@@ -35,92 +33,8 @@ pub(super) struct Looked {
     pub services: Vec<Service>,
 }
 
-/// What a file and a process show.
-#[derive(Debug)]
-pub struct Sources {
-    looked: Vec<Looked>,
-    /// Servers that the process is connected to over TCP.
-    connected: Vec<Address>,
-}
-
-impl Sources {
-    /// Looks into the file, or else into the process.
-    pub fn find(app: Option<&Path>, pid: Option<u32>, survey: &Survey) -> Result<Self, Failure> {
-        let looked = match (app, pid.and_then(looptax_discover::process)) {
-            (Some(path), _) => vec![file(path, pid)?],
-            (None, Some(found)) => process(&found)?,
-            (None, None) => Vec::new(),
-        };
-        let connected = match (app, pid) {
-            (None, Some(pid)) => connected(pid, survey),
-            _ => Vec::new(),
-        };
-        Ok(Self { looked, connected })
-    }
-
-    /// Whether no connection was found.
-    pub fn is_empty(&self) -> bool {
-        self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
-    }
-
-    /// Checks each connection; one that is only seen where no file or environment names it.
-    pub fn check(&self, around: Around<'_>) -> Result<Vec<CheckedConnection>, Failure> {
-        let mut answers = Vec::new();
-        let mut known: Vec<&Address> = Vec::new();
-        for place in &self.looked {
-            for found in &place.reading.found {
-                answers.push(answer::found(place, found, around)?);
-                known.extend(&found.address);
-            }
-        }
-        for address in &self.connected {
-            if !known.iter().any(|it| is_same(it, address)) {
-                answers.push(answer::connected("its connections now", address, around)?);
-            }
-        }
-        Ok(answers)
-    }
-
-    /// What was not understood, each with its place.
-    pub fn unread(&self) -> Vec<String> {
-        let of_place = |it: &Looked| {
-            let problems = it.reading.problems.iter();
-            problems
-                .map(|problem| format!("{}: {problem}", it.name))
-                .collect::<Vec<_>>()
-        };
-        self.looked.iter().flat_map(of_place).collect()
-    }
-
-    /// What was looked for, where nothing was found.
-    pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
-        let Some(path) = app else {
-            return Failure::usage(
-                "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
-                format!("{n_servers} servers were seen; --app FILE takes its configuration file"),
-            );
-        };
-        let readings = || self.looked.iter().map(|it| &it.reading);
-        let problems = readings().flat_map(|it| &it.problems);
-        let problems: Vec<String> = problems.map(ToString::to_string).collect();
-        let wanted = readings().flat_map(|it| &it.looked_for);
-        let wanted: Vec<&str> = wanted.map(|it| &**it).collect();
-        let what = match (&*problems, wanted.is_empty()) {
-            ([], true) => "no application that is known has a file of that name".to_owned(),
-            ([], false) => "none of the settings that were looked for is in it".to_owned(),
-            (problems, _) => problems.join("; "),
-        };
-        let hint = if wanted.is_empty() {
-            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `looptax check DSN` takes the address itself".to_owned()
-        } else {
-            format!("looked for {}", wanted.join("; "))
-        };
-        Failure::usage(format!("`{}`: {what}", path.display()), hint)
-    }
-}
-
 /// A file that was named.
-fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
+pub(super) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
     let shown = path.display();
     let found = fs::metadata(path).map_err(|error| {
         Failure::usage(
@@ -231,7 +145,7 @@ fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// What a process has: its environment and the known files of its working folder.
-fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
+pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = fs::read_link(process.file("cwd")).unwrap_or_default();
     let inside = process.file("cwd");
@@ -274,7 +188,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// The servers that a process is connected to over TCP, as addresses without a user.
-fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
+pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     let mut found: Vec<Address> = Vec::new();
     let is_own = |it: &&looptax_discover::Client| {
         it.way.is_tcp()
@@ -332,7 +246,7 @@ fn bare(product: Product, remote: SocketAddr) -> Address {
 }
 
 /// Whether two lead to one server, for all that is known: one port of one kind.
-fn is_same(one: &Address, other: &Address) -> bool {
+pub(super) fn is_same(one: &Address, other: &Address) -> bool {
     one.product == other.product && one.port == other.port
 }
 
