@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use looptax_record::{
-    Checked, ClientWay, Found, NoteCode, PointCode, Selfcheck, Spelling, Takes, Topic, schema_of,
+    Checked, Found, NoteCode, PointCode, Selfcheck, Spelling, Takes, Topic, Way, schema_of,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,9 +31,9 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(word: T, shown: &s
 
 #[test]
 fn what_is_shown_is_what_is_saved() {
-    use ClientWay::{Bridge, Loopback, Loopback6, OwnAddress, Unix};
+    use Way::{Bridge, Loopback, Loopback6, OwnAddress, Unix};
     for way in [Unix, Loopback, Loopback6, OwnAddress, Bridge] {
-        check(way, way.name());
+        check(way, &way.to_string());
     }
     use Takes::{Nothing, Probe, Tcp, TcpThenUnix, Unix as Socket};
     for takes in [Socket, Tcp, Probe, TcpThenUnix, Nothing] {
