@@ -1510,7 +1510,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__schema)
-            opts="-q -h --color --quiet --help record replay"
+            opts="-q -h --color --quiet --help record replay found check dsn selfcheck"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: options, man page and completions as the argument types say, and pages of results.
+//! `cargo xtask docs`: options, man page and completions as the argument types say, codes, and pages of results.
 //!
 //! The former come from `looptax internal cli-docs FOLDER`, which this file has written into a scratch
 //! folder, the latter from `results`; both are then copied or compared. Other files in docs/ are written by
@@ -15,8 +15,9 @@ use crate::results;
 use crate::workspace::{fail_on, root, run_to_success};
 
 /// What in docs/ is generated: nothing else may lie in these folders.
-const GENERATED: [&str; 5] = [
+const GENERATED: [&str; 6] = [
     "src/cli.md",
+    "src/codes.md",
     "src/results/drivers.md",
     "src/results/traces.md",
     "man",

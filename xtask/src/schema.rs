@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use crate::docs::{self, Files};
 use crate::workspace::root;
 
-/// What is saved; its schema lies in docs/ as `FORM.schema.json`.
-const FORMS: [&str; 2] = ["record", "replay"];
+/// What is saved or printed; its schema lies in docs/ as `FORM.schema.json`.
+const FORMS: [&str; 6] = ["record", "replay", "found", "check", "dsn", "selfcheck"];
 
 /// Writes the schemas, or compares only and fails when a file is stale.
 pub(crate) fn run(looptax: &Path, is_check: bool) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use looptax_dsn::{Address, Protocol};
+use looptax_record::Takes;
 use serde::Deserialize;
 
 use crate::cannot::Cannot;
@@ -10,39 +11,6 @@ use crate::proof::{self, Proof};
 use crate::template::{Fields, filled};
 
 const TABLE: &str = include_str!("../data/dialects.toml");
-
-/// Which transport a driver takes for a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Takes {
-    /// The socket.
-    #[serde(rename = "unix")]
-    Unix,
-    /// TCP.
-    #[serde(rename = "tcp")]
-    Tcp,
-    /// It looks for a socket first and takes TCP when there is none.
-    #[serde(rename = "probe")]
-    Probe,
-    /// It connects over TCP, asks for the socket and changes over.
-    #[serde(rename = "tcp then unix")]
-    TcpThenUnix,
-    /// It refuses to connect.
-    #[serde(rename = "nothing")]
-    Nothing,
-}
-
-impl Takes {
-    /// For a person.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Unix => "the socket",
-            Self::Tcp => "TCP",
-            Self::Probe => "a socket if it finds one, else TCP",
-            Self::TcpThenUnix => "TCP first, then the socket",
-            Self::Nothing => "nothing: it wants a host",
-        }
-    }
-}
 
 /// How one driver, framework or application spells a connection over the socket.
 #[derive(Debug, Clone, Deserialize)]

@@ -13,6 +13,7 @@ mod escape;
 mod proof;
 mod template;
 
-pub use dialect::{Dialect, Takes, dialects};
+pub use dialect::{Dialect, dialects};
+pub use looptax_record::Takes;
 pub use proof::Proof;
 pub use template::Fields;

@@ -50,7 +50,7 @@ nothing behind. Running servers are measured only when they are named.";
 
 /// Exit codes, for the end of the help.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, \
-2 usage or environment, 3 invalid measurement (check, gate: not known), 130 interrupted.";
+2 usage or environment, 3 invalid measurement (check, gate, selfcheck: not known), 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -406,6 +406,14 @@ pub(crate) enum SavedForm {
     Record,
     /// The result of `replay`.
     Replay,
+    /// What `find` saw.
+    Found,
+    /// The points of `check`.
+    Check,
+    /// The spellings of `dsn`.
+    Dsn,
+    /// The checks of `selfcheck`.
+    Selfcheck,
 }
 
 /// `100000`, `500k` or `10M`.

@@ -1,9 +1,10 @@
-//! What is here, who pays for TCP, and whether the switch to the socket would work: find, check, and what `run` would
-//! move.
+//! What is here, who pays for TCP, and whether the switch to the socket would work: find, check, dsn, and what
+//! `run` would move.
 //!
 //! Reads only: it looks at the machine, logs in where it is asked to, and changes nothing.
 
 pub mod check;
+pub mod dsn;
 pub mod find;
 mod local;
 pub mod moving;

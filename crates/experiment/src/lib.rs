@@ -3,7 +3,7 @@
 //!
 //! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, [`target`] makes a server ready,
 //! [`connector`] opens and proves its connections for the load engine, [`measure`] measures requests and [`exec`]
-//! whole commands. Shows nothing: an [`observer::Observer`] is told what begins and ends.
+//! whole commands; [`selfcheck`] asks whether this machine allows honest verdicts. Shows nothing: an [`observer::Observer`] is told what begins and ends.
 
 mod alone;
 mod arms;
@@ -14,6 +14,7 @@ mod host;
 mod measure;
 pub mod observer;
 mod script;
+pub mod selfcheck;
 pub mod spec;
 mod target;
 

@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Figure;
+use crate::{Figure, NoteCode};
 
 /// One look at a machine, or two a moment apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -168,6 +168,8 @@ impl fmt::Display for Way {
 /// Something to know, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
+    /// What is so, for a program.
+    pub code: NoteCode,
     /// What is so.
     pub what: String,
     /// What to do.

@@ -6,7 +6,9 @@
 
 mod arm;
 mod bill;
+mod checked;
 mod client_like;
+mod code;
 mod commands;
 mod comparison;
 mod counts;
@@ -23,12 +25,16 @@ mod remedies;
 mod replay;
 mod run;
 mod schedule;
+mod selfcheck;
+mod spelling;
 mod tax;
 mod words;
 
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
 pub use bill::{Bill, BillStep};
+pub use checked::{Change, Checked, CheckedConnection, Edit, Outcome, Point, SwitchVerdict, Topic};
 pub use client_like::ClientLike;
+pub use code::{NoteCode, PointCode};
 pub use commands::{CommandLine, Commands};
 pub use comparison::{
     Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
@@ -53,6 +59,11 @@ pub use replay::{
 };
 pub use run::{Record, SamplesFile};
 pub use schedule::{PlannedLook, Schedule};
+pub use selfcheck::{
+    AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Selfcheck, SelfcheckAnswer,
+    SelfcheckResult, SliceTaxes, SlicesCheck,
+};
+pub use spelling::{Proved, Spelling, Takes};
 pub use tax::{CpuTax, Tax};
 pub use words::{Client, Placement};
 
@@ -66,9 +77,14 @@ pub const METHOD_VERSION: u32 = 2;
 
 /// The JSON Schema (draft 2020-12) of a saved [`Record`].
 pub fn schema() -> serde_json::Value {
+    schema_of::<Record>()
+}
+
+/// The JSON Schema (draft 2020-12) of a form that is saved or printed.
+pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     settings
         .into_generator()
-        .into_root_schema_for::<Record>()
+        .into_root_schema_for::<T>()
         .to_value()
 }

@@ -258,9 +258,5 @@ pub struct ReplayTrial {
 
 /// The JSON Schema (draft 2020-12) of a saved [`Replay`].
 pub fn replay_schema() -> serde_json::Value {
-    let settings = schemars::generate::SchemaSettings::draft2020_12();
-    settings
-        .into_generator()
-        .into_root_schema_for::<Replay>()
-        .to_value()
+    crate::schema_of::<Replay>()
 }

@@ -1,6 +1,7 @@
 //! What has to be written: each setting before and after, without its password.
 
 use looptax_dsn::{MASK, Query, masked};
+use looptax_record::{Change, Edit};
 
 use super::bind::Bound;
 use super::setting::{Joins, Quotes, Setting, Value};
@@ -8,34 +9,6 @@ use super::table::{Evidence, Role, Step};
 use super::url::{self, Parsed};
 use crate::Fields;
 use crate::template::filled;
-
-/// What has to change for one application.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Change {
-    /// The application.
-    pub title: String,
-    /// Setting by setting.
-    pub edits: Vec<Edit>,
-    /// What else, or instead.
-    pub advice: String,
-    /// What has to be restarted or cleared.
-    pub restart: String,
-    /// What goes wrong with it.
-    pub traps: Vec<String>,
-    /// Whether this is more than generally known.
-    pub is_read: bool,
-}
-
-/// One setting.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Edit {
-    /// Its line; `None` in an environment.
-    pub line: Option<usize>,
-    /// As it is; `None` for one that is added below that line.
-    pub before: Option<String>,
-    /// As it has to be; `None` for one that goes away.
-    pub after: Option<String>,
-}
 
 /// The change for one application.
 pub(super) fn of(bound: &Bound, fields: &Fields) -> Change {

@@ -20,7 +20,6 @@ mod table;
 mod url;
 mod yaml;
 
-pub use change::{Change, Edit};
 pub use containers::services;
 pub use read::{Credentials, Found, Reading, Source, read, usual_files};
 pub use setting::Problem;

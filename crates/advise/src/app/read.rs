@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use looptax_dsn::Address;
+use looptax_record::Change;
 
 use super::bind::{Bound, MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
-use super::change::{self, Change};
+use super::change;
 use super::containers::in_containers;
 use super::pattern::fits_path;
 use super::setting::{Problem, Read};

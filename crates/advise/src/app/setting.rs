@@ -1,5 +1,6 @@
 //! One setting of a file: its name, its value, and where both stand.
 
+use std::fmt;
 use std::ops::Range;
 
 /// A value, as far as the file tells it.
@@ -60,12 +61,21 @@ pub(crate) enum Quotes {
 }
 
 /// Something that was not understood, for a person.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The line, counted from one; `None`: the file as a whole.
     pub line: Option<usize>,
     /// What it is.
     pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
 }
 
 /// Settings that were read, and what could not be.

@@ -4,7 +4,7 @@
 //! `user@localhost` where the server resolves names. Another row of `mysql.user` means another
 //! password, other rights, another plugin.
 
-use super::{Outcome, Point};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
 /// A login over one transport, as the server told of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,7 +28,6 @@ pub struct MysqlAccount {
     pub ssl_type: String,
 }
 
-const TOPIC: &str = "account";
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 
 /// Whether the account is the same over both transports.
@@ -45,9 +44,10 @@ pub fn mysql_account(
 }
 
 fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
-    let point = |outcome, what: String| Point::new(TOPIC, outcome, what, HOW);
+    let point = |code, outcome, what: String| Point::new(Topic::Account, code, outcome, what, HOW);
     match (&tcp.refusal, &unix.refusal) {
         (None, Some(why)) => point(
+            PointCode::AccountMissing,
             Outcome::Fail,
             format!(
                 "`{}` logs in over TCP, but over the socket: {why}",
@@ -56,6 +56,7 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
         )
         .with_next(twin_at_localhost(user, tcp)),
         (Some(why), None) => point(
+            PointCode::AccountSocketOnly,
             Outcome::Note,
             format!(
                 "`{}` logs in over the socket; over TCP the server says: {why}",
@@ -63,6 +64,7 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
             ),
         ),
         (Some(why), Some(_)) => point(
+            PointCode::AccountUnknown,
             Outcome::Unknown,
             format!("the login fails over both, so nothing is known: {why}"),
         )
@@ -78,9 +80,10 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
                     unix.account, tcp.account
                 )
             };
-            point(Outcome::Fail, what).with_next(lacking(user, tcp, unix))
+            point(PointCode::RightsMissing, Outcome::Fail, what).with_next(lacking(user, tcp, unix))
         }
         (None, None) if tcp.account != unix.account => point(
+            PointCode::AccountDiffers,
             Outcome::Note,
             format!(
                 "over the socket one is `{}`, over TCP `{}`: two accounts, and the first has all rights of the second; a password is changed in both",
@@ -88,6 +91,7 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
             ),
         ),
         (None, None) => point(
+            PointCode::AccountSame,
             Outcome::Pass,
             format!(
                 "`{}` over both, with the same {} grants",
@@ -163,7 +167,8 @@ fn demands_tls(user: &str, accounts: &[MysqlAccount]) -> Option<Point> {
     let account = at("localhost").or_else(|| at("%"))?;
     (!account.ssl_type.is_empty()).then(|| {
         Point::new(
-            "TLS",
+            Topic::Tls,
+            PointCode::AccountDemandsTls,
             Outcome::Fail,
             format!(
                 "'{user}'@'{}' demands TLS ({}), on the socket too",
@@ -183,7 +188,8 @@ fn cold_cache(accounts: &[MysqlAccount]) -> Option<Point> {
     let is_used = |it: &&MysqlAccount| it.plugin == "caching_sha2_password";
     accounts.iter().find(is_used).map(|account| {
         Point::new(
-            "plugin",
+            Topic::Plugin,
+            PointCode::PasswordCacheCold,
             Outcome::Unknown,
             format!(
                 "the account at '{}' uses caching_sha2_password: with a cold cache some drivers fail over a socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the cache",
@@ -289,20 +295,23 @@ mod tests {
             ssl_type: ssl_type.to_owned(),
         };
         let same = login("app@localhost", &[]);
-        let topics = |accounts: &[MysqlAccount]| -> Vec<&str> {
+        let topics = |accounts: &[MysqlAccount]| -> Vec<Topic> {
             mysql_account("app", &same, &same, accounts)
                 .iter()
                 .map(|it| it.topic)
                 .collect()
         };
-        assert_eq!(topics(&[account("mysql_native_password", "")]), ["account"]);
+        assert_eq!(
+            topics(&[account("mysql_native_password", "")]),
+            [Topic::Account]
+        );
         assert_eq!(
             topics(&[account("mysql_native_password", "ANY")]),
-            ["account", "TLS"]
+            [Topic::Account, Topic::Tls]
         );
         assert_eq!(
             topics(&[account("caching_sha2_password", "")]),
-            ["account", "plugin"]
+            [Topic::Account, Topic::Plugin]
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The way to the socket, component by component, as the client.
 
-use super::{Outcome, Point};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
 /// One component of a path, as the client meets it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -59,7 +59,6 @@ pub struct Reach {
     pub end: End,
 }
 
-const TOPIC: &str = "path";
 /// Nobody should join these to reach a database.
 const POWERFUL_GROUPS: [&str; 9] = [
     "root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm",
@@ -68,49 +67,69 @@ const POWERFUL_GROUPS: [&str; 9] = [
 /// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     let how = format!("connected, or tried to, as {client}");
-    let point = |outcome, what: String| Point::new(TOPIC, outcome, what, how.clone());
+    let point =
+        |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how.clone());
     match &reach.end {
-        End::Connected => point(Outcome::Pass, format!("{client} can connect to {socket}")),
+        End::Connected => point(PointCode::SocketReachable, Outcome::Pass, format!("{client} can connect to {socket}")),
         End::Denied => denied(reach, socket, client, user, &how),
         End::Missing { path } => point(
+            PointCode::SocketNotVisible,
             Outcome::Fail,
             format!("{client} sees no `{path}`"),
         )
         .with_next(
             "if the server listens there, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom",
         ),
-        End::NotASocket => point(Outcome::Fail, format!("`{socket}` is no socket"))
+        End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is no socket"))
             .with_next("give the server's socket with --socket"),
-        End::Refused => point(Outcome::Fail, format!("nobody listens on `{socket}`"))
+        End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("nobody listens on `{socket}`"))
             .with_next("start the server; a socket that a crash left is replaced at its start"),
         End::Full => point(
+            PointCode::BacklogFull,
             Outcome::Fail,
             format!("the queue of connections of `{socket}` is full just now: a client that does not wait gets EAGAIN"),
         )
         .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
         End::TooLong { bytes, most } => point(
+            PointCode::PathTooLong,
             Outcome::Fail,
             format!("the path has {bytes} bytes, the kernel takes {most}"),
         )
         .with_next("a symbolic link in a folder with a short name leads there too"),
         End::Confined => point(
+            PointCode::ConfinementDenies,
             Outcome::Fail,
             format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
-        End::Failed { why } => point(Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}")),
+        End::Failed { why } => point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}")),
     }
 }
 
 fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> Point {
     let Some(step) = reach.steps.last() else {
-        return Point::new(TOPIC, Outcome::Fail, format!("{client} is denied"), how);
+        let what = format!("{client} is denied");
+        return Point::new(
+            Topic::Path,
+            PointCode::SocketDenied,
+            Outcome::Fail,
+            what,
+            how,
+        );
     };
     let is_socket = step.path == socket;
-    let (wants, bits) = if is_socket {
-        ("write permission on the socket", 0o020)
+    let (code, wants, bits) = if is_socket {
+        (
+            PointCode::SocketDenied,
+            "write permission on the socket",
+            0o020,
+        )
     } else {
-        ("search permission (x) on the folder", 0o010)
+        (
+            PointCode::FolderDenied,
+            "search permission (x) on the folder",
+            0o010,
+        )
     };
     let what = format!(
         "{client} has no {wants} `{}` ({}:{} {:04o})",
@@ -138,7 +157,7 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
             step.path
         )
     };
-    Point::new(TOPIC, Outcome::Fail, what, how).with_next(next)
+    Point::new(Topic::Path, code, Outcome::Fail, what, how).with_next(next)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The server's side: is it the same one behind both, has it room for a burst, and what is lost.
 
-use super::{Outcome, Point};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
 /// What comes at once when the clients start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,23 +26,24 @@ pub enum Confinement {
 
 /// Whether both endpoints lead to one server, by what it says of itself over each.
 pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
-    const TOPIC: &str = "same server";
+    let point =
+        |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
-        (Some(tcp), Some(unix)) if tcp == unix => {
-            Point::new(TOPIC, Outcome::Pass, "one server is behind both", how)
-        }
-        (Some(tcp), Some(unix)) => Point::new(
-            TOPIC,
+        (Some(tcp), Some(unix)) if tcp == unix => point(
+            PointCode::ServerSame,
+            Outcome::Pass,
+            "one server is behind both".to_owned(),
+        ),
+        (Some(tcp), Some(unix)) => point(
+            PointCode::ServersDiffer,
             Outcome::Fail,
             format!("two servers: over TCP {tcp}, over the socket {unix}"),
-            how,
         )
         .with_next("look which of them the application means: `looptax find` lists both"),
-        _ => Point::new(
-            TOPIC,
+        _ => point(
+            PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            "not known without a login over both",
-            how,
+            "not known without a login over both".to_owned(),
         ),
     }
 }
@@ -52,7 +53,6 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
 ///
 /// `setting` is what the server calls its backlog.
 pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
-    const TOPIC: &str = "backlog";
     let Burst {
         backlog,
         n_connections,
@@ -62,14 +62,16 @@ pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
     // Twice as many as come at once: facts of drivers that do not wait.
     if backlog >= wanted {
         return Point::new(
-            TOPIC,
+            Topic::Backlog,
+            PointCode::BacklogEnough,
             Outcome::Pass,
             format!("{backlog} connections may wait, {n_connections} come at once"),
             how,
         );
     }
     Point::new(
-        TOPIC,
+        Topic::Backlog,
+        PointCode::BacklogShort,
         Outcome::Fail,
         format!(
             "{backlog} connections may wait and {n_connections} come at once: on a full socket connect fails at once with EAGAIN, where TCP tries again (PHP, libpq, Python with a time limit, Go do not wait)"
@@ -86,22 +88,21 @@ pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
 
 /// What confines the client.
 pub fn confinement(confinement: &Confinement, client: &str) -> Point {
-    const TOPIC: &str = "confinement";
     const HOW: &str = "read /proc/PID/attr/current";
+    let point =
+        |code, outcome, what: String| Point::new(Topic::Confinement, code, outcome, what, HOW);
     match confinement {
-        Confinement::None => Point::new(TOPIC, Outcome::Pass, format!("nothing confines {client}"), HOW),
-        Confinement::Label(label) => Point::new(
-            TOPIC,
+        Confinement::None => point(PointCode::NotConfined, Outcome::Pass, format!("nothing confines {client}")),
+        Confinement::Label(label) => point(
+            PointCode::Confined,
             Outcome::Unknown,
             format!("{client} is confined as `{label}`: what that allows is the policy's"),
-            HOW,
         )
         .with_next("after the switch look for denials: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
-        Confinement::Unknown => Point::new(
-            TOPIC,
+        Confinement::Unknown => point(
+            PointCode::ConfinementUnknown,
             Outcome::Unknown,
             format!("whether something confines {client} cannot be seen"),
-            HOW,
         )
         .with_next("name its process with --pid"),
     }
@@ -110,7 +111,8 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
 /// What works on TCP and not on a socket, whatever the server.
 pub fn losses() -> Point {
     Point::new(
-        "what is lost",
+        Topic::Losses,
+        PointCode::TcpToolsBlind,
         Outcome::Note,
         "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients on other machines still need TCP",
         "known of sockets",

@@ -1,10 +1,7 @@
 //! TLS: who demands it, and what becomes of that on a socket.
 
 use looptax_dsn::{Address, Protocol};
-
-use super::{Outcome, Point};
-
-const TOPIC: &str = "TLS";
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
 /// What the URL's demand for TLS means on the socket; nothing where it demands none.
 ///
@@ -16,13 +13,15 @@ pub fn demanded_tls(address: &Address) -> Option<Point> {
     let demand = address.tls.as_deref()?;
     Some(match address.protocol {
         Protocol::Postgres => Point::new(
-            TOPIC,
+            Topic::Tls,
+            PointCode::TlsNotOnSocket,
             Outcome::Unknown,
             format!("the URL says `{demand}`, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"),
             HOW,
         ),
         _ => Point::new(
-            TOPIC,
+            Topic::Tls,
+            PointCode::TlsOnSocket,
             Outcome::Note,
             format!("the URL says `{demand}`: a driver that does TLS on the socket too goes on paying for it there"),
             HOW,
@@ -38,7 +37,8 @@ pub fn demanded_tls(address: &Address) -> Option<Point> {
 pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
     is_required?.then(|| {
         Point::new(
-            TOPIC,
+            Topic::Tls,
+            PointCode::SocketCountsAsSecure,
             Outcome::Pass,
             "require_secure_transport is on: a socket counts as secure, without TLS",
             "asked @@require_secure_transport",

@@ -1,7 +1,8 @@
 //! Every application of the table: recognised, its transport told, and its change really moves it.
 
-use looptax_advise::app::{Change, Found, Reading, Source, read};
+use looptax_advise::app::{Found, Reading, Source, read};
 use looptax_advise::{Fields, Takes};
+use looptax_record::Change;
 use serde::Deserialize;
 
 const CASES: &str = include_str!("../data/apps.toml");

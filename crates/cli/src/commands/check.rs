@@ -1,19 +1,16 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
-mod told;
-
-use looptax_advise::check::{Outcome, Point};
-use looptax_diagnose::check::answer::{self, Answer, Around};
-use looptax_diagnose::check::sources::{self, Looked};
-use looptax_diagnose::check::{Client, Question, points};
-use looptax_discover::{Survey, survey};
+use looptax_diagnose::check::{Around, Client, Question, Sources, points, sources};
+use looptax_discover::survey;
 use looptax_dsn::Address;
-use looptax_failure::Failure;
-use looptax_report::terminal::{cleaned, fitted};
+use looptax_record::{Checked, Outcome, Point, Topic};
+use looptax_report::terminal::{self as report, Style, cleaned};
 
 use crate::args::CheckArgs;
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 use crate::terminal::{self, Terminal};
+
+const LOGINS: &str = "logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n";
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -22,8 +19,6 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
         None => of_sources(args, terminal),
     }
 }
-
-const LOGINS: &str = "logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n";
 
 fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let address = Address::parse(url)
@@ -38,18 +33,75 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
         n_connections: args.connections,
         no_login: None,
     })?;
-    if args.json {
-        terminal::json(&points)?;
-    } else {
-        let style = terminal.style();
-        let outcome = fitted(&cleaned(&told::outcome(&points), style), style.width);
-        terminal::data(&(told::points(&points, style) + &outcome))?;
+    show(&Checked::Address(points), &[], args, terminal)
+}
+
+/// The connections of a file, or of a process.
+fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let client = Client::find(args.pid, args.user.as_deref())?;
+    let survey = survey(None);
+    let app = args.app.as_deref();
+    let sources = Sources::find(app, args.pid, &survey)?;
+    if let Some(owner) = app.and_then(sources::owner)
+        && args.user.is_none()
+        && args.pid.is_none()
+    {
+        terminal.words(&format!(
+            "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
+        ));
     }
-    Ok(code(&points))
+    if sources.is_empty() {
+        if let Some(words) = args.pid.and_then(|pid| sources::on_sockets(pid, &survey)) {
+            terminal::data(&format!("{}\n", harmless(&words)))?;
+            return Ok(Exit::Done);
+        }
+        let nothing = sources.nothing(app, survey.servers.len());
+        let hint = nothing.hint().unwrap_or_default();
+        return Err(Failure::usage(
+            harmless(&nothing.to_string()),
+            harmless(hint),
+        ));
+    }
+    terminal.words(LOGINS);
+    let connections = sources.check(Around {
+        client: &client,
+        near: client.near(&survey.servers),
+        socket: args.socket.as_deref(),
+        n_connections: args.connections,
+    })?;
+    show(
+        &Checked::Connections(connections),
+        &sources.unread(),
+        args,
+        terminal,
+    )
+}
+
+fn show(
+    checked: &Checked,
+    unread: &[String],
+    args: &CheckArgs,
+    terminal: Terminal,
+) -> Result<Exit, Failure> {
+    if args.json {
+        terminal::json(checked)?;
+    } else {
+        terminal::data(&report::checked(checked, unread, terminal.style()))?;
+    }
+    Ok(match checked {
+        Checked::Address(points) => code(points),
+        Checked::Connections(found) => code(found.iter().flat_map(|it| &it.points)),
+    })
 }
 
 /// What has to be known before anybody may say that it would work.
-const ESSENTIAL: [&str; 5] = ["server", "path", "account", "login", "configuration"];
+const ESSENTIAL: [Topic; 5] = [
+    Topic::Server,
+    Topic::Path,
+    Topic::Account,
+    Topic::Login,
+    Topic::Configuration,
+];
 
 /// No where one point says no; not known where an essential one is open.
 fn code<'a>(points: impl IntoIterator<Item = &'a Point>) -> Exit {
@@ -64,108 +116,12 @@ fn code<'a>(points: impl IntoIterator<Item = &'a Point>) -> Exit {
     code
 }
 
-/// The connections of a file, or of a process.
-fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let client = Client::find(args.pid, args.user.as_deref())?;
-    let survey = survey(None);
-    let looked = looked(args)?;
-    if let Some(owner) = args.app.as_deref().and_then(sources::owner)
-        && args.user.is_none()
-        && args.pid.is_none()
-    {
-        terminal.words(&format!(
-            "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
-        ));
-    }
-    let around = Around {
-        client: &client,
-        near: client.near(&survey.servers),
-        socket: args.socket.as_deref(),
-        n_connections: args.connections,
+/// A text with names that somebody else chose in it.
+fn harmless(text: &str) -> String {
+    let style = Style {
+        width: usize::MAX,
+        color: false,
+        unicode: true,
     };
-    let seen = match (&args.app, args.pid) {
-        (None, Some(pid)) => sources::connected(pid, &survey),
-        _ => Vec::new(),
-    };
-    if seen.is_empty() && looked.iter().all(|it| it.reading.found.is_empty()) {
-        if let Some(words) = args.pid.and_then(|pid| sources::on_sockets(pid, &survey)) {
-            terminal::data(&format!("{}\n", told::harmless(&words)))?;
-            return Ok(Exit::Done);
-        }
-        return Err(nothing(args, &looked, &survey));
-    }
-    terminal.words(LOGINS);
-    let answers = answers(&looked, &seen, around)?;
-    if args.json {
-        terminal::json(&answers)?;
-    } else {
-        terminal::data(&told::answers(&answers, &looked, terminal.style()))?;
-    }
-    Ok(code(answers.iter().flat_map(|it| &it.points)))
-}
-
-fn looked(args: &CheckArgs) -> Result<Vec<Looked>, Failure> {
-    match (&args.app, args.pid.and_then(looptax_discover::process)) {
-        (Some(path), _) => Ok(vec![sources::file(path, args.pid)?]),
-        (None, Some(process)) => sources::process(&process),
-        (None, None) => Ok(Vec::new()),
-    }
-}
-
-fn answers(
-    looked: &[Looked],
-    seen: &[Address],
-    around: Around<'_>,
-) -> Result<Vec<Answer>, Failure> {
-    let mut answers = Vec::new();
-    let mut known: Vec<&Address> = Vec::new();
-    for place in looked {
-        for found in &place.reading.found {
-            answers.push(answer::found(place, found, around)?);
-            known.extend(&found.address);
-        }
-    }
-    for address in seen {
-        if !known.iter().any(|it| sources::is_same(it, address)) {
-            answers.push(answer::connected("its connections now", address, around)?);
-        }
-    }
-    Ok(answers)
-}
-
-/// What was looked for, where nothing was found.
-fn nothing(args: &CheckArgs, looked: &[Looked], survey: &Survey) -> Failure {
-    let Some(path) = &args.app else {
-        return Failure::usage(
-            "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
-            format!(
-                "{} servers were seen; --app FILE takes its configuration file",
-                survey.servers.len()
-            ),
-        );
-    };
-    let problems: Vec<String> = looked
-        .iter()
-        .flat_map(|it| &it.reading.problems)
-        .map(told::problem)
-        .collect();
-    let wanted: Vec<&str> = looked
-        .iter()
-        .flat_map(|it| &it.reading.looked_for)
-        .map(|it| &**it)
-        .collect();
-    let what = match (&*problems, wanted.is_empty()) {
-        ([], true) => "no application that is known has a file of that name".to_owned(),
-        ([], false) => "none of the settings that were looked for is in it".to_owned(),
-        (problems, _) => problems.join("; "),
-    };
-    let hint = if wanted.is_empty() {
-        "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `looptax check DSN` takes the address itself".to_owned()
-    } else {
-        format!("looked for {}", wanted.join("; "))
-    };
-    Failure::usage(
-        told::harmless(&format!("`{}`: {what}", path.display())),
-        told::harmless(&hint),
-    )
+    cleaned(text, style).trim_end().to_owned()
 }

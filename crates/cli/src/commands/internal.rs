@@ -9,7 +9,9 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use looptax_diagnose::check::reach::{self, ReachRequest};
 use looptax_failure::Failure;
+use looptax_record::{Checked, Found, NoteCode, PointCode, Selfcheck, Spelling, schema_of};
 use looptax_servers::{echo, publish, reaper};
+use serde::Serialize;
 
 use crate::args::{Cli, EXIT_CODES, InternalCommand, SavedForm};
 use crate::failure::Exit;
@@ -45,6 +47,10 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
             let schema = match form {
                 SavedForm::Record => looptax_record::schema(),
                 SavedForm::Replay => looptax_record::replay_schema(),
+                SavedForm::Found => schema_of::<Found>(),
+                SavedForm::Check => schema_of::<Checked>(),
+                SavedForm::Dsn => schema_of::<Vec<Spelling>>(),
+                SavedForm::Selfcheck => schema_of::<Selfcheck>(),
             };
             terminal::json(&schema)?;
             Ok(Exit::Done)
@@ -72,11 +78,39 @@ fn write_docs(folder: &Path) -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
     fs::File::create(book.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
+    fs::write(book.join("codes.md"), codes()?)?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     fs::File::create(man.join("looptax.1"))?.write_all(&page)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut command, "looptax", &completions)?;
+    }
+    Ok(())
+}
+
+/// Lists every code of the results that are printed as JSON, with its sentence, as one Markdown page.
+fn codes() -> Result<String, Failure> {
+    let mut page = String::from(
+        "# Codes\n\nEach point of `looptax check --json` and each note of `looptax find --json` has a `code` beside its \
+         sentence: the sentence is for people and may change, the code is for programs and stays.\n\
+         Made from the program's own types by `cargo xtask docs`.\n",
+    );
+    table(&mut page, "Points of `check`", PointCode::ALL)?;
+    table(&mut page, "Notes of `find`", NoteCode::ALL)?;
+    Ok(page)
+}
+
+/// Adds one kind of codes to the page.
+fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Result<(), Failure> {
+    let _ = write!(page, "\n## {title}\n\n| code | meaning |\n|---|---|\n");
+    for (code, sentence) in codes {
+        let code = serde_json::to_string(code).map_err(io::Error::from)?;
+        let _ = writeln!(
+            page,
+            "| `{}` | {} |",
+            code.trim_matches('"'),
+            sentence.trim()
+        );
     }
     Ok(())
 }

@@ -44,7 +44,11 @@ impl Stage {
 impl Observer for Stage {
     fn say(&mut self, news: &str) {
         match self {
-            Self::Line { terminal, line } => *line = Some(Line::new(*terminal, news)),
+            Self::Line { terminal, line } => {
+                // The line before has to be gone before this one is drawn.
+                *line = None;
+                *line = Some(Line::new(*terminal, news));
+            }
             Self::Live(live) => live.say(news),
         }
     }

@@ -10,6 +10,7 @@ use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
 use crate::fixture::{Server, exe};
+use crate::record::check_fits;
 
 fn check(scratch: &Scratch, args: &[&str]) -> Finished {
     Looptax::new(exe(), scratch)
@@ -29,6 +30,7 @@ fn write(scratch: &Scratch, name: &str, text: impl AsRef<[u8]>) -> String {
 #[track_caller]
 fn answers(run: &Finished) -> Vec<Value> {
     let answers: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
+    check_fits("check", &answers);
     answers.as_array().unwrap().clone()
 }
 

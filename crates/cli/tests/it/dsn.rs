@@ -79,6 +79,7 @@ fn each_entry_says_whether_a_driver_has_proved_it() {
     assert!(of("nextcloud").contains("  not proved: "));
     let json = said(&["redis://h", "--for", "redis-py", "--socket", "/s", "--json"]);
     let entries: serde_json::Value = serde_json::from_str(&json).unwrap();
+    crate::record::check_fits("dsn", &entries);
     assert_eq!(
         entries[0]["proved"]["driver"].as_str().map(|it| &it[..6]),
         Some("redis ")

@@ -14,6 +14,7 @@ use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
+use crate::record::check_fits;
 
 /// What `find` sees now.
 #[track_caller]
@@ -22,7 +23,9 @@ pub(crate) fn found(scratch: &Scratch) -> Value {
         .args(["find", "--json", "-"])
         .run();
     run.expect_code(0);
-    serde_json::from_str(&run.stdout).unwrap()
+    let found = serde_json::from_str(&run.stdout).unwrap();
+    check_fits("found", &found);
+    found
 }
 
 fn server_of(found: &Value, pid: u32) -> Value {

@@ -40,6 +40,7 @@ mod run_told;
 mod running;
 mod script;
 mod secrets;
+mod selfcheck;
 mod versions;
 mod wordpress;
 mod workloads;

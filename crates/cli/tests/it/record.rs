@@ -23,11 +23,17 @@ pub(crate) fn analyze(scratch: &Scratch) -> Value {
 
 #[track_caller]
 pub(crate) fn check_against_schema(record: &Value) {
+    check_fits("record", record);
+}
+
+/// Holds a result against the schema of its form, as the program prints it.
+#[track_caller]
+pub(crate) fn check_fits(form: &str, result: &Value) {
     let scratch = Scratch::new();
-    let schema = json(Looptax::new(exe(), &scratch).args(["internal", "schema"]));
+    let schema = json(Looptax::new(exe(), &scratch).args(["internal", "schema", form]));
     let validator = jsonschema::validator_for(&schema).unwrap();
     let faults: Vec<String> = validator
-        .iter_errors(record)
+        .iter_errors(result)
         .map(|fault| format!("{}: {fault}", fault.instance_path()))
         .collect();
     assert!(faults.is_empty(), "{faults:#?}");

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use looptax_advise::app;
-use looptax_advise::check::{Outcome, Point};
 use looptax_dsn::{Address, Protocol};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
 use super::sources::bytes_of;
 
@@ -21,10 +21,10 @@ const COMPOSE_FILES: [&str; 4] = [
 
 /// A container's name.
 #[derive(Debug)]
-pub struct Service {
-    pub name: String,
+pub(super) struct Service {
+    pub(super) name: String,
     /// The name of the file that gives it.
-    pub file: String,
+    pub(super) file: String,
 }
 
 /// The services of a file and of the Compose files beside it; what cannot be read has none.
@@ -59,7 +59,8 @@ pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
     let folder = folder(address.protocol);
     let turned_on = turned_on(address.protocol).map_or_else(String::new, |how| format!(" {how},"));
     Some(Point {
-        topic: "server",
+        topic: Topic::Server,
+        code: PointCode::ServerInContainer,
         outcome: Outcome::Fail,
         what: format!(
             "`{host}` is the name of a container: {} has a service of that name, and nothing outside of its containers \

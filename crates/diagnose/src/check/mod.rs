@@ -2,30 +2,35 @@
 //!
 //! `client` says who the client is, `rights` takes its place, `reach` goes its way to the socket,
 //! `logins` logs in once over either endpoint and asks. `sources` finds the connections of a file or a
-//! process, `answer` is what is said of each. What the facts mean is said in `looptax_advise::check`.
+//! process, `subject` checks them, `answer` is what is said of each. What the facts mean is said in
+//! `looptax_advise::check`.
 
-pub mod answer;
+mod answer;
 mod client;
 mod container;
 mod logins;
 pub mod reach;
 mod rights;
 pub mod sources;
+mod subject;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use looptax_advise::check::{self, Burst, Outcome, Point};
+use looptax_advise::check::{self, Burst};
 use looptax_discover::{Place, Server};
 use looptax_dsn::Address;
 use looptax_failure::Failure;
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
 use crate::local::own_address;
 use crate::socket_of::{self, Near, SocketOf};
+pub use answer::Around;
 pub use client::Client;
 use logins::Sides;
 pub use logins::hba_file;
+pub use subject::Sources;
 
 /// So long one waits for whoever listens on a port.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -106,7 +111,8 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
     };
     found.ok_or_else(|| {
         Box::new(Point {
-            topic: "server",
+            topic: Topic::Server,
+            code: PointCode::ServerElsewhere,
             outcome: Outcome::Fail,
             what: format!("`{host}` is not this machine: a Unix socket ends where the machine does"),
             how: "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned(),
@@ -117,12 +123,13 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
 
 fn listening(server: Option<&Server>, address: &Address) -> Point {
     let how = "looked at the listening sockets of every process";
-    let (outcome, what) = match server {
+    let (code, outcome, what) = match server {
         Some(server) => {
             let name = server.name();
             let version = server.version.as_deref().unwrap_or("of unknown version");
             let pid = server.process.pid;
             (
+                PointCode::ServerListens,
                 Outcome::Pass,
                 format!(
                     "{name} {version}, pid {pid}, listens on port {}",
@@ -131,6 +138,7 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             )
         }
         None => (
+            PointCode::ServerNotSeen,
             Outcome::Unknown,
             format!(
                 "no server that is known was seen on port {} (without root only our own are)",
@@ -139,7 +147,8 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
         ),
     };
     Point {
-        topic: "server",
+        topic: Topic::Server,
+        code,
         outcome,
         what,
         how: how.to_owned(),
@@ -151,14 +160,6 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
 fn way(socket: &SocketOf, client: &Client) -> Point {
     let found = reach::reach(Path::new(&socket.file), client);
     check::reach(&found, &socket.file, &client.shown, &client.user)
-}
-
-/// How it is known that nothing listens.
-const TRIED: &str = "tried to connect";
-
-/// Whether the point says that nothing listens.
-fn is_nobody(point: &Point) -> bool {
-    point.outcome == Outcome::Fail && point.how == TRIED
 }
 
 /// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
@@ -186,10 +187,11 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
             .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
     if refused {
         return Point {
-            topic: "server",
+            topic: Topic::Server,
+            code: PointCode::NothingListens,
             outcome: Outcome::Fail,
             what: format!("nothing listens on {tcp}{like}"),
-            how: TRIED.to_owned(),
+            how: "tried to connect".to_owned(),
             next: Some("start the server, or look at the port".to_owned()),
         };
     }
@@ -199,7 +201,8 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
         "whose socket belongs to it is known to root alone"
     };
     Point {
-        topic: "server",
+        topic: Topic::Server,
+        code: PointCode::ListenerUnknown,
         outcome: Outcome::Unknown,
         what: format!("{tcp}: {why}{like}"),
         how: "looked at the listening sockets of every process that we may look into".to_owned(),
@@ -209,7 +212,8 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
 
 fn no_socket(server: Option<&Server>) -> Point {
     Point {
-        topic: "socket",
+        topic: Topic::Socket,
+        code: PointCode::SocketMissing,
         outcome: Outcome::Fail,
         what: "the server has no socket".to_owned(),
         how: "looked at its listening sockets".to_owned(),

@@ -24,7 +24,7 @@ const MOST_NAMES: usize = 4096;
 
 /// A place that was looked into.
 #[derive(Debug)]
-pub struct Looked {
+pub(super) struct Looked {
     /// For a person: a path, or `environment of php-fpm 123`.
     pub name: String,
     /// What it holds.
@@ -34,7 +34,7 @@ pub struct Looked {
 }
 
 /// A file that was named.
-pub fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
+pub(super) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
     let shown = path.display();
     let found = fs::metadata(path).map_err(|error| {
         Failure::usage(
@@ -105,7 +105,7 @@ fn read(
 }
 
 /// What a file holds, up to the bound.
-pub fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -145,7 +145,7 @@ fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// What a process has: its environment and the known files of its working folder.
-pub fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
+pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = fs::read_link(process.file("cwd")).unwrap_or_default();
     let inside = process.file("cwd");
@@ -188,7 +188,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// The servers that a process is connected to over TCP, as addresses without a user.
-pub fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
+pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     let mut found: Vec<Address> = Vec::new();
     let is_own = |it: &&looptax_discover::Client| {
         it.way.is_tcp()
@@ -241,6 +241,6 @@ fn bare(protocol: Protocol, remote: SocketAddr) -> Address {
 }
 
 /// Whether two lead to one server, for all that is known: one port of one kind.
-pub fn is_same(one: &Address, other: &Address) -> bool {
+pub(super) fn is_same(one: &Address, other: &Address) -> bool {
     one.protocol == other.protocol && one.port == other.port
 }

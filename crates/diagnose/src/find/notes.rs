@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use looptax_discover::{Hiding, Problem, Server, Survey};
-use looptax_record::Note;
+use looptax_record::{Note, NoteCode};
 
 /// The notes of a survey, in its order.
 pub(super) fn notes(survey: &Survey) -> Vec<Note> {
@@ -12,18 +12,21 @@ pub(super) fn notes(survey: &Survey) -> Vec<Note> {
 }
 
 fn note(problem: &Problem, survey: &Survey) -> Note {
-    let (what, next) = match problem {
+    let (code, what, next) = match problem {
         Problem::HiddenProcesses { n } => (
+            NoteCode::ProcessesHidden,
             format!(
                 "{n} processes of other users cannot be looked into, so their sockets have no owner here"
             ),
             Some("run it as root".to_owned()),
         ),
         Problem::ClosedNamespaces { n, why } => (
+            NoteCode::NamespacesClosed,
             format!("{n} other network namespaces (containers) cannot be looked into ({why})"),
             Some("run it as root".to_owned()),
         ),
         Problem::UnreadSockets { n } => (
+            NoteCode::SocketsUnread,
             format!(
                 "{n} sockets were listed by the kernel in a form that is not understood, and are left out"
             ),
@@ -32,6 +35,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         Problem::NoSocket { server_idx } => {
             let server = &survey.servers[*server_idx];
             (
+                NoteCode::SocketMissing,
                 format!("{} listens on TCP alone", named(server)),
                 Some(looptax_discover::how_to_add_a_socket(server.kind).to_owned()),
             )
@@ -39,6 +43,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         Problem::ShortLived { server_idx, n } => {
             let server = &survey.servers[*server_idx];
             (
+                NoteCode::ConnectionsShortLived,
                 format!(
                     "{n} connections over TCP to {} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table",
                     named(server),
@@ -52,12 +57,13 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             path,
             is_replaced,
         } => {
-            let state = if *is_replaced {
-                "was replaced"
+            let (code, state) = if *is_replaced {
+                (NoteCode::SocketReplaced, "was replaced")
             } else {
-                "is gone"
+                (NoteCode::SocketLost, "is gone")
             };
             (
+                code,
                 format!(
                     "the socket {} of {} {state} while the server runs: nobody reaches it that way",
                     path.display(),
@@ -70,6 +76,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             )
         }
         Problem::DesertedSocket { path } => (
+            NoteCode::SocketDeserted,
             format!(
                 "nobody listens on {}: a server that ended left it",
                 path.display()
@@ -82,7 +89,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             why,
         } => hidden(*client_idx, path, *why, survey),
     };
-    Note { what, next }
+    Note { code, what, next }
 }
 
 fn hidden(
@@ -90,7 +97,7 @@ fn hidden(
     path: &Path,
     why: Hiding,
     survey: &Survey,
-) -> (String, Option<String>) {
+) -> (NoteCode, String, Option<String>) {
     let client = &survey.clients[client_idx];
     let server = &survey.servers[client.server_idx];
     let process = client.process.as_ref();
@@ -118,6 +125,7 @@ fn hidden(
         Hiding::Missing => ("it is not there for it", format!("look at {folder}")),
     };
     (
+        NoteCode::SocketNotVisible,
         format!(
             "{name} does not see the socket {} of {}: {reason}",
             path.display(),

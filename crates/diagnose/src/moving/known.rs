@@ -3,10 +3,10 @@
 //! Known is what `--check` says, and what the program's arguments and environment spell as a URL with a
 //! user. What is done with one is what `looptax check` does.
 
-use looptax_advise::check::{Outcome, Point};
 use looptax_discover::Server;
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
+use looptax_record::{Outcome, Point, Topic};
 use looptax_redirect::SocketName;
 
 use super::{Candidate, Wanted};
@@ -25,10 +25,10 @@ pub(super) enum Verdict {
 }
 
 /// A full queue is waited for, and what is lost is no failure of the login.
-const HARMLESS: [&str; 1] = ["backlog"];
+const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
 /// What tells of the login itself.
-const LOGINS: [&str; 2] = ["account", "login"];
+const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
 /// What else a refusal over both may mean, since the trial has no TLS.
 const OPEN: &str = "; an account that demands TLS looks like that, too";

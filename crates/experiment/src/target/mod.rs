@@ -84,13 +84,13 @@ pub struct Target {
     /// `mariadb`, `postgres` …
     pub(crate) kind: String,
     /// As the server says it.
-    pub version: String,
+    pub(crate) version: String,
     /// What the user calls it; without a password.
-    pub name: String,
+    pub(crate) name: String,
     pub(crate) protocol: Protocol,
     pub(crate) login: Login,
     /// What is asked of it.
-    pub workload: Workload,
+    pub(crate) workload: Workload,
     pub(crate) sending: Sending,
     pub(crate) distribution: Distribution,
     /// Requests of one connection, where it is then opened anew.
@@ -99,9 +99,9 @@ pub struct Target {
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
     /// How it serves connections.
-    pub threads: ServerThreads,
+    pub(crate) threads: ServerThreads,
     /// The server's processes, where known; several where each arm has its own.
-    pub pids: Vec<u32>,
+    pub(crate) pids: Vec<u32>,
     pub(crate) settings: Vec<(String, String)>,
     /// Whether it offers TLS on the port of `tcp`, where it tells.
     pub(crate) offers_tls: Option<bool>,

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod results;
 mod samples_of_records;
 
 use looptax_record::{Estimate, Figure, METHOD_VERSION, Record, SCHEMA_VERSION, schema};

@@ -4,6 +4,7 @@
 //! what holds for the whole run. Called by the command line, which prints it.
 
 mod bars;
+mod checked;
 mod columns;
 mod command;
 mod diff;
@@ -11,19 +12,24 @@ mod found;
 mod history;
 mod lines;
 mod replay;
+mod selfcheck;
 mod small_table;
+mod spelled;
 mod table;
 
 use looptax_record::{Comparison, Estimate, Record, Tax};
 
 use crate::format::{GLUE, Text};
 use crate::words::{self, Body, GroupStory, RunWords};
+pub use checked::checked;
 pub use diff::diff;
 pub use found::{First, found};
 pub use history::history;
 use lines::Lines;
 pub use lines::fitted;
 pub use replay::replay;
+pub use selfcheck::selfcheck;
+pub use spelled::{explained, spelled};
 
 /// The least width that is laid out for; narrower terminals wrap by themselves.
 const LEAST_WIDTH: usize = 60;

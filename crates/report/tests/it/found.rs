@@ -2,7 +2,7 @@
 
 use looptax_record::{
     CostSource, EndpointTransport, Figure, Found, FoundClient, FoundEndpoint, FoundServer, Note,
-    SCHEMA_VERSION, Way,
+    NoteCode, SCHEMA_VERSION, Way,
 };
 use looptax_report::terminal::{First, Style, found};
 
@@ -73,6 +73,7 @@ fn look() -> Found {
             client(9, Way::Unix, None, None),
         ],
         notes: vec![Note {
+            code: NoteCode::SocketMissing,
             what: "memcached 5 listens on TCP alone".to_owned(),
             next: Some("start it with `-s PATH`".to_owned()),
         }],

@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use super::{Hba, HbaLine};
-use crate::check::{Outcome, Point};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
-const TOPIC: &str = "pg_hba.conf";
+use super::{Hba, HbaLine};
 
 /// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
 /// that the client comes from today, `system_user` the name of the user it runs as.
@@ -17,7 +16,7 @@ pub fn postgres_rules(
     system_user: &str,
     how: &str,
 ) -> Point {
-    let point = |outcome, what: String| Point::new(TOPIC, outcome, what, how);
+    let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how);
     let wanted = format!("local  {database}  {user}  scram-sha-256");
     let add = format!("put `{wanted}` above the other local lines, then SELECT pg_reload_conf()");
     let (today, _) = hba.decides(database, user, Some(tcp));
@@ -29,35 +28,38 @@ pub fn postgres_rules(
         } else {
             Outcome::Fail
         };
-        return point(outcome, what).with_next(add);
+        return point(PointCode::HbaLineMissing, outcome, what).with_next(add);
     };
     let shown = local.shown();
     if is_unsure {
         let what = format!(
             "{shown}, unless an earlier line fits: one has roles, patterns or files in it, or was not understood"
         );
-        return point(Outcome::Unknown, what);
+        return point(PointCode::HbaLineUnsure, Outcome::Unknown, what);
     }
     match &*local.method {
-        "reject" => point(Outcome::Fail, format!("the socket is refused by {shown}")).with_next(add),
+        "reject" => point(PointCode::HbaRejects, Outcome::Fail, format!("the socket is refused by {shown}")).with_next(add),
         "peer" | "ident" if local.has_map => point(
+            PointCode::HbaMapUnknown,
             Outcome::Unknown,
             format!("{shown}: whether the map lets the system user `{system_user}` in as `{user}` stands in pg_ident.conf"),
         ),
         "peer" | "ident" if system_user != user => point(
+            PointCode::HbaPeerDiffers,
             Outcome::Fail,
             format!("{shown}: peer lets only the system user `{user}` in, and the client runs as `{system_user}`"),
         )
         .with_next(add),
-        "peer" | "ident" => point(Outcome::Pass, format!("{shown}: the client runs as `{user}`")),
+        "peer" | "ident" => point(PointCode::HbaPeerSame, Outcome::Pass, format!("{shown}: the client runs as `{user}`")),
         "trust" => point(
+            PointCode::HbaTrust,
             Outcome::Note,
             format!("{shown}: everybody on this machine who reaches the socket is `{user}` without a password"),
         )
         .with_next(format!("if the role has a password (else first ALTER ROLE \"{user}\" PASSWORD '…'), {add}")),
         method => {
             let today = today.map_or_else(|| "no line".to_owned(), HbaLine::shown);
-            point(Outcome::Pass, format!("{shown} (today {today}): {method}"))
+            point(PointCode::HbaPassword, Outcome::Pass, format!("{shown} (today {today}): {method}"))
         }
     }
 }

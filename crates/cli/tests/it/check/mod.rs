@@ -14,6 +14,7 @@ use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_there};
+use crate::record::check_fits;
 
 pub(super) fn check(server: &Server, url: &str, args: &[&str]) -> Finished {
     let scratch = Scratch::new();
@@ -35,6 +36,7 @@ pub(super) fn url(server: &Server) -> String {
 #[track_caller]
 fn point(run: &Finished, topic: &str) -> (String, String) {
     let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
+    check_fits("check", &points);
     let found = points
         .as_array()
         .unwrap()

@@ -15,10 +15,11 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
-use looptax_advise::check::{self, Outcome, Point, mysql_account};
+use looptax_advise::check::{self, mysql_account};
 use looptax_discover::Server;
 use looptax_dsn::{Address, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits, PathError};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
@@ -58,7 +59,8 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     );
     if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
         return vec![Point {
-            topic: "account",
+            topic: Topic::Account,
+            code: PointCode::LoginNotTried,
             outcome: Outcome::Unknown,
             what: format!("not tried over the socket: {why}"),
             how,
@@ -93,7 +95,8 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
 /// What is known without a login, for want of a user or a password: nobody logs in with a guess.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
     let mut points = vec![Point {
-        topic: "account",
+        topic: Topic::Account,
+        code: PointCode::CredentialsUnknown,
         outcome: Outcome::Unknown,
         what: format!("not logged in, since {why}: account, rights and TLS are open"),
         how: "nothing was tried with guessed words".to_owned(),
@@ -212,30 +215,39 @@ fn identity(opened: &mut Opened) -> Option<String> {
 /// PostgreSQL is the same one over either.
 fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let is_client = sides.is_reachable || sides.client.rights.is_none();
-    let (outcome, what) = match (&tcp.conversation, &unix.conversation) {
-        (Ok(_), Ok(_)) => (Outcome::Pass, "the login works over both".to_owned()),
+    let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
+        (Ok(_), Ok(_)) => (
+            PointCode::LoginWorks,
+            Outcome::Pass,
+            "the login works over both".to_owned(),
+        ),
         // Who we are may be the reason.
         (Ok(_), Err(why)) if !is_client => (
+            PointCode::LoginFailsForUs,
             Outcome::Unknown,
             format!(
                 "the login works over TCP; over the socket it fails for us, who are not the client: {why}"
             ),
         ),
         (Ok(_), Err(why)) => (
+            PointCode::LoginFailsOverSocket,
             Outcome::Fail,
             format!("the login works over TCP, but over the socket: {why}"),
         ),
         (Err(why), Ok(_)) => (
+            PointCode::LoginFailsOverTcp,
             Outcome::Note,
             format!("the login works over the socket, but over TCP: {why}"),
         ),
         (Err(why), Err(_)) => (
+            PointCode::LoginFails,
             Outcome::Unknown,
             format!("the login fails over both: {why}"),
         ),
     };
     Point {
-        topic: "login",
+        topic: Topic::Login,
+        code,
         outcome,
         what,
         how: format!("logged in over TCP, and over the socket as {}", unix.whom),

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use looptax_advise::check::{Hba, Outcome, Point, postgres_rules};
+use looptax_advise::check::{Hba, postgres_rules};
 use looptax_discover::Server;
+use looptax_record::{Outcome, Point, PointCode, Topic};
 
 use super::Sides;
 
@@ -16,7 +17,8 @@ const MOST_BYTES: u64 = 1 << 20;
 pub(super) fn rules(sides: &Sides<'_>, user: &str) -> Point {
     let Some((path, text)) = sides.server.and_then(hba_file) else {
         return Point {
-            topic: "pg_hba.conf",
+            topic: Topic::Hba,
+            code: PointCode::HbaNotReadable,
             outcome: Outcome::Unknown,
             what: "the file was not found, or may not be read".to_owned(),
             how: "looked in the server's data folder and beside its configuration".to_owned(),

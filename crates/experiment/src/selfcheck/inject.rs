@@ -9,11 +9,10 @@ use std::io::ErrorKind;
 use looptax_bench::{InTurns, MeasuredEpoch, Shape};
 use looptax_failure::Failure;
 use looptax_path::Arm;
-use looptax_record::Slice;
-use looptax_stats::{Side, median, selfcheck as rules};
-use serde_json::{Value, json};
+use looptax_record::{InjectCheck, InjectedDelay, InjectedRun, SelfcheckResult, Slice};
+use looptax_stats::{Side, median, selfcheck as rules, tax_pct};
 
-use super::{Bench, OneRun, pct};
+use super::{Bench, OneRun, finite, interval};
 
 /// Delays as parts of the time that a request takes.
 const PARTS: [f64; 3] = [0.01, 0.03, 0.10];
@@ -30,7 +29,7 @@ struct Delay {
 }
 
 /// All three delays on one arm against itself.
-pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<Value>, Failure> {
+pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<SelfcheckResult>, Failure> {
     let Some(request_ns) = request_ns(check, arm)? else {
         return Ok(Vec::new());
     };
@@ -45,44 +44,41 @@ pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<Value>, Failure
         let Some(mut result) = in_turns(check, &delay)? else {
             return Ok(vec![not_judged(arm)]);
         };
-        result["normal_scheduling"] = scheduled_normally(check, &delay)?;
-        results.push(result);
+        if let Some(delay_of) = &mut result.delay {
+            delay_of.normal_scheduling = scheduled_normally(check, &delay)?;
+        }
+        results.push(SelfcheckResult::Inject(result));
     }
     Ok(results)
 }
 
-fn not_judged(arm: Arm) -> Value {
-    json!({
-        "check": "inject", "arm": arm.name(), "passed": null,
-        "why": "needs real-time priority, so that both ends of a connection take turns: run it as root, or give the \
-                program CAP_SYS_NICE",
+fn not_judged(arm: Arm) -> SelfcheckResult {
+    let why = "needs real-time priority, so that both ends of a connection take turns: run it as root, or give the \
+               program CAP_SYS_NICE";
+    SelfcheckResult::Inject(InjectCheck {
+        arm: arm.name().to_owned(),
+        passed: None,
+        delay: None,
+        why: Some(why.to_owned()),
     })
 }
 
 /// The time of a request without a delay, in nanoseconds; `None` when interrupted.
 fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
-    check
-        .line
-        .say(&format!("{arm}, how long a request takes by itself"));
-    let run = check.one(
-        [arm, arm],
-        [Some(0), Some(0)],
-        Shape::short(),
-        check.n_epochs,
-        1 << 21,
-    )?;
+    check.say(&format!("{arm}, how long a request takes by itself"));
+    let run = check.one([arm, arm], [Some(0), Some(0)], Shape::short(), 1 << 21)?;
     Ok(run.and_then(|run| period_ns(&run.contrast.epochs, Side::Baseline)))
 }
 
 /// As many runs as asked for, with both ends scheduled in turns; `None` when that is not allowed.
-fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<Value>, Failure> {
+fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>, Failure> {
     let _turns = match InTurns::start(&check.target.pids) {
         Ok(turns) => turns,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     // A single interval misses by chance once in twenty: it gets a second try.
-    let n_asked = check.n_runs.min(MOST_RUNS);
+    let n_asked = check.spec.n_runs.min(MOST_RUNS);
     let n_runs = n_asked.max(2);
     let mut covered = 0;
     let mut rows = Vec::new();
@@ -102,20 +98,30 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<Value>, Failu
         rows.push(row(&run, truth));
     }
     let least = rules::least_covered(n_asked as usize);
-    Ok(Some(json!({
-        "check": "inject", "arm": delay.arm.name(), "part_pct": 100.0 * delay.part, "delay_ns": delay.ns,
-        "runs": rows.len(), "covered": covered, "least": least,
-        "half_width_points": median(&mut half_widths),
-        "passed": super::answer(!rows.is_empty() && covered >= least, &mut half_widths), "intervals": rows,
-    })))
+    Ok(Some(InjectCheck {
+        arm: delay.arm.name().to_owned(),
+        passed: super::answer(!rows.is_empty() && covered >= least, &mut half_widths),
+        delay: Some(InjectedDelay {
+            part_pct: 100.0 * delay.part,
+            delay_ns: delay.ns,
+            runs: rows.len() as u64,
+            covered: covered as u64,
+            least: least as u64,
+            half_width_points: median(&mut half_widths).and_then(finite),
+            intervals: rows,
+            normal_scheduling: None,
+        }),
+        why: None,
+    }))
 }
 
-/// One run as programs are scheduled; null when interrupted.
-fn scheduled_normally(check: &mut Bench<'_>, delay: &Delay) -> Result<Value, Failure> {
+/// One run as programs are scheduled; `None` when interrupted.
+fn scheduled_normally(
+    check: &mut Bench<'_>,
+    delay: &Delay,
+) -> Result<Option<InjectedRun>, Failure> {
     let run = one(check, delay, MOST_RUNS, "under normal scheduling")?;
-    Ok(run.map_or(Value::Null, |run| {
-        truth(&run.contrast.epochs).map_or(Value::Null, |truth| row(&run, truth))
-    }))
+    Ok(run.and_then(|run| Some(row(&run, truth(&run.contrast.epochs)?))))
 }
 
 fn one(
@@ -125,24 +131,22 @@ fn one(
     what: &str,
 ) -> Result<Option<OneRun>, Failure> {
     let (arm, percent) = (delay.arm, 100.0 * delay.part);
-    check
-        .line
-        .say(&format!("{arm} with {percent:.0} % of delay, {what}"));
+    check.say(&format!("{arm} with {percent:.0} % of delay, {what}"));
     check.one(
         [arm, arm],
         [Some(0), Some(delay.ns as u64)],
         Shape::short(),
-        check.n_epochs,
         delay.first + u64::from(idx),
     )
 }
 
-fn row(run: &OneRun, truth: f64) -> Value {
+fn row(run: &OneRun, truth: f64) -> InjectedRun {
     let preempted = [Side::Baseline, Side::Other].map(|side| preempted(&run.contrast.epochs, side));
-    json!({
-        "truth_pct": 100.0 * (1.0 - (-truth).exp()), "tax_pct": pct(&run.theta),
-        "client_switches_forced_per_request": preempted,
-    })
+    InjectedRun {
+        truth_pct: 100.0 * (1.0 - (-truth).exp()),
+        tax_pct: interval(&run.theta.map_monotone(tax_pct)),
+        client_switches_forced_per_request: preempted,
+    }
 }
 
 /// ln of the time per request with the delay over that without: θ as it must come out.

@@ -1,16 +1,26 @@
-//! The answers of `check` as text.
+//! The result of `looptax check`, for a terminal. Every name comes from outside and is cleaned.
 
 use std::fmt::Write;
 
-use looptax_advise::app::{Change, Edit, Problem};
-use looptax_advise::check::{Outcome, Point};
-use looptax_diagnose::check::answer::{Answer, Verdict};
-use looptax_diagnose::check::sources::Looked;
-use looptax_report::terminal::{Style, cleaned, fitted};
+use looptax_record::{Change, Checked, CheckedConnection, Edit, Outcome, Point, SwitchVerdict};
+
+use super::{Style, cleaned, fitted};
+
+/// All points, the lines to change, and what they come to; `unread` is what was not understood, with its place.
+/// Ends with a line break.
+pub fn checked(checked: &Checked, unread: &[String], style: Style) -> String {
+    match checked {
+        Checked::Address(found) => points(found, style) + &wrapped(&outcome(found), style),
+        Checked::Connections(found) => connections(found, unread, style),
+    }
+}
+
+fn wrapped(part: &str, style: Style) -> String {
+    fitted(&cleaned(part, style), style.width)
+}
 
 /// Point by point. Statements stay whole, however long: they are there to be copied.
-pub(super) fn points(points: &[Point], style: Style) -> String {
-    let wrapped = |part: &str| fitted(&cleaned(part, style), style.width);
+fn points(points: &[Point], style: Style) -> String {
     let mut text = String::new();
     for point in points {
         let word = match point.outcome {
@@ -19,21 +29,24 @@ pub(super) fn points(points: &[Point], style: Style) -> String {
             Outcome::Unknown => "open",
             Outcome::Fail => "FAIL",
         };
-        text += &wrapped(&format!("{word}  {}: {}\n", point.topic, point.what));
+        text += &wrapped(
+            &format!("{word}  {}: {}\n", point.topic.name(), point.what),
+            style,
+        );
         if let Some(next) = &point.next {
             let (first, statements) = next.split_once('\n').unwrap_or((next, ""));
-            text += &wrapped(&format!("        do: {first}\n"));
+            text += &wrapped(&format!("        do: {first}\n"), style);
             for statement in cleaned(statements, style).lines() {
                 let _ = writeln!(text, "            {statement}");
             }
         }
-        text += &wrapped(&format!("        how we know: {}\n", point.how));
+        text += &wrapped(&format!("        how we know: {}\n", point.how), style);
     }
     text
 }
 
 /// What they come to.
-pub(super) fn outcome(points: &[Point]) -> String {
+fn outcome(points: &[Point]) -> String {
     let n = |outcome| points.iter().filter(|it| it.outcome == outcome).count();
     let (n_failed, n_open) = (n(Outcome::Fail), n(Outcome::Unknown));
     let counted = |n: usize| match n {
@@ -54,34 +67,30 @@ pub(super) fn outcome(points: &[Point]) -> String {
 }
 
 /// Connection by connection: heading, points, the lines to change.
-pub(super) fn answers(answers: &[Answer], looked: &[Looked], style: Style) -> String {
+fn connections(found: &[CheckedConnection], unread: &[String], style: Style) -> String {
     let mut text = String::new();
-    let wrapped = |part: &str| fitted(&cleaned(part, style), style.width);
-    for answer in answers {
-        text += &wrapped(&heading(answer));
-        text += &points(&answer.points, style);
-        for change in &answer.changes {
-            text += &change_of(answer, change, style);
+    for connection in found {
+        text += &wrapped(&heading(connection), style);
+        text += &points(&connection.points, style);
+        for change in &connection.changes {
+            text += &change_of(connection, change, style);
         }
-        if !matches!(answer.verdict, Verdict::AlreadyThere | Verdict::NobodyThere) {
-            text += &wrapped(&outcome(&answer.points));
+        let is_switched = matches!(
+            connection.verdict,
+            SwitchVerdict::AlreadyThere | SwitchVerdict::NobodyThere
+        );
+        if !is_switched {
+            text += &wrapped(&outcome(&connection.points), style);
         }
         text.push('\n');
     }
-    let problems = looked
-        .iter()
-        .flat_map(|it| it.reading.problems.iter().map(move |problem| (it, problem)));
-    for (place, problem_of) in problems {
-        text += &wrapped(&format!(
-            "not understood: {}: {}\n",
-            place.name,
-            problem(problem_of)
-        ));
+    for problem in unread {
+        text += &wrapped(&format!("not understood: {problem}\n"), style);
     }
-    text + &wrapped(&summary(answers))
+    text + &wrapped(&summary(found), style)
 }
 
-fn heading(answer: &Answer) -> String {
+fn heading(answer: &CheckedConnection) -> String {
     let mut text = answer.source.clone();
     if let Some(line) = answer.line {
         let _ = write!(text, " line {line}");
@@ -103,9 +112,8 @@ fn heading(answer: &Answer) -> String {
 }
 
 /// Lines to be copied stay whole, however long.
-fn change_of(answer: &Answer, change: &Change, style: Style) -> String {
-    let wrapped = |part: &str| fitted(&cleaned(part, style), style.width);
-    let has_failed = answer.verdict == Verdict::WouldNotWork;
+fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
+    let has_failed = answer.verdict == SwitchVerdict::WouldNotWork;
     let when = if has_failed {
         "once that is mended, "
     } else {
@@ -121,7 +129,7 @@ fn change_of(answer: &Answer, change: &Change, style: Style) -> String {
         Some(_) => answer.source.clone(),
         None => format!("what sets {} (unit, container, shell)", answer.source),
     };
-    let mut text = wrapped(&format!("do    {when}change {place}{whose}:\n"));
+    let mut text = wrapped(&format!("do    {when}change {place}{whose}:\n"), style);
     for edit in &change.edits {
         text += &cleaned(&edited(edit), style);
     }
@@ -142,7 +150,7 @@ fn change_of(answer: &Answer, change: &Change, style: Style) -> String {
             "        how we know: generally known, not read in its source: try it on a copy"
         );
     }
-    text + &wrapped(&rest)
+    text + &wrapped(&rest, style)
 }
 
 fn edited(edit: &Edit) -> String {
@@ -171,24 +179,16 @@ fn edited(edit: &Edit) -> String {
     }
 }
 
-/// What was not understood.
-pub(super) fn problem(problem: &Problem) -> String {
-    match problem.line {
-        Some(line) => format!("line {line}: {}", problem.what),
-        None => problem.what.clone(),
-    }
-}
-
 /// All of them in a sentence.
-fn summary(answers: &[Answer]) -> String {
+fn summary(answers: &[CheckedConnection]) -> String {
     let n = |verdict| answers.iter().filter(|it| it.verdict == verdict).count();
     let words = [
-        (Verdict::AlreadyThere, "on the socket already"),
-        (Verdict::WouldWork, "would work"),
-        (Verdict::Open, "open"),
-        (Verdict::WouldNotWork, "would not work as things are"),
+        (SwitchVerdict::AlreadyThere, "on the socket already"),
+        (SwitchVerdict::WouldWork, "would work"),
+        (SwitchVerdict::Open, "open"),
+        (SwitchVerdict::WouldNotWork, "would not work as things are"),
         (
-            Verdict::NobodyThere,
+            SwitchVerdict::NobodyThere,
             "point where nothing listens: are they in use?",
         ),
     ];
@@ -202,14 +202,4 @@ fn summary(answers: &[Answer]) -> String {
         n => format!("{n} connections"),
     };
     format!("{counted}: {}\n", parts.join(", "))
-}
-
-/// An error's text with names that somebody else chose in it.
-pub(super) fn harmless(text: &str) -> String {
-    let style = Style {
-        width: usize::MAX,
-        color: false,
-        unicode: true,
-    };
-    cleaned(text, style).trim_end().to_owned()
 }

@@ -1,0 +1,95 @@
+//! What a check of a file or a process is about: every connection that is found there.
+
+use std::path::Path;
+
+use looptax_discover::Survey;
+use looptax_dsn::Address;
+use looptax_failure::Failure;
+use looptax_record::CheckedConnection;
+
+use super::answer::{self, Around};
+use super::sources::{self, Looked};
+
+/// What a file and a process show.
+#[derive(Debug)]
+pub struct Sources {
+    looked: Vec<Looked>,
+    /// Servers that the process is connected to over TCP.
+    connected: Vec<Address>,
+}
+
+impl Sources {
+    /// Looks into the file, or else into the process.
+    pub fn find(app: Option<&Path>, pid: Option<u32>, survey: &Survey) -> Result<Self, Failure> {
+        let looked = match (app, pid.and_then(looptax_discover::process)) {
+            (Some(path), _) => vec![sources::file(path, pid)?],
+            (None, Some(found)) => sources::process(&found)?,
+            (None, None) => Vec::new(),
+        };
+        let connected = match (app, pid) {
+            (None, Some(pid)) => sources::connected(pid, survey),
+            _ => Vec::new(),
+        };
+        Ok(Self { looked, connected })
+    }
+
+    /// Whether no connection was found.
+    pub fn is_empty(&self) -> bool {
+        self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
+    }
+
+    /// Checks each connection; one that is only seen where no file or environment names it.
+    pub fn check(&self, around: Around<'_>) -> Result<Vec<CheckedConnection>, Failure> {
+        let mut answers = Vec::new();
+        let mut known: Vec<&Address> = Vec::new();
+        for place in &self.looked {
+            for found in &place.reading.found {
+                answers.push(answer::found(place, found, around)?);
+                known.extend(&found.address);
+            }
+        }
+        for address in &self.connected {
+            if !known.iter().any(|it| sources::is_same(it, address)) {
+                answers.push(answer::connected("its connections now", address, around)?);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// What was not understood, each with its place.
+    pub fn unread(&self) -> Vec<String> {
+        let of_place = |it: &Looked| {
+            let problems = it.reading.problems.iter();
+            problems
+                .map(|problem| format!("{}: {problem}", it.name))
+                .collect::<Vec<_>>()
+        };
+        self.looked.iter().flat_map(of_place).collect()
+    }
+
+    /// What was looked for, where nothing was found.
+    pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
+        let Some(path) = app else {
+            return Failure::usage(
+                "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
+                format!("{n_servers} servers were seen; --app FILE takes its configuration file"),
+            );
+        };
+        let readings = || self.looked.iter().map(|it| &it.reading);
+        let problems = readings().flat_map(|it| &it.problems);
+        let problems: Vec<String> = problems.map(ToString::to_string).collect();
+        let wanted = readings().flat_map(|it| &it.looked_for);
+        let wanted: Vec<&str> = wanted.map(|it| &**it).collect();
+        let what = match (&*problems, wanted.is_empty()) {
+            ([], true) => "no application that is known has a file of that name".to_owned(),
+            ([], false) => "none of the settings that were looked for is in it".to_owned(),
+            (problems, _) => problems.join("; "),
+        };
+        let hint = if wanted.is_empty() {
+            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `looptax check DSN` takes the address itself".to_owned()
+        } else {
+            format!("looked for {}", wanted.join("; "))
+        };
+        Failure::usage(format!("`{}`: {what}", path.display()), hint)
+    }
+}

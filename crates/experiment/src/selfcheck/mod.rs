@@ -1,0 +1,355 @@
+//! Does this machine allow honest verdicts?
+//!
+//! The same arm on both sides must show no difference (A/A), a known delay must come out, and the
+//! length of the slices must not matter.
+
+mod inject;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use looptax_bench::{
+    ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
+    run as bench,
+};
+use looptax_dsn::Kind;
+use looptax_failure::Failure;
+use looptax_path::Arm;
+use looptax_record::{
+    AaCheck, Hex64, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult, SliceTaxes,
+    SlicesCheck,
+};
+use looptax_stats::{
+    Estimate, Input, Looks, Noise, StopRule, Verdict, noise_shares, primary, selfcheck as rules,
+    signed_rank, tax_pct,
+};
+
+use crate::plan::DELTA;
+use crate::spec::target::TargetSpec;
+use crate::{Experiment, Host, Machine, Observer, Target, TargetConnector, ask_nobody};
+
+/// Rows of the server: enough that keys differ, quick to fill.
+const ROWS: u32 = 10_000;
+/// Longest wait for an answer.
+const IO_LIMIT: Duration = Duration::from_secs(10);
+
+/// The arms that are checked: what `redirect` adds is no question of the machine's quiet.
+const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
+
+/// What to check, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spec {
+    /// The private server.
+    pub kind: Kind,
+    /// How the client waits.
+    pub client: ClientModel,
+    /// Seed of the first run; the next run takes the next one.
+    pub seed: u64,
+    /// Epochs of each run.
+    pub n_epochs: u32,
+    /// A/A runs on each arm.
+    pub n_runs: u32,
+    /// Whether the same arm is held against itself.
+    pub has_aa: bool,
+    /// Whether known delays are injected.
+    pub has_inject: bool,
+    /// Whether two lengths of slices are compared.
+    pub has_slices: bool,
+}
+
+/// One measured run of a check.
+struct OneRun {
+    theta: Estimate,
+    verdict: Verdict,
+    p_value: Option<f64>,
+    contrast: ContrastRun,
+}
+
+impl OneRun {
+    fn half_width_points(&self) -> f64 {
+        self.theta.map_monotone(tax_pct).half_width()
+    }
+}
+
+/// The checks' surroundings.
+struct Bench<'a> {
+    target: &'a Target,
+    spec: &'a Spec,
+    observer: &'a mut dyn Observer,
+    stop: &'a AtomicBool,
+    /// What others did on the machine during the epochs so far.
+    noise: Vec<Noise>,
+}
+
+/// Runs the checks; `None` when interrupted.
+pub fn run(
+    spec: &Spec,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Option<Selfcheck>, Failure> {
+    let host = Host::new(Machine::plain(), ask_nobody)?;
+    let server = TargetSpec::Private(spec.kind);
+    let settings = Experiment {
+        connections: Some(vec![1]),
+        rows: ROWS,
+        ..Experiment::new(server.clone(), spec.seed)
+    };
+    let target = Target::open(&server, &ARMS, &settings, &host)?;
+    let mut bench = Bench {
+        target: &target,
+        spec,
+        observer,
+        stop,
+        noise: Vec::new(),
+    };
+    let results = bench.all();
+    let noise = std::mem::take(&mut bench.noise);
+    let (version, name) = (target.version.clone(), target.name.clone());
+    let closed = target.close();
+    let checks = results?;
+    closed?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let shares = noise_shares(&noise);
+    let is_busy = shares.is_some_and(|it| it.is_noisy());
+    Ok(Some(Selfcheck {
+        target: name,
+        version,
+        seed: Hex64(spec.seed),
+        epochs_per_run: spec.n_epochs,
+        runs: spec.n_runs,
+        client: spec.client.to_string(),
+        foreign_pct: shares.map(|it| it.foreign_pct),
+        steal_pct: shares.map(|it| it.steal_pct),
+        is_busy,
+        answer: conclusion(&checks, is_busy, spec.n_runs),
+        checks,
+    }))
+}
+
+/// What follows from the checks: a failure counts on a busy machine too, a pass does not.
+fn conclusion(checks: &[SelfcheckResult], is_busy: bool, n_runs: u32) -> SelfcheckAnswer {
+    let all_are = |answer| checks.iter().all(|check| check.passed() == answer);
+    if checks.iter().any(|check| check.passed() == Some(false)) {
+        SelfcheckAnswer::Failed
+    } else if all_are(None) {
+        SelfcheckAnswer::Unanswered
+    } else if is_busy {
+        SelfcheckAnswer::Busy
+    } else if !all_are(Some(true)) {
+        SelfcheckAnswer::SomeOpen
+    } else if (n_runs as usize) < rules::COVERAGE_RUNS {
+        SelfcheckAnswer::NoGrossError
+    } else {
+        SelfcheckAnswer::Believable
+    }
+}
+
+/// The same arm on both sides, with connections of their own: at most so many runs may differ.
+fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<SelfcheckResult, Failure> {
+    let mut runs = Vec::new();
+    let n_runs = check.spec.n_runs;
+    for idx in 0..n_runs {
+        check.say(&format!("{arm} against {arm}, run {} of {n_runs}", idx + 1));
+        let seed = u64::from(idx);
+        let Some(one) = check.one([arm, arm], [None, None], Shape::short(), seed)? else {
+            break;
+        };
+        runs.push(one);
+    }
+    let thetas: Vec<f64> = runs.iter().map(|run| run.theta.value).collect();
+    let is_alarm = |run: &&OneRun| matches!(run.verdict, Verdict::Difference | Verdict::Negligible);
+    let is_difference = |run: &&OneRun| run.verdict == Verdict::Difference;
+    let n_alarms = runs.iter().filter(is_alarm).count() as u64;
+    let (accepted, is_accepted) = accepted(check, arm, runs.len() as u64, n_alarms)?;
+    let mean = rules::mean_theta(&thetas);
+    let mean_passes = mean.as_ref().is_none_or(rules::MeanTheta::passes);
+    let mut half_widths: Vec<f64> = runs.iter().map(OneRun::half_width_points).collect();
+    let p_values: Vec<f64> = runs.iter().filter_map(|run| run.p_value).collect();
+    let below = |limit: f64| p_values.iter().filter(|p| **p < limit).count() as u64;
+    Ok(SelfcheckResult::Aa(AaCheck {
+        arm: arm.name().to_owned(),
+        runs: runs.len() as u64,
+        alarms: n_alarms,
+        accepted,
+        of_which_difference: runs.iter().filter(is_difference).count() as u64,
+        mean_tax_pct: thetas.iter().sum::<f64>() / thetas.len().max(1) as f64 * 100.0,
+        mean_theta_z: mean.and_then(|mean| finite(mean.z)),
+        p_values_below: PValuesBelow {
+            p01: below(0.01),
+            p05: below(0.05),
+            p25: below(0.25),
+            p50: below(0.5),
+        },
+        half_width_points: finite(half_widths.iter().copied().fold(0.0, f64::max)),
+        passed: answer(
+            is_accepted && mean_passes && !runs.is_empty(),
+            &mut half_widths,
+        ),
+        thetas,
+    }))
+}
+
+/// JSON has no infinity.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// Whether a check passed; `None` where its intervals are too wide to tell.
+fn answer(has_passed: bool, half_widths_points: &mut [f64]) -> Option<bool> {
+    (!has_passed || rules::are_narrow(half_widths_points)).then_some(has_passed)
+}
+
+/// How many alarms are accepted, and whether these are. A single run that alarms is repeated once at
+/// a level of 1 %.
+fn accepted(
+    check: &mut Bench<'_>,
+    arm: Arm,
+    n_runs: u64,
+    n_alarms: u64,
+) -> Result<(u64, bool), Failure> {
+    if n_runs != 1 || n_alarms == 0 {
+        let accepted = rules::largest_accepted(n_runs);
+        return Ok((accepted, n_alarms <= accepted));
+    }
+    let again = check.one([arm, arm], [None, None], Shape::short(), 1 << 20)?;
+    let is_clean = again.is_some_and(|run| run.p_value.is_none_or(|p| p >= 0.01));
+    Ok((0, is_clean))
+}
+
+/// 50 ms against 500 ms slices.
+fn slices(check: &mut Bench<'_>) -> Result<SelfcheckResult, Failure> {
+    check.say("slices of 50 ms");
+    let short = check.one(ARMS, [None, None], Shape::short(), 0)?;
+    check.say("slices of 500 ms");
+    let long_shape = Shape::short().with_slice(Duration::from_millis(500));
+    let long = check.one(ARMS, [None, None], long_shape, 1)?;
+    let (Some(short), Some(long)) = (short, long) else {
+        return Ok(SelfcheckResult::Slices(SlicesCheck {
+            passed: Some(false),
+            taxes: None,
+            why: Some("no estimate".to_owned()),
+        }));
+    };
+    let tax = |run: &OneRun| run.theta.map_monotone(tax_pct);
+    let found = rules::slice_length(&tax(&short), &tax(&long), 0.05);
+    Ok(SelfcheckResult::Slices(SlicesCheck {
+        passed: found.agrees,
+        taxes: Some(SliceTaxes {
+            tax_50ms_pct: interval(&tax(&short)),
+            tax_500ms_pct: interval(&tax(&long)),
+            difference_points: interval(&found.difference),
+        }),
+        why: None,
+    }))
+}
+
+fn interval(estimate: &Estimate) -> [Option<f64>; 3] {
+    [estimate.value, estimate.lo, estimate.hi].map(finite)
+}
+
+impl Bench<'_> {
+    fn say(&mut self, words: &str) {
+        let news = format!("selfcheck {}: {words}", self.target.name);
+        self.observer.say(&news);
+    }
+
+    fn all(&mut self) -> Result<Vec<SelfcheckResult>, Failure> {
+        let mut results = Vec::new();
+        if self.spec.has_aa {
+            for arm in ARMS {
+                results.push(aa(self, arm)?);
+            }
+        }
+        if self.spec.has_inject {
+            for arm in ARMS {
+                results.extend(inject::all(self, arm)?);
+            }
+        }
+        if self.spec.has_slices {
+            results.push(slices(self)?);
+        }
+        Ok(results)
+    }
+
+    /// One fixed run of one connection per side, both ends on one core; `None` when interrupted.
+    fn one(
+        &mut self,
+        arms: [Arm; 2],
+        inject_ns: [Option<u64>; 2],
+        shape: Shape,
+        idx: u64,
+    ) -> Result<Option<OneRun>, Failure> {
+        let plan = Plan {
+            seed: self.spec.seed.wrapping_add(idx),
+            connections: 1,
+            contrasts: vec![Contrast {
+                name: format!("{}, {}", arms[0], arms[1]),
+                pair: [0, 1],
+                sides: inject_ns.map(|inject_ns| SidePlan {
+                    client: self.spec.client,
+                    inject_ns,
+                }),
+            }],
+            pacing: Pacing::FLAT_OUT,
+            placement: Placement::Same,
+            server_threads: self.target.threads,
+            shape,
+            may_adapt_shape: false,
+            // The server is warm after the first runs; two epochs warm the connections' code paths.
+            warm_up: WarmUp {
+                least_epochs: 2,
+                least: Duration::ZERO,
+                at_most: Duration::ZERO,
+            },
+            stopping: Stopping {
+                looks: Looks::fixed(self.spec.n_epochs as usize),
+                rule: StopRule { is_precise: false },
+                delta: DELTA,
+                deadline: None,
+            },
+            keys: self.target.keys(),
+            are_comparable: !self.target.workload.writes(),
+            least_data_bytes: self.target.workload.least_data_bytes(),
+            max_sample_bytes: 0,
+            io_limit: IO_LIMIT,
+        };
+        let mut connector = TargetConnector::new(self.target, vec![arms]);
+        let mut outcome = bench(&plan, &mut connector, &mut looptax_bench::Silent, self.stop)?;
+        if let Some(failure) = outcome.failure {
+            return Err(failure.into());
+        }
+        if outcome.is_interrupted {
+            return Ok(None);
+        }
+        let contrast = outcome.contrasts.swap_remove(0);
+        let epochs: Vec<_> = contrast
+            .epochs
+            .iter()
+            .map(|epoch| epoch.raw.counts())
+            .collect();
+        self.noise.extend(epochs.iter().filter_map(|it| it.noise));
+        let thetas: Vec<f64> = epochs
+            .iter()
+            .filter_map(looptax_stats::Epoch::theta)
+            .collect();
+        let found = primary(&Input {
+            epochs: &epochs,
+            connections: 1,
+            alpha: 0.05,
+            delta: DELTA,
+            invalid: Vec::new(),
+            stopped_early: false,
+        });
+        let Some(theta) = found.theta else {
+            return Ok(None);
+        };
+        Ok(Some(OneRun {
+            theta,
+            verdict: found.verdict,
+            p_value: signed_rank::p_value(&thetas),
+            contrast,
+        }))
+    }
+}

@@ -1,0 +1,168 @@
+//! The codes that stand beside sentences: kebab-case, stable, for programs.
+//!
+//! Each code has one sentence, which is its documentation in the schema and in docs/codes.md.
+
+/// Makes an enum of codes, whose list holds the comment of each variant as its sentence.
+macro_rules! codes {
+    ($(#[$meta:meta])* $name:ident { $($(#[doc = $sentence:literal])+ $variant:ident,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name {
+            $($(#[doc = $sentence])+ $variant,)+
+        }
+
+        impl $name {
+            /// Every code with its sentence, in the order of the docs.
+            pub const ALL: &[(Self, &str)] = &[$((Self::$variant, concat!($($sentence),+)),)+];
+        }
+    };
+}
+
+codes! {
+    /// What a point of `looptax check` says.
+    PointCode {
+        /// A server that is known listens on the port.
+        ServerListens,
+        /// No server that is known was seen on the port.
+        ServerNotSeen,
+        /// Nothing listens on the port.
+        NothingListens,
+        /// Something listens on the port, and what it is cannot be seen.
+        ListenerUnknown,
+        /// The host is another machine.
+        ServerElsewhere,
+        /// The host is the name of a container of a Compose file.
+        ServerInContainer,
+        /// The server listens on TCP alone.
+        SocketMissing,
+        /// The client can connect to the socket.
+        SocketReachable,
+        /// The client does not see the socket, or a folder on the way to it.
+        SocketNotVisible,
+        /// A folder on the way to the socket does not let the client through.
+        FolderDenied,
+        /// The socket's own permissions do not let the client in.
+        SocketDenied,
+        /// What lies at the path is no socket.
+        NotASocket,
+        /// Nobody listens on the socket.
+        SocketDeserted,
+        /// The socket's queue of connections is full just now.
+        BacklogFull,
+        /// The path is longer than the kernel takes.
+        PathTooLong,
+        /// The permissions allow the connection, and a security module denies it.
+        ConfinementDenies,
+        /// The way to the socket could not be tried.
+        PathNotTried,
+        /// A driver's usual socket, which `localhost` means, cannot be reached.
+        UsualSocketUnreachable,
+        /// No security module confines the client.
+        NotConfined,
+        /// The client is confined, and what its policy allows is not known.
+        Confined,
+        /// Whether the client is confined cannot be seen.
+        ConfinementUnknown,
+        /// One server is behind both endpoints.
+        ServerSame,
+        /// Two servers are behind the endpoints.
+        ServersDiffer,
+        /// Whether one server is behind both endpoints is not known.
+        ServerSameUnknown,
+        /// The account is the same over both, with the same rights.
+        AccountSame,
+        /// Another account over the socket, with all rights of the one over TCP.
+        AccountDiffers,
+        /// The account comes in over TCP, and none does over the socket.
+        AccountMissing,
+        /// An account comes in over the socket, and none does over TCP.
+        AccountSocketOnly,
+        /// The login fails over both, so nothing is known of the account.
+        AccountUnknown,
+        /// The account of the socket lacks rights that the one of TCP has.
+        RightsMissing,
+        /// User or password are not known, so nobody logged in.
+        CredentialsUnknown,
+        /// Nobody could log in over the socket, for it was not reached.
+        LoginNotTried,
+        /// The login works over both.
+        LoginWorks,
+        /// The login works over TCP and fails over the socket.
+        LoginFailsOverSocket,
+        /// The login works over TCP and fails over the socket for somebody who is not the client.
+        LoginFailsForUs,
+        /// The login works over the socket and fails over TCP.
+        LoginFailsOverTcp,
+        /// The login fails over both.
+        LoginFails,
+        /// The account demands TLS, on the socket too.
+        AccountDemandsTls,
+        /// The URL demands TLS, which the server does not have on its socket.
+        TlsNotOnSocket,
+        /// The URL demands TLS, and a driver may go on paying for it on the socket.
+        TlsOnSocket,
+        /// The server demands a secure transport, and a socket counts as one.
+        SocketCountsAsSecure,
+        /// The account's plugin fails with some drivers while the server's password cache is cold.
+        PasswordCacheCold,
+        /// `pg_hba.conf` was not found, or may not be read.
+        HbaNotReadable,
+        /// No local line of `pg_hba.conf` is for this user and database.
+        HbaLineMissing,
+        /// Which line of `pg_hba.conf` decides is not known for sure.
+        HbaLineUnsure,
+        /// The line of `pg_hba.conf` refuses the socket.
+        HbaRejects,
+        /// The line of `pg_hba.conf` lets in whom a map of users says.
+        HbaMapUnknown,
+        /// The line of `pg_hba.conf` lets in another system user than the client's.
+        HbaPeerDiffers,
+        /// The line of `pg_hba.conf` lets in the client's system user.
+        HbaPeerSame,
+        /// The line of `pg_hba.conf` lets everybody in without a password.
+        HbaTrust,
+        /// The line of `pg_hba.conf` asks for a password, as TCP does.
+        HbaPassword,
+        /// A burst of connections finds room in the socket's queue.
+        BacklogEnough,
+        /// A burst of connections finds no room in the socket's queue.
+        BacklogShort,
+        /// What sees connections of TCP alone no longer sees these.
+        TcpToolsBlind,
+        /// The configuration takes the socket already.
+        TakesSocket,
+        /// The configuration takes TCP.
+        TakesTcp,
+        /// The configuration takes TCP, to a server that looptax does not speak to.
+        TakesTcpUnspoken,
+        /// Which transport the configuration takes is not known.
+        TransportUnknown,
+        /// The process is connected over TCP, and which file says so is not known.
+        ConnectedOverTcp,
+    }
+}
+
+codes! {
+    /// What a note of `looptax find` says.
+    NoteCode {
+        /// Processes of other users cannot be looked into.
+        ProcessesHidden,
+        /// Network namespaces of containers cannot be looked into.
+        NamespacesClosed,
+        /// Sockets were listed in a form that is not understood.
+        SocketsUnread,
+        /// A server listens on TCP alone.
+        SocketMissing,
+        /// Many short connections over TCP come and go.
+        ConnectionsShortLived,
+        /// A server's socket is gone while the server runs.
+        SocketLost,
+        /// A server's socket was replaced by another file while the server runs.
+        SocketReplaced,
+        /// Nobody listens on a socket that a server left.
+        SocketDeserted,
+        /// A client over TCP does not see its server's socket.
+        SocketNotVisible,
+    }
+}

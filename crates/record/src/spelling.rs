@@ -1,0 +1,75 @@
+//! What `looptax dsn` says: one connection over the socket, in each driver's own words.
+//!
+//! Its own JSON, apart from records of runs: a list of [`Spelling`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What one driver, framework or application writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spelling {
+    /// Its name: `mysqli`, `go-redis`, `wordpress`.
+    pub name: String,
+    /// The language it belongs to.
+    pub language: String,
+    /// Where the text goes.
+    pub place: String,
+    /// What to write; stars stand for a password that is not shown.
+    pub text: String,
+    /// Which transport it takes for the URL as it stands.
+    pub takes_now: Takes,
+    /// What `localhost` means to it.
+    pub localhost: Takes,
+    /// Why that is so.
+    pub why: String,
+    /// What goes wrong with it.
+    pub traps: Vec<String>,
+    /// Why the text is wrong for this connection.
+    pub cannot: Vec<String>,
+    /// The driver that has connected with such texts; `null` where none was tried.
+    pub proved: Option<Proved>,
+}
+
+/// The driver that has connected with such texts, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Proved {
+    /// The driver with its version.
+    pub driver: String,
+    /// Its language with the version.
+    pub language: String,
+    /// The day: `2026-11-21`.
+    pub date: String,
+}
+
+/// Which transport a driver takes for a host. The table of dialects has a short word for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Takes {
+    /// The socket.
+    #[serde(rename = "the socket", alias = "unix")]
+    Unix,
+    /// TCP.
+    #[serde(rename = "TCP", alias = "tcp")]
+    Tcp,
+    /// It looks for a socket first and takes TCP when there is none.
+    #[serde(rename = "a socket if it finds one, else TCP", alias = "probe")]
+    Probe,
+    /// It connects over TCP, asks for the socket and changes over.
+    #[serde(rename = "TCP first, then the socket", alias = "tcp then unix")]
+    TcpThenUnix,
+    /// It refuses to connect.
+    #[serde(rename = "nothing: it wants a host", alias = "nothing")]
+    Nothing,
+}
+
+impl Takes {
+    /// The words as they are saved and shown.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Unix => "the socket",
+            Self::Tcp => "TCP",
+            Self::Probe => "a socket if it finds one, else TCP",
+            Self::TcpThenUnix => "TCP first, then the socket",
+            Self::Nothing => "nothing: it wants a host",
+        }
+    }
+}

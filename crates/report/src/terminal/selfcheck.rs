@@ -1,0 +1,144 @@
+//! The result of `looptax selfcheck`, for a terminal.
+
+use std::fmt::Write;
+
+use looptax_record::{
+    AaCheck, InjectCheck, InjectedDelay, InjectedRun, Selfcheck, SelfcheckAnswer, SelfcheckResult,
+    SlicesCheck,
+};
+
+use super::{Style, fitted};
+
+/// All checks, one line each, and what follows from them. Ends with a line break.
+pub fn selfcheck(found: &Selfcheck, style: Style) -> String {
+    let mut text = format!("selfcheck of {} ({})\n\n", found.target, found.version);
+    for check in &found.checks {
+        let mark = match check.passed() {
+            Some(true) => "pass",
+            Some(false) => "FAIL",
+            None => "open",
+        };
+        let _ = writeln!(text, "  {mark}  {}", line(check));
+        if let Some(run) = scheduled_normally(check) {
+            let _ = writeln!(text, "        {}", normal_scheduling(run));
+        }
+    }
+    let _ = writeln!(text, "\n{}\nseed {}", conclusion(found), found.seed);
+    fitted(&text, style.width)
+}
+
+fn conclusion(found: &Selfcheck) -> String {
+    let words = match found.answer {
+        SelfcheckAnswer::Failed => {
+            "This machine does not allow honest verdicts as it is: stop what else runs, and try again."
+        }
+        SelfcheckAnswer::Unanswered => "No check gave an answer.",
+        SelfcheckAnswer::Busy => {
+            return format!(
+                "This machine was busy meanwhile (other processes took {:.0} % of its CPU time, the hypervisor {:.0} \
+                 %): no answer about it. Stop what else runs, and try again.",
+                number(found.foreign_pct),
+                number(found.steal_pct)
+            );
+        }
+        SelfcheckAnswer::SomeOpen => "No check failed, and some gave no answer.",
+        SelfcheckAnswer::NoGrossError => {
+            "No check failed. Single runs find gross errors only: --runs 20 asks for 17 intervals of 20, --runs 100 is \
+             the release gate."
+        }
+        SelfcheckAnswer::Believable => {
+            "Verdicts of this machine can be believed, as far as these runs show."
+        }
+    };
+    words.to_owned()
+}
+
+fn line(check: &SelfcheckResult) -> String {
+    match check {
+        SelfcheckResult::Aa(check) => aa(check),
+        SelfcheckResult::Inject(check) => match &check.delay {
+            Some(delay) => inject(check, delay),
+            None => format!("inject {}: {}", check.arm, why(check.why.as_deref())),
+        },
+        SelfcheckResult::Slices(check) => slices(check),
+    }
+}
+
+fn why(words: Option<&str>) -> &str {
+    words.unwrap_or("no answer")
+}
+
+fn aa(check: &AaCheck) -> String {
+    format!(
+        "{arm} against {arm}: {} of {} runs say that it differs from itself, at most {} are chance (mean {:+.2} %, \
+         intervals up to ±{:.1} points)",
+        check.alarms,
+        check.runs,
+        check.accepted,
+        check.mean_tax_pct,
+        number(check.half_width_points),
+        arm = check.arm,
+    )
+}
+
+fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
+    let last = delay.intervals.last().map_or_else(
+        || "missing".to_owned(),
+        |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct),
+    );
+    format!(
+        "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals cover it, at least \
+         {} must; the last is {last}, typically ±{:.1} points",
+        check.arm,
+        delay.delay_ns,
+        delay.part_pct,
+        delay.covered,
+        delay.runs,
+        delay.least,
+        number(delay.half_width_points),
+    )
+}
+
+fn slices(check: &SlicesCheck) -> String {
+    let Some(taxes) = &check.taxes else {
+        return format!("slices: {}", why(check.why.as_deref()));
+    };
+    let [apart, lo, hi] = taxes.difference_points.map(number);
+    format!(
+        "slices of 50 ms: {}, of 500 ms: {}; they differ by {apart:.1} points [{lo:.1}, {hi:.1}], shown to be within \
+         2: {}",
+        interval(&taxes.tax_50ms_pct),
+        interval(&taxes.tax_500ms_pct),
+        match check.passed {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "neither shown nor refuted, more epochs (--fixed 40) may tell",
+        },
+    )
+}
+
+fn scheduled_normally(check: &SelfcheckResult) -> Option<&InjectedRun> {
+    match check {
+        SelfcheckResult::Inject(check) => check.delay.as_ref()?.normal_scheduling.as_ref(),
+        SelfcheckResult::Aa(_) | SelfcheckResult::Slices(_) => None,
+    }
+}
+
+fn normal_scheduling(run: &InjectedRun) -> String {
+    let [without, with] = run.client_switches_forced_per_request.map(number);
+    format!(
+        "not judged, scheduled as programs are: {:.1} % of delay show as {}; the client loses the core {without:.2} \
+         times per request, with the delay {with:.2} times",
+        run.truth_pct,
+        interval(&run.tax_pct),
+    )
+}
+
+fn interval(of: &[Option<f64>; 3]) -> String {
+    let [value, lo, hi] = of.map(number);
+    format!("{value:.1} % [{lo:.1}, {hi:.1}]")
+}
+
+fn number(of: Option<f64>) -> f64 {
+    of.unwrap_or(f64::NAN)
+}

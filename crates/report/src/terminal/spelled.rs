@@ -1,0 +1,72 @@
+//! The result of `looptax dsn`, for a terminal.
+
+use std::fmt::Write;
+
+use looptax_record::Spelling;
+
+use super::{Style, cleaned};
+
+/// What to write, dialect by dialect; `socket` says which one and how it was found, `elsewhere` is the URL's host where
+/// that is another machine.
+pub fn spelled(
+    spellings: &[Spelling],
+    socket: &str,
+    elsewhere: Option<&str>,
+    style: Style,
+) -> String {
+    let mut text = elsewhere.map_or_else(String::new, |host| {
+        format!(
+            "beware: `{host}` is not this machine, and a Unix socket ends where the machine does\n"
+        )
+    });
+    let _ = writeln!(text, "{socket}");
+    for spelling in spellings {
+        write(spelling, &mut text);
+    }
+    cleaned(&text, style)
+}
+
+fn write(spelling: &Spelling, text: &mut String) {
+    let _ = write!(
+        text,
+        "\n{} ({}), in {}:\n",
+        spelling.name, spelling.language, spelling.place
+    );
+    for line in spelling.text.lines() {
+        let _ = writeln!(text, "    {line}");
+    }
+    for why in &spelling.cannot {
+        let _ = writeln!(text, "  does not work here: {why}");
+    }
+    let _ = writeln!(
+        text,
+        "  localhost means {}: {}",
+        spelling.localhost.words(),
+        spelling.why
+    );
+    for trap in &spelling.traps {
+        let _ = writeln!(text, "  beware: {trap}");
+    }
+    let _ = match &spelling.proved {
+        Some(proved) => writeln!(text, "  proved with {} on {}", proved.driver, proved.date),
+        None => writeln!(text, "  not proved: no driver was tried with it"),
+    };
+}
+
+/// Which transport each takes for this host, and why.
+pub fn explained(spellings: &[Spelling], host: Option<&str>, port: u16, style: Style) -> String {
+    let mut text = format!("host {}, port {port}\n", host.unwrap_or("(none)"));
+    let widest = |of: fn(&Spelling) -> usize| spellings.iter().map(of).max().unwrap_or(0);
+    let name_columns = widest(|it| it.name.len() + it.language.len() + 3);
+    let takes_columns = widest(|it| it.takes_now.words().len());
+    for spelling in spellings {
+        let name = format!("{} ({})", spelling.name, spelling.language);
+        let _ = writeln!(
+            text,
+            "  {name:name_columns$}  {:takes_columns$}  {}",
+            spelling.takes_now.words(),
+            spelling.why
+        );
+    }
+    cleaned(&text, style)
+}
