@@ -1,5 +1,11 @@
 //! How figures of pages are written as JSON: tests and people who look closely read it.
 
+#![expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over every field by reference"
+)]
+
 use looptax_servers::wordpress::{Site, Transport};
 use looptax_stats::{Estimate, Look};
 use serde::{Serialize, Serializer};
