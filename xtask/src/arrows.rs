@@ -88,7 +88,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "looptax-experiment",
             "looptax-path",
             "looptax-record",
-            "looptax-report",
             "looptax-servers",
             "looptax-stats",
             "looptax-store",

@@ -23,11 +23,13 @@ mod look;
 mod raw;
 mod remedies;
 mod replay;
+mod replay_facts;
 mod run;
 mod schedule;
 mod selfcheck;
 mod spelling;
 mod tax;
+mod withheld;
 mod words;
 
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
@@ -57,6 +59,7 @@ pub use replay::{
     ReplayPoint, ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit,
     ReplayVerdict, SideUnit, replay_schema,
 };
+pub use replay_facts::{PortShare, ReplayFinding, ReplayReason};
 pub use run::{Record, SamplesFile};
 pub use schedule::{PlannedLook, Schedule};
 pub use selfcheck::{
@@ -65,6 +68,7 @@ pub use selfcheck::{
 };
 pub use spelling::{Proved, Spelling, Takes};
 pub use tax::{CpuTax, Tax};
+pub use withheld::Withheld;
 pub use words::{Client, Placement};
 
 pub use looptax_stats::{Direction, Reason, Verdict};

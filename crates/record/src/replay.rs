@@ -6,10 +6,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Figure, Host, ServerCount};
+use crate::{Figure, Host, ReplayFinding, ReplayReason, ServerCount};
 
 /// The version of [`Replay`]. Raised when a field changes its meaning or goes away.
-pub const REPLAY_SCHEMA_VERSION: u32 = 1;
+pub const REPLAY_SCHEMA_VERSION: u32 = 2;
 
 /// Some published comparisons, published beside measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,9 +57,9 @@ pub struct ReplayPart {
     /// Attempts at a figure that nobody else has seen.
     #[serde(default)]
     pub trials: Vec<ReplayTrial>,
-    /// What follows from the rows together, a sentence each.
+    /// What follows from the rows together.
     #[serde(default)]
-    pub findings: Vec<String>,
+    pub findings: Vec<ReplayFinding>,
     /// How much smaller this was than what was published, a sentence each.
     #[serde(default)]
     pub smaller: Vec<String>,
@@ -115,8 +115,8 @@ pub struct ReplayRow {
     pub verdict: Option<ReplayVerdict>,
     /// That the work was done which the claim is about.
     pub proof: ReplayProof,
-    /// Why the two differ, a sentence each.
-    pub reasons: Vec<String>,
+    /// Why the two differ.
+    pub reasons: Vec<ReplayReason>,
     /// The step that it comes from, as index into the part's.
     pub step_idx: u32,
 }

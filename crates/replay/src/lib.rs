@@ -1,19 +1,17 @@
 //! Published comparisons again on this machine: what was claimed, what is measured for it, how the two agree.
 //!
-//! A part is one publication, a file each: its [`steps`](Part::steps), which are comparisons that `compare` makes,
-//! and its rows, in which a claim stands beside what they gave. Nothing is measured here but by `runner`, which
-//! goes `compare`'s own way. Called by `commands::replay`.
+//! A part is one publication: a file in `data/` with its claims, its [`steps`](Part::steps), which are comparisons that
+//! `compare` makes, and its rows, in which a claim stands beside what they gave. What data cannot say has a module
+//! each. Nothing is measured here but by `runner`, which goes `compare`'s own way. Called by `commands::replay`.
 
-mod claim;
 mod dimitri;
-mod effect;
 mod kawin;
 mod moonen;
 mod pages;
 mod percona;
 mod plan;
 mod programs;
-mod published;
+mod publication;
 mod reading;
 mod row;
 mod runner;
@@ -25,7 +23,8 @@ use std::time::Duration;
 use looptax_record::ReplayPart;
 
 pub use plan::text as plan;
-use published::{DIMITRI, KAWIN, MOONEN, PERCONA, Publication, WORDPRESS};
+use publication::Publication;
+use reading::Reading;
 pub use runner::{Onlooker, Runner, Surroundings};
 pub use step::{Amounts, Step};
 
@@ -64,36 +63,19 @@ impl Part {
 
     /// The word that asks for it.
     pub fn name(self) -> &'static str {
-        self.publication().name
-    }
-
-    /// What was published, with its claims.
-    pub fn publication(self) -> &'static Publication {
-        match self {
-            Self::Percona => &PERCONA,
-            Self::Dimitri => &DIMITRI,
-            Self::Moonen => &MOONEN,
-            Self::WordPress => &WORDPRESS,
-            Self::Kawin => &KAWIN,
-        }
+        &Publication::of(self).name
     }
 
     /// What is measured for it.
     pub fn steps(self, amounts: &Amounts) -> Vec<Step> {
-        match self {
-            Self::Percona => percona::steps(amounts),
-            Self::Dimitri => dimitri::steps(amounts),
-            Self::Moonen => moonen::steps(amounts),
-            // A page is no comparison of `compare`.
-            Self::WordPress => Vec::new(),
-            Self::Kawin => kawin::steps(amounts),
-        }
+        let plans = Publication::of(self).steps.iter();
+        plans.map(|plan| Step::new(plan, amounts)).collect()
     }
 
     /// What is done beside the steps, and how long that takes.
     fn beside(self, amounts: &Amounts) -> Option<(&'static str, Duration)> {
         match self {
-            Self::Dimitri => dimitri::beside(amounts),
+            Self::Dimitri => dimitri::beside(Publication::of(self), amounts),
             Self::Moonen => Some(moonen::BESIDE),
             Self::WordPress => Some(wordpress::beside(amounts)),
             Self::Percona | Self::Kawin => None,
@@ -107,17 +89,51 @@ impl Part {
 
     /// Measures it, as far as it can be measured here.
     pub fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
-        let part = Runner::begin(self, amounts);
-        let mut part = match self {
-            Self::Percona => percona::run(part, amounts, runner),
-            Self::Dimitri => dimitri::run(part, amounts, runner),
-            Self::Moonen => moonen::run(part, amounts, runner),
-            Self::WordPress => wordpress::run(part, amounts, runner),
-            Self::Kawin => kawin::run(part, amounts, runner),
-        };
+        let mut part = Runner::begin(self, amounts);
+        let publication = Publication::of(self);
+        let steps = self.steps(amounts);
+        let readings = measured(&mut part, publication, &steps, runner);
+        match self {
+            Self::Percona => percona::add(&mut part, publication, &readings, amounts),
+            Self::Dimitri => {
+                if let Some(reading) = &readings[0] {
+                    let sweep = (&steps[0], reading);
+                    dimitri::add(&mut part, publication, sweep, amounts, runner);
+                }
+            }
+            Self::Moonen => moonen::add(&mut part, publication, &readings, amounts, runner),
+            Self::WordPress => wordpress::add(&mut part, publication, amounts, runner),
+            Self::Kawin => kawin::add(&mut part, publication, &readings),
+        }
+        part.smaller.extend(publication.smaller.iter().cloned());
         let few = part.rows.iter().filter(|row| !row::has_interval(row));
         let few = few.map(|row| format!("{}: no interval", row.what));
         part.missing.extend(few.collect::<Vec<_>>());
         part
     }
+}
+
+/// What the steps left, each with its rows.
+fn measured(
+    part: &mut ReplayPart,
+    publication: &Publication,
+    steps: &[Step],
+    runner: &mut Runner<'_>,
+) -> Vec<Option<Reading>> {
+    let mut readings = Vec::new();
+    for (idx, (plan, step)) in publication.steps.iter().zip(steps).enumerate() {
+        let missing = plan.missing();
+        let reading = match missing {
+            Some(_) => None,
+            None => runner.measure(part, step, idx),
+        };
+        part.missing.extend(missing);
+        if let Some(reading) = &reading {
+            let rows = publication.rows.iter().filter(|row| row.step == plan.name);
+            let rows = rows.filter_map(|it| row::row(reading, it, &plan.reasons));
+            part.rows.extend(rows);
+        }
+        readings.push(reading);
+    }
+    readings
 }

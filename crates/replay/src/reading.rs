@@ -19,11 +19,6 @@ impl Reading {
         }
     }
 
-    /// The first comparison that is of this kind.
-    pub fn comparison(&self, is_it: impl Fn(&Comparison) -> bool) -> Option<&Comparison> {
-        self.record.comparisons.iter().find(|it| is_it(it))
-    }
-
     /// Latencies at a place; none where they cannot be read.
     pub fn latencies_ns(&self, at: &SamplesAt) -> Vec<u32> {
         let read = self.samples.as_ref().map(|reader| reader.read(at));

@@ -1,32 +1,17 @@
 //! A claim beside what was measured for it.
 
+use std::collections::BTreeMap;
+
+use looptax_analysis::claim::{Judged, in_unit};
+use looptax_analysis::effect::{self, map};
 use looptax_record::{
-    Comparison, Figure, Reason, ReplayRow, ReplayUnit, ReplayVerdict, Tax, Verdict,
+    Comparison, Figure, Reason, ReplayReason, ReplayRow, ReplayUnit, ReplayVerdict, Tax, Verdict,
+    Withheld,
 };
-use looptax_report::terminal::{Style, why_withheld};
 
-use super::claim::{Claim, Judged, in_unit};
-use super::effect::{self, Effect, map};
+use super::kawin::PUBLISHED_PORT;
+use super::publication::RowPlan;
 use super::reading::{Reading, proof};
-
-/// What a row is made from.
-pub(crate) struct Wanted<'a> {
-    /// `None` for a part of a claim that nobody published by itself.
-    pub claim: Option<&'a Claim>,
-    pub what: String,
-    /// The arm that is held against the baseline.
-    pub arm: &'a str,
-    pub unit: ReplayUnit,
-    pub effect: Effect,
-    pub reasons: Vec<String>,
-}
-
-/// For words that go into the record, whatever the terminal shows.
-pub(crate) const WORDS: Style = Style {
-    width: usize::MAX,
-    color: false,
-    unicode: true,
-};
 
 /// Shares of the machine that others may have over the whole run, percent: those of a calm epoch.
 const MOST_STEAL_PCT: f64 = 1.0;
@@ -45,72 +30,92 @@ fn is_disturbed(tax: &Tax) -> bool {
     tax.verdict == Verdict::Inconclusive && (is_objection || is_busy)
 }
 
-/// The row; `None` where that arm was not measured.
-pub(crate) fn row(
-    reading: &Reading,
-    comparison: &Comparison,
-    wanted: Wanted<'_>,
-) -> Option<ReplayRow> {
+/// The row; `None` where that arm was not measured. `of_step`: reasons that all claims of its step have.
+pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Option<ReplayRow> {
+    let comparison = plan.comparison(&reading.record.comparisons)?;
     let mut taxes = comparison.tax.iter();
-    let tax_idx = taxes.position(|tax| tax.arm == wanted.arm)?;
+    let tax_idx = taxes.position(|tax| tax.arm == plan.arm)?;
     let tax = &comparison.tax[tax_idx];
-    let found = effect::of(reading, comparison, tax_idx, wanted.effect);
-    let is_invalid = tax.verdict == Verdict::Invalid;
-    let mut reasons = wanted.reasons;
-    let verdict = wanted.claim.map(|claim| {
-        if is_invalid {
+    let samples = |at: &_| reading.latencies_ns(at);
+    let found = effect::of(comparison, tax_idx, plan.effect, samples);
+    let is_unusable = tax.verdict == Verdict::Invalid || is_disturbed(tax);
+    let mut reasons = Vec::new();
+    let verdict = plan.claim.as_ref().map(|claim| {
+        let known = of_step.iter().chain(&plan.reasons);
+        reasons.extend(known.filter_map(|words| known_of(comparison, words)));
+        reasons.extend(port_proxy(comparison, &plan.arm));
+        if tax.verdict == Verdict::Invalid {
             return ReplayVerdict::Invalid;
         }
         if is_disturbed(tax) {
             return ReplayVerdict::Inconclusive;
         }
         let Judged { verdict, why } = claim.judge(&found.ratio);
-        reasons.extend((!why.is_empty()).then(|| why.to_owned()));
+        reasons.extend(why);
         verdict
     });
     if let Figure::Missing(missing) = &found.ratio {
-        reasons.push(format!("no figure: {}", missing.na));
+        let na = missing.na.clone();
+        reasons.push(ReplayReason::NoFigure { na });
     }
-    // What decides there is the median, which is neither the mean nor the tail.
-    let is_own = comparison.load.is_flat_out() || is_invalid || is_disturbed(tax);
-    let is_withheld = matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive);
-    if wanted.claim.is_some()
-        && is_withheld
-        && is_own
-        && let Some(why) = why_withheld(comparison, tax, WORDS)
-    {
-        reasons.push(format!("compare gives no verdict of its own: {why}"));
+    if plan.claim.is_some() {
+        // What decides there is the median, which is neither the mean nor the tail.
+        let is_own = comparison.load.is_flat_out() || is_unusable;
+        let withheld = Withheld::of(comparison, tax).filter(|_| is_own);
+        reasons.extend(withheld.map(ReplayReason::Withheld));
+        let warnings = comparison.warnings.iter().cloned();
+        reasons.extend(warnings.map(|warning| ReplayReason::Warned { warning }));
     }
-    if wanted.claim.is_some() {
-        let warnings = comparison.warnings.iter();
-        reasons.extend(warnings.map(|it| format!("compare warns: {it}")));
-    }
-    if tax.look.is_none() {
-        let planned = comparison.schedule.looks.last();
-        let why = if reading.record.interrupted {
-            "interrupted"
-        } else {
-            "ended when its time was over"
-        };
-        reasons.push(format!(
-            "{why}, after {} of {} epochs",
-            tax.n_epochs,
-            planned.map_or(0, |look| look.epochs)
-        ));
-    }
+    reasons.extend(tax.look.is_none().then(|| ended(reading, comparison, tax)));
+    let claim = plan.claim.as_ref();
     Some(ReplayRow {
-        claim: wanted.claim.map_or("part", |claim| claim.name).to_owned(),
-        what: wanted.what,
+        claim: claim.map_or("part", |claim| &claim.name).to_owned(),
+        what: plan.what.clone(),
         arms: [tax.baseline.clone(), tax.arm.clone()],
-        unit: wanted.unit,
-        published: wanted.claim.map(|claim| claim.published(wanted.unit)),
-        measured: map(&found.ratio, |ratio| in_unit(wanted.unit, ratio)),
+        unit: plan.unit,
+        published: claim.map(|claim| claim.published(plan.unit)),
+        measured: map(&found.ratio, |ratio| in_unit(plan.unit, ratio)),
         sides: found.sides,
         verdict,
         proof: proof(comparison, tax_idx + 1),
         reasons,
         step_idx: reading.step_idx,
     })
+}
+
+/// With the comparison's figures that it names; `None` where one is not there.
+fn known_of(comparison: &Comparison, words: &str) -> Option<ReplayReason> {
+    let load = &comparison.load;
+    let mut figures = BTreeMap::new();
+    for (name, figure) in [
+        ("connections", Some(f64::from(comparison.connections))),
+        ("rate_per_s", load.rate_per_s),
+        ("capacity_per_s", load.capacity_per_s),
+    ] {
+        if words.contains(&format!("{{{name}}}")) {
+            figures.insert(name.to_owned(), figure?);
+        }
+    }
+    let words = words.to_owned();
+    Some(ReplayReason::Known { words, figures })
+}
+
+/// What goes between a published port and the server.
+fn port_proxy(comparison: &Comparison, arm: &str) -> Option<ReplayReason> {
+    let mut arms = comparison.arms.iter();
+    let arm = arms.find(|it| it.name == arm && arm == PUBLISHED_PORT)?;
+    let (_, program) = arm.endpoint.split_once(" through ")?;
+    let program = program.to_owned();
+    Some(ReplayReason::PortProxy { program })
+}
+
+fn ended(reading: &Reading, comparison: &Comparison, tax: &Tax) -> ReplayReason {
+    let planned = comparison.schedule.looks.last();
+    ReplayReason::Ended {
+        interrupted: reading.record.interrupted,
+        n_epochs: tax.n_epochs,
+        planned: planned.map_or(0, |look| look.epochs),
+    }
 }
 
 /// Whether what it shows has two ends; a tax without one reaches to 100 %.

@@ -13,6 +13,7 @@ use looptax_failure::Failure;
 use looptax_record::{Record, ReplayPart, ReplayStep};
 use looptax_store::SamplesReader;
 
+use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
 
@@ -63,7 +64,7 @@ impl<'a> Runner<'a> {
         let steps = part.steps(amounts).into_iter();
         ReplayPart {
             name: part.name().to_owned(),
-            article: part.publication().article(),
+            article: Publication::of(part).article.clone(),
             steps: steps
                 .map(|step| ReplayStep {
                     command: step.line(),

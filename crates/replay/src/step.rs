@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
-use looptax_bench::Placement;
-use looptax_dsn::Kind;
+use looptax_bench::Arrivals;
 use looptax_experiment::Experiment;
-use looptax_experiment::spec::exec::joined;
+use looptax_experiment::spec::exec::{Exec, joined};
+use looptax_experiment::spec::load::{Load, Rate};
 use looptax_experiment::spec::target::TargetSpec;
-use looptax_experiment::spec::{Effort, new_seed};
+use looptax_experiment::spec::{Clients, Effort, ROWS, new_seed};
 use looptax_failure::Failure;
-use looptax_path::Arm;
+
+use super::publication::{Rows, StepPlan};
 
 /// Tests do not depend on time.
 const TEST_BUDGET: Duration = Duration::from_mins(10);
+/// Epochs that a comparison of a published amount may have.
+const EPOCHS: [u64; 2] = [8, 10_000];
+/// Least rows of a server.
+const LEAST_ROWS: u64 = 100;
 
 /// How much is measured.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +45,17 @@ impl Amounts {
         let scaled = self.scale.map(|scale| (published as f64 * scale) as u64);
         scaled.unwrap_or(default).max(least)
     }
+
+    /// Rows of a server.
+    pub(crate) fn rows(&self, rows: &Rows) -> u64 {
+        let [quick, usual] = rows.usual.unwrap_or([rows.published; 2]);
+        self.of(rows.published, self.either(quick, usual), LEAST_ROWS)
+    }
+
+    /// The last point of a sweep.
+    pub(crate) fn most(&self, [quick, usual]: [u32; 2]) -> u32 {
+        self.users.unwrap_or_else(|| self.either(quick, usual))
+    }
 }
 
 /// One comparison, of several workloads maybe.
@@ -51,47 +67,49 @@ pub struct Step {
     pub what: String,
     /// What is measured, with each of its workloads.
     experiment: Experiment,
-    workloads: Vec<&'static str>,
+    workloads: &'static [String],
     /// It is broken off after that much measuring, and keeps what it has.
     pub budget: Duration,
 }
 
 impl Step {
-    /// The workloads of a comparison, with the number of epochs left out.
-    pub fn new(
-        name: &'static str,
-        what: impl Into<String>,
-        (experiment, workloads): (Experiment, &[&'static str]),
-        budget_s: u64,
-    ) -> Self {
+    /// What a plan is with these amounts.
+    pub(crate) fn new(plan: &'static StepPlan, amounts: &Amounts) -> Self {
+        let rows = plan.rows.as_ref().map(|rows| amounts.rows(rows));
+        let rows = rows.unwrap_or(u64::from(ROWS));
+        let most = plan.sweep_to.map(|ends| amounts.most(ends));
+        let program = plan.program().or(plan.programs.first().map(String::as_str));
+        let program = program.unwrap_or_default();
+        let (epochs, least_s) = amount(plan, amounts, rows);
+        let budget_s = amounts.either(plan.budget_s[0], plan.budget_s[1]);
+        let line = plan.exec.as_ref();
+        let mut experiment = Experiment {
+            arms: plan.arms.clone(),
+            connections: most.map(sweep_to).or(plan.connections.clone()),
+            is_sweep: most.is_some(),
+            placements: (!plan.placement.is_empty()).then(|| plan.placement.clone()),
+            clients: (!plan.client.is_empty()).then(|| Clients::Models(plan.client.clone())),
+            rows: rows as u32,
+            effort: Effort::Epochs(amounts.epochs.map_or(epochs, u64::from) as usize),
+            exec: line.map(|line| exec(&line.replace("{program}", program))),
+            ..Experiment::new(TargetSpec::Private(plan.target), 0)
+        };
+        ask(&mut experiment, plan);
+        if experiment.exec.is_none() {
+            shorten(&mut experiment, plan, amounts);
+        }
+        let what = plan.what.replace("{program}", program);
+        let what = what.replace("{rows}", &rows.to_string());
         Self {
-            name,
-            what: what.into(),
+            name: &plan.name,
+            what: what.replace("{most}", &most.unwrap_or_default().to_string()),
             experiment,
-            workloads: workloads.to_vec(),
-            budget: Duration::from_secs(budget_s),
+            workloads: &plan.workloads,
+            budget: match amounts.epochs {
+                Some(_) => TEST_BUDGET,
+                None => Duration::from_secs(budget_s.max(least_s)),
+            },
         }
-    }
-
-    /// One interim analysis after so many epochs; tests want fewer and shorter ones.
-    #[must_use]
-    pub fn epochs(mut self, amounts: &Amounts, n: u64) -> Self {
-        let n = amounts.epochs.map_or(n, u64::from);
-        if amounts.epochs.is_some() {
-            self.budget = TEST_BUDGET;
-        }
-        self.experiment.effort = Effort::Epochs(n as usize);
-        self
-    }
-
-    /// A short warm-up, and slices of a length, where one is given, or as tests want them: not for whole commands.
-    #[must_use]
-    pub fn requests(mut self, amounts: &Amounts, slice_ms: Option<u32>) -> Self {
-        let warm_up_s = u64::from(amounts.epochs.is_none());
-        self.experiment.warm_up = Some(Duration::from_secs(warm_up_s));
-        let slice_ms = amounts.slice_ms.or(slice_ms);
-        self.experiment.slice = slice_ms.map(|ms| Duration::from_millis(u64::from(ms)));
-        self
     }
 
     /// The experiments, one for each workload, with a seed of their own.
@@ -127,12 +145,47 @@ impl Step {
     }
 }
 
-/// Two arms and more of a private server, both ends of a connection on one core.
-pub(crate) fn on_one_core(kind: Kind, arms: &[Arm], connections: &[u32]) -> Experiment {
-    Experiment {
-        arms: arms.to_vec(),
-        connections: Some(connections.to_vec()),
-        placements: Some(vec![Placement::Same]),
-        ..Experiment::new(TargetSpec::Private(kind), 0)
+/// Epochs, and the time that they may take at least.
+fn amount(plan: &StepPlan, amounts: &Amounts, rows: u64) -> (u64, u64) {
+    let epochs = amounts.either(plan.epochs[0], plan.epochs[1]);
+    let Some(amount) = &plan.amount else {
+        let s_per_million = plan.rows.as_ref().map_or(0, |it| it.s_per_million);
+        return (epochs, s_per_million * rows / 1_000_000);
+    };
+    let all = amounts.of(amount.published, epochs * amount.per_epoch, 1);
+    let epochs = all.div_ceil(amount.per_epoch).clamp(EPOCHS[0], EPOCHS[1]);
+    (epochs, epochs * amount.s_per_epoch)
+}
+
+fn sweep_to(most: u32) -> Vec<u32> {
+    let powers = (0..32).map(|power| 1_u32 << power);
+    powers.filter(|n| *n < most).chain([most]).collect()
+}
+
+fn exec(line: &str) -> Exec {
+    Exec::one_line(line, "10m").expect("the line has a program that looptax knows")
+}
+
+/// What is asked of the server, and how often.
+fn ask(experiment: &mut Experiment, plan: &StepPlan) {
+    let requests = &mut experiment.requests;
+    requests.pipeline = plan.pipeline.unwrap_or(requests.pipeline);
+    requests.value_bytes = plan.value_bytes;
+    requests.echo.request_bytes = plan.message_bytes;
+    requests.echo.reply_bytes = plan.message_bytes;
+    if !plan.rates_pct.is_empty() {
+        let rates = plan.rates_pct.iter().copied().map(Rate::OfCapacity);
+        experiment.load = Load::Open {
+            rates: rates.collect(),
+            arrivals: Arrivals::Poisson,
+        };
     }
+}
+
+/// A short warm-up, and slices of a length, where one is given, or as tests want them: not for whole commands.
+fn shorten(experiment: &mut Experiment, plan: &StepPlan, amounts: &Amounts) {
+    let warm_up_s = u64::from(amounts.epochs.is_none());
+    experiment.warm_up = Some(Duration::from_secs(warm_up_s));
+    let slice_ms = amounts.slice_ms.or(plan.slice_ms);
+    experiment.slice = slice_ms.map(|ms| Duration::from_millis(u64::from(ms)));
 }

@@ -14,7 +14,7 @@ use looptax_experiment::TargetConnector;
 use looptax_experiment::plan::{self, Case, Doing};
 use looptax_experiment::{Host, Target, ask_nobody};
 use looptax_failure::Failure;
-use looptax_record::{HotFunction, ReplayPart};
+use looptax_record::{HotFunction, ReplayFinding, ReplayPart};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::programs::on_path;
@@ -28,10 +28,6 @@ pub(super) const TAKES: Duration = Duration::from_secs(4);
 const MOST_SHOWN: usize = 4;
 /// Samples per second and thread: an odd number, so that it does not beat with timers.
 const SAMPLES_PER_S: &str = "499";
-
-/// Said of samples without a hardware counter.
-const TIMER: &str = "perf has no counter of cycles here and samples by a timer: what the kernel does with interrupts off \
-                     shows where it switches them on again, as in finish_task_switch";
 
 /// Said where perf may not look into the kernel.
 const USER_ALONE: &str = "the kernel's part of the server's hottest functions: perf may look at programs alone here, and \
@@ -101,7 +97,7 @@ fn look_at_all(
     if is_user_alone {
         part.missing.push(USER_ALONE.to_owned());
     } else if is_timer {
-        part.findings.push(TIMER.to_owned());
+        part.findings.push(ReplayFinding::SampledByTimer);
     }
     done.and(closed)
 }

@@ -2,23 +2,24 @@
 //!
 //! `looptax_servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in blocks
 //! and lets none count that is not what it should be; `figures` makes estimates of them. Plain data comes out;
-//! nothing is printed or saved here. The part of `replay` that is about WordPress calls it.
+//! nothing is printed or saved here; `told` says how it is written. The part of `replay` that is about WordPress calls it.
 
 mod figures;
 mod loads;
-pub(crate) mod told;
+mod told;
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_experiment::Host;
 use looptax_failure::Failure;
 use looptax_servers::ServerError;
-use looptax_servers::wordpress::{Installed, Site, Transport, WordPress};
+use looptax_servers::wordpress::{Site, Transport, WordPress};
 use looptax_stats::{Look, Looks};
+use serde::Serialize;
 
-pub(crate) use figures::{Contrast, Fifteen, SideFigures};
-use figures::{contrast, fifteen, side};
+use figures::{Contrast, Fifteen, SideFigures, contrast, fifteen, side};
 use loads::{Epochs, Loaded};
 
 /// How much is measured.
@@ -33,7 +34,7 @@ pub(crate) struct Options {
 }
 
 /// What was measured.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     /// WordPress's version: `6.1.9`.
     pub wordpress: String,
@@ -41,8 +42,8 @@ pub(crate) struct Measured {
     pub php: String,
     /// MariaDB's version, in its own words.
     pub mariadb: String,
-    /// Where everything was found.
-    pub installed: Installed,
+    /// The php-fpm that made the pages.
+    pub php_fpm: PathBuf,
     /// Why there is no page under `looptax run`, in one line; `None` where there is.
     pub without_redirect: Option<String>,
     /// The published comparison's kind of site first. One may be missing after Ctrl-C.
@@ -50,11 +51,13 @@ pub(crate) struct Measured {
 }
 
 /// What was measured of one site.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct SiteMeasured {
     /// What it holds.
+    #[serde(serialize_with = "told::site")]
     pub site: Site,
     /// Pages that counted, and what the server counted on their connections.
+    #[serde(flatten)]
     pub counted: Counted,
     /// Each transport by itself.
     pub sides: Vec<SideFigures>,
@@ -63,15 +66,17 @@ pub(crate) struct SiteMeasured {
     /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
     pub fifteen: Option<Fifteen>,
     /// The look that ended it; `None` when it was interrupted.
+    #[serde(rename = "alpha", serialize_with = "told::alpha")]
     pub look: Option<Look>,
     /// Blocks of an epoch: pages of each transport.
     pub loads_per_epoch: usize,
     /// Every page that counted.
+    #[serde(rename = "epochs", serialize_with = "told::number")]
     pub raw: Epochs,
 }
 
 /// What proves the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Counted {
     /// Pages that counted, of all transports together.
     pub pages: u64,
@@ -106,7 +111,7 @@ pub(crate) fn measure(
         wordpress: wordpress.version.clone(),
         php: wordpress.php_version.clone(),
         mariadb: wordpress.server().version.clone(),
-        installed: wordpress.installed.clone(),
+        php_fpm: wordpress.installed.php_fpm.clone(),
         without_redirect,
         sites: Vec::new(),
     };

@@ -56,12 +56,6 @@ pub fn percent(pct: &Estimate, style: Style) -> String {
     style.text().percent(pct).replace(GLUE, " ")
 }
 
-/// A time with its interval, signed: `+10.5 µs [10.1, 10.9]`.
-pub fn micros(us: &Estimate, style: Style) -> String {
-    let shown = style.text().signed_micros_interval(us);
-    shown.replace(GLUE, " ")
-}
-
 /// Why there is no verdict to believe, in a sentence; `None` where there is one.
 pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<String> {
     let why = words::why_withheld(comparison, tax, style.text())?;

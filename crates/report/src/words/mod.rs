@@ -20,6 +20,7 @@ pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
 mod ways;
+mod withheld;
 
 use looptax_record::{Client, Comparison, Record};
 

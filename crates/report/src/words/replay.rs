@@ -1,5 +1,7 @@
 //! Published beside measured, in words: the cells and sentences of `replay`, the same for every view.
 
+mod facts;
+
 use std::collections::BTreeSet;
 
 use looptax_record::{
@@ -159,7 +161,9 @@ fn story(part: &ReplayPart, text: Text) -> PartStory {
             .filter_map(|it| hottest(it, text))
             .collect(),
         trials: part.trials.iter().map(|it| trial(it, text)).collect(),
-        findings: part.findings.iter().map(clean).collect(),
+        findings: { part.findings.iter() }
+            .map(|it| facts::finding(it, text))
+            .collect(),
         notes: notes.map(|line| text.clean(&line)).collect(),
         commands: part
             .steps
@@ -195,7 +199,11 @@ fn claim(row: &ReplayRow, text: Text) -> ClaimStory {
     // What agrees needs no reason.
     let differs = !matches!(row.verdict, None | Some(ReplayVerdict::AsPublished));
     let word = if differs { "why" } else { "note" };
-    sentences.extend(row.reasons.iter().map(|why| (word, text.clean(why))));
+    sentences.extend(
+        row.reasons
+            .iter()
+            .map(|why| (word, facts::reason(why, text))),
+    );
     let proof = proof(&row.proof);
     if !proof.is_empty() {
         sentences.push(("proof", text.clean(&proof)));

@@ -53,8 +53,18 @@ pub(crate) fn of(
 
 /// The verdict in words: "tcp is slower".
 pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
-    let arm = text.clean(&tax.arm);
-    match (tax.verdict, tax.direction) {
+    judged_words((tax.verdict, tax.direction), &tax.arm, delta_pct, text)
+}
+
+/// The same of a verdict that is not a tax's own.
+pub(crate) fn judged_words(
+    judged: (Verdict, Option<Direction>),
+    arm: &str,
+    delta_pct: f64,
+    text: Text,
+) -> String {
+    let arm = text.clean(arm);
+    match judged {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("{arm} is slower"),
         (Verdict::Difference, Some(Direction::OtherFaster)) => format!("{arm} is faster"),
         (Verdict::Difference, None) => "difference".to_owned(),

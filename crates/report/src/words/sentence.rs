@@ -3,12 +3,12 @@
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
 use looptax_record::{
-    Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Reason,
-    Tax, TimeWait, Verdict,
+    Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Tax,
+    TimeWait, Verdict, Withheld,
 };
 
 use super::group::Group;
-use super::row::verdict_words;
+use super::withheld::withheld;
 use crate::client;
 use crate::format::{GLUE, Text, chosen_percent, counted, rate, run_time};
 use crate::load;
@@ -149,13 +149,13 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         (Verdict::Inconclusive, _) => {
             format!(
                 "no answer for {arm} against {baseline}: {}",
-                why_open(comparison, tax, text)
+                why_withheld(comparison, tax, text).unwrap_or_default()
             )
         }
         (Verdict::Invalid, _) => {
             format!(
                 "{arm} against {baseline} cannot be used: {}",
-                why_invalid(tax, text)
+                why_withheld(comparison, tax, text).unwrap_or_default()
             )
         }
     };
@@ -166,11 +166,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
 
 /// Why a verdict is none to believe; `None` for the others.
 pub(crate) fn why_withheld(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
-    match tax.verdict {
-        Verdict::Inconclusive => Some(why_open(comparison, tax, text)),
-        Verdict::Invalid => Some(why_invalid(tax, text)),
-        Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => None,
-    }
+    Withheld::of(comparison, tax).map(|it| withheld(&it, text))
 }
 
 /// "; the client is the bottleneck on tcp: …".
@@ -281,131 +277,5 @@ fn held(comparison: &Comparison, text: Text) -> String {
     match load::clause(&comparison.load, text) {
         Some(load) => format!("{held}, {load}"),
         None => held,
-    }
-}
-
-fn why_open(comparison: &Comparison, tax: &Tax, text: Text) -> String {
-    let without = |verdict: &Verdict| {
-        let tax = Tax {
-            verdict: *verdict,
-            ..tax.clone()
-        };
-        verdict_words(&tax, comparison.schedule.delta_pct, text)
-    };
-    match &tax.reason {
-        Reason::TooWide {
-            half_width_pct,
-            lo_pct,
-            hi_pct,
-            n_epochs_needed,
-        } => format!(
-            "the interval reaches {half_width_pct:.1} points to each side, a tax of {lo_pct:.1} to \
-             {hi_pct:.1} % cannot be excluded; {}",
-            more_time(comparison, *n_epochs_needed)
-        ),
-        Reason::TooFewEpochs { have, need } => {
-            format!(
-                "{} of at least {need}; {}",
-                counted(*have, "epoch"),
-                more_time(comparison, *need)
-            )
-        }
-        Reason::NoisyEpochs {
-            n_noisy,
-            n_epochs,
-            verdict,
-            ..
-        } if n_noisy == n_epochs => format!(
-            "it would be \"{}\", but other work on this machine disturbed all {n_epochs} epochs (others took over \
-             5 % of the CPU time, or the hypervisor over 1 %), so nothing undisturbed is left to check it with. A \
-             quieter machine would help",
-            without(verdict),
-        ),
-        Reason::NoisyEpochs {
-            n_noisy,
-            n_epochs,
-            verdict,
-            verdict_without,
-        } => format!(
-            "{n_noisy} of {n_epochs} epochs were disturbed by other work on this machine; with them it \
-             would be \"{}\", without them \"{}\". A quieter machine would help",
-            without(verdict),
-            without(verdict_without)
-        ),
-        Reason::Trend {
-            verdict,
-            verdict_without,
-            ..
-        } => format!(
-            "the effect drifted during the run; with its first quarter it would be \"{}\", without it \
-             \"{}\". A longer run (--precise) would help",
-            without(verdict),
-            without(verdict_without)
-        ),
-        Reason::GuardTransient { ratios, verdict } => format!(
-            "it would be \"{}\", but {}",
-            without(verdict),
-            uneven_start(tax, *ratios, text)
-        ),
-        Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => {
-            "the record gives no reason".to_owned()
-        }
-    }
-}
-
-fn uneven_start(tax: &Tax, ratios: [f64; 2], text: Text) -> String {
-    format!(
-        "the arms start differently after each change between them: in the first 10 ms {} runs at \
-         {:.0} % of its later rate, {} at {:.0} %. Longer slices would help",
-        text.clean(&tax.baseline),
-        100.0 * ratios[0],
-        text.clean(&tax.arm),
-        100.0 * ratios[1],
-    )
-}
-
-/// What it would take, in time, and what else may help.
-fn more_time(comparison: &Comparison, n_epochs: u64) -> String {
-    let schedule = &comparison.schedule;
-    let slices = 8.0 * f64::from(schedule.octets_per_epoch);
-    // An epoch of whole commands or dumps is two runs of each arm.
-    let runs = comparison
-        .arms
-        .iter()
-        .filter_map(|arm| arm.latency_us.mean.known());
-    let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
-    let epoch_ms = match schedule.octets_per_epoch {
-        0 => runs_ms,
-        _ => slices * (schedule.slice_ms + schedule.guard_ms),
-    };
-    // Each pair of arms has as many of its own.
-    let n_pairs = comparison.tax.len().max(1) as f64;
-    let seconds = n_pairs * n_epochs as f64 * epoch_ms / 1e3;
-    let epochs = counted(n_epochs, "epoch");
-    let same = match comparison.placement.asked {
-        Placement::Same => "",
-        _ if !comparison.target.private || comparison.commands.is_some() => "",
-        _ => ", and so would --placement same",
-    };
-    if seconds > HOPELESS_S {
-        return format!("a quieter machine would help{same}; time alone would not");
-    }
-    let time = match seconds {
-        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
-        seconds => format!("{:.0} minutes", seconds / 60.0),
-    };
-    format!("about {epochs} ({time}) would help (--fixed){same}")
-}
-
-/// Nobody waits longer than an hour for one verdict; what the noise of few epochs asks for is often years.
-const HOPELESS_S: f64 = 3600.0;
-
-fn why_invalid(tax: &Tax, text: Text) -> String {
-    match &tax.reason {
-        Reason::Invalid { reasons } if !reasons.is_empty() => {
-            let reasons: Vec<String> = reasons.iter().map(|reason| text.clean(reason)).collect();
-            reasons.join("; ")
-        }
-        _ => "the record gives no reason".to_owned(),
     }
 }

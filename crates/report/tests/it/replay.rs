@@ -1,9 +1,11 @@
 //! Published beside measured, by a made-up replay.
 
+use std::collections::BTreeMap;
+
 use looptax_record::{
-    Article, Figure, Host, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPart,
-    ReplayPoint, ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit,
-    ReplayVerdict, ServerCount, SideUnit,
+    Article, Figure, Host, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayFinding,
+    ReplayPart, ReplayPoint, ReplayProof, ReplayReason, ReplayRow, ReplaySide, ReplayStep,
+    ReplayTrial, ReplayUnit, ReplayVerdict, ServerCount, SideUnit,
 };
 use looptax_report::html::replay_page;
 use looptax_report::replay_markdown;
@@ -51,7 +53,10 @@ fn row(what: &str, verdict: Option<ReplayVerdict>) -> ReplayRow {
             }),
             ..ReplayProof::default()
         },
-        reasons: vec!["both ends share one core here".to_owned()],
+        reasons: vec![ReplayReason::Known {
+            words: "both ends share one core here".to_owned(),
+            figures: BTreeMap::new(),
+        }],
         step_idx: 0,
     }
 }
@@ -97,7 +102,10 @@ fn made_up(name: &str) -> Replay {
             n_messages: 100,
             is_near: false,
         }],
-        findings: vec!["the most: 111000/s".to_owned()],
+        findings: vec![ReplayFinding::MostServed {
+            per_s: [111_000.0, 92_000.0],
+            connections: [4, 4],
+        }],
         smaller: vec!["dumped 1000 rows".to_owned()],
         missing: vec!["the profile: perf is not on PATH".to_owned()],
     };
@@ -133,7 +141,7 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       others   tcp over unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  not seen here
       a part   tcp over unix  -            16.0 % lost [15.4, 16.4] n=12  -
 
-      the most: 111000/s
+      the most: 111000/s on the socket at 4 connections, 92000/s over TCP at 4
 
       connections  unix    tcp      tax (tcp over unix)
       4            111K/s  92.0K/s  16.3 % [11.0, 19.9]

@@ -1,18 +1,23 @@
 //! A published figure as what TCP costs over the socket: one scale for all of them.
 
-use looptax_record::{Figure, Published, ReplayUnit, ReplayVerdict};
+use looptax_record::{Figure, Published, ReplayReason, ReplayUnit, ReplayVerdict};
+use serde::Deserialize;
 
 /// A figure as it was published.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Claim {
-    pub name: &'static str,
+    /// A word for it.
+    pub name: String,
+    /// The figure.
     pub says: Says,
     /// As it was stated, or the figures that it is made of.
-    pub words: &'static str,
+    pub words: String,
 }
 
 /// What a figure says.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Says {
     /// Throughput over TCP against the socket's, percent: -35.
     TcpRatePct(f64),
@@ -23,20 +28,43 @@ pub enum Says {
     /// Time on the socket against TCP's, percent: -25.
     UnixTimePct(f64),
     /// Percent of the whole, from and to: no matter of the transport.
-    SharePct { lo: f64, hi: f64 },
+    SharePct {
+        /// The least.
+        lo: f64,
+        /// The most.
+        hi: f64,
+    },
     /// Time over TCP as so many times the socket's, to the last digit that was stated: 3.7 to 0.1.
-    TcpTimes { times: f64, digit: f64 },
+    TcpTimes {
+        /// How many times.
+        times: f64,
+        /// What the last digit that was stated is worth.
+        digit: f64,
+    },
     /// Requests per second of each.
-    Rates { unix: f64, tcp: f64 },
+    Rates {
+        /// On the socket.
+        unix: f64,
+        /// Over TCP.
+        tcp: f64,
+    },
     /// How long each takes.
-    Times { unix: f64, tcp: f64 },
+    Times {
+        /// On the socket.
+        unix: f64,
+        /// Over TCP.
+        tcp: f64,
+    },
 }
 
 /// The other way's cost over the baseline's: the least and the most that round to what was published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratios {
+    /// The least.
     pub lo: f64,
+    /// As it was stated.
     pub value: f64,
+    /// The most.
     pub hi: f64,
 }
 
@@ -95,7 +123,7 @@ impl Claim {
     pub fn published(&self, unit: ReplayUnit) -> Published {
         let Ratios { lo, value, hi } = self.says.ratios();
         Published {
-            words: self.words.to_owned(),
+            words: self.words.clone(),
             value: in_unit(unit, value),
             lo: in_unit(unit, lo),
             hi: in_unit(unit, hi),
@@ -107,14 +135,14 @@ impl Claim {
         let published = self.says.ratios();
         let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));
         let Some((least, most)) = ends else {
-            return Judged::unsure("");
+            return Judged::unsure(None);
         };
         let holds_published = least <= published.hi && published.lo <= most;
         let is_near = self.says.near(published, least, most);
         if let Says::SharePct { .. } = self.says {
             return match holds_published {
                 true if is_near => Judged::sure(ReplayVerdict::AsPublished),
-                true => Judged::unsure(FAR),
+                true => Judged::unsure(Some(ReplayReason::HoldsFarEffects)),
                 false if least > published.hi => Judged::sure(ReplayVerdict::Larger),
                 false => Judged::sure(ReplayVerdict::Smaller),
             };
@@ -122,9 +150,9 @@ impl Claim {
         let holds_none = least <= 1.0 && 1.0 <= most;
         let is_slower = least > 1.0;
         match (holds_published, holds_none) {
-            (true, true) => Judged::unsure(BOTH),
+            (true, true) => Judged::unsure(Some(ReplayReason::HoldsNoDifference)),
             (true, false) if is_near => Judged::sure(ReplayVerdict::AsPublished),
-            (true, false) => Judged::unsure(FAR),
+            (true, false) => Judged::unsure(Some(ReplayReason::HoldsFarEffects)),
             (false, true) => Judged::sure(ReplayVerdict::NotSeen),
             (false, false) if is_slower != (published.value > 1.0) => {
                 Judged::sure(ReplayVerdict::Opposite)
@@ -138,24 +166,20 @@ impl Claim {
 }
 
 /// How an interval stands to a published figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
+    /// Where it lies.
     pub verdict: ReplayVerdict,
-    /// Why it cannot be told; empty where it can, or where there is no interval.
-    pub why: &'static str,
+    /// Why it cannot be told; `None` where it can, or where there is no interval.
+    pub why: Option<ReplayReason>,
 }
-
-const BOTH: &str =
-    "too wide to say: the interval holds the published figure and no difference at all";
-const FAR: &str = "too wide to say: the interval holds the published figure, and also less than half or more than twice \
-                   of that effect";
 
 impl Judged {
     fn sure(verdict: ReplayVerdict) -> Self {
-        Self { verdict, why: "" }
+        Self { verdict, why: None }
     }
 
-    fn unsure(why: &'static str) -> Self {
+    fn unsure(why: Option<ReplayReason>) -> Self {
         Self {
             verdict: ReplayVerdict::Inconclusive,
             why,
@@ -167,7 +191,7 @@ impl Judged {
 ///
 /// # Units
 /// Percent for a tax and for what is added, else times.
-pub(crate) fn in_unit(unit: ReplayUnit, ratio: f64) -> f64 {
+pub fn in_unit(unit: ReplayUnit, ratio: f64) -> f64 {
     match unit {
         // RULES of the tax: the share of the baseline's throughput that is lost.
         ReplayUnit::TaxPct => 100.0 * (1.0 - 1.0 / ratio),
@@ -180,19 +204,21 @@ pub(crate) fn in_unit(unit: ReplayUnit, ratio: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const TWICE: Claim = Claim {
-        name: "twice",
-        says: Says::Times {
-            unix: 10.0,
-            tcp: 20.0,
-        },
-        words: "10 s against 20 s",
-    };
+    fn twice() -> Claim {
+        Claim {
+            name: "twice".to_owned(),
+            says: Says::Times {
+                unix: 10.0,
+                tcp: 20.0,
+            },
+            words: "10 s against 20 s".to_owned(),
+        }
+    }
 
     #[track_caller]
     fn check(lo: f64, hi: f64, expected: ReplayVerdict) {
         let ratio = Figure::new(f64::midpoint(lo, hi), lo, hi, 10);
-        assert_eq!(TWICE.judge(&ratio).verdict, expected, "[{lo}, {hi}]");
+        assert_eq!(twice().judge(&ratio).verdict, expected, "[{lo}, {hi}]");
     }
 
     #[test]
@@ -208,14 +234,14 @@ mod tests {
         check(0.9, 2.1, ReplayVerdict::Inconclusive);
         check(1.5, f64::INFINITY, ReplayVerdict::Inconclusive);
         let none = Figure::missing("nothing was measured");
-        assert_eq!(TWICE.judge(&none), Judged::unsure(""));
+        assert_eq!(twice().judge(&none), Judged::unsure(None));
     }
 
     #[test]
     fn a_share_is_as_published_within_its_range() {
         let claim = Claim {
             says: Says::SharePct { lo: 3.0, hi: 6.0 },
-            ..TWICE
+            ..twice()
         };
         let check = |lo, hi, expected| {
             let ratio = Figure::new(lo, lo, hi, 9);
@@ -231,6 +257,6 @@ mod tests {
     fn a_unit_is_another_way_to_write_the_ratio() {
         assert!((in_unit(ReplayUnit::TaxPct, 2.0) - 50.0).abs() < 1e-9);
         assert!((in_unit(ReplayUnit::AddedPct, 1.5) - 50.0).abs() < 1e-9);
-        assert!((TWICE.published(ReplayUnit::Times).value - 2.0).abs() < 1e-9);
+        assert!((twice().published(ReplayUnit::Times).value - 2.0).abs() < 1e-9);
     }
 }

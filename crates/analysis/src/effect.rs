@@ -3,18 +3,20 @@
 //! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
 //! of the look that the run stopped at. Nothing is computed from other people's numbers here.
 
-use looptax_record::{Arm, Comparison, Figure, ReplaySide, SideUnit, Tax};
+use looptax_record::{Arm, Comparison, Figure, ReplaySide, SamplesAt, SideUnit, Tax};
 use looptax_stats::{
-    Comparison as Compared, Epoch, Estimate, Quantile, Side, Slice, compare, deviation,
-    hodges_lehmann,
+    Comparison as Compared, Epoch, Quantile, Side, Slice, compare, deviation, hodges_lehmann,
 };
+use serde::Deserialize;
 
-use super::reading::Reading;
+use super::figures::plain;
 
 /// What a claim is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
     /// How much is done in a time, or how long a fixed amount of work takes.
+    #[default]
     Rate,
     /// The mean time of a request.
     Mean,
@@ -25,7 +27,8 @@ pub(crate) enum Effect {
 }
 
 /// What was found.
-pub(crate) struct Found {
+#[derive(Debug)]
+pub struct Found {
     /// Cost of the other arm over that of the baseline.
     pub ratio: Figure,
     /// Each arm by itself.
@@ -33,11 +36,13 @@ pub(crate) struct Found {
 }
 
 /// The effect of the tax with this index among the comparison's.
-pub(crate) fn of(
-    reading: &Reading,
+///
+/// `samples` reads a block of the companion file: latencies in nanoseconds.
+pub fn of(
     comparison: &Comparison,
     tax_idx: usize,
     effect: Effect,
+    samples: impl FnMut(&SamplesAt) -> Vec<u32>,
 ) -> Found {
     let tax = &comparison.tax[tax_idx];
     let arm_idx = tax_idx + 1;
@@ -47,9 +52,7 @@ pub(crate) fn of(
             sides: [0, arm_idx].map(|idx| side_of(comparison, &comparison.arms[idx])),
         };
     }
-    let epochs = comparison
-        .raw
-        .counts([0, arm_idx as u32], |at| reading.latencies_ns(at));
+    let epochs = comparison.raw.counts([0, arm_idx as u32], samples);
     let (ratio, sides) = match effect {
         Effect::P99 => by_p99(&epochs, tax),
         Effect::Spread => by_epoch(tax, Side::BOTH.map(|side| spreads_us(&epochs, side))),
@@ -102,8 +105,8 @@ fn by_epoch(tax: &Tax, sides: [Vec<Option<f64>>; 2]) -> (Figure, [Figure; 2]) {
 fn by_p99(epochs: &[Epoch], tax: &Tax) -> (Figure, [Figure; 2]) {
     match compare(epochs, Quantile::P99, tax.alpha) {
         Compared::Known(found) => (
-            map(&figure(Some(found.ln_ratio)), f64::exp),
-            found.sides_us.map(|it| figure(Some(it))),
+            map(&plain(Some(found.ln_ratio)), f64::exp),
+            found.sides_us.map(|it| plain(Some(it))),
         ),
         Compared::NotEnough { .. } => missing("too few requests for this percentile"),
         Compared::SliceTooShort { .. } => missing("slices that cut the tail off"),
@@ -140,18 +143,11 @@ fn spreads_us(epochs: &[Epoch], side: Side) -> Vec<Option<f64>> {
 }
 
 fn typical(values: &[f64], alpha: f64) -> Figure {
-    figure(hodges_lehmann::estimate(values, alpha))
-}
-
-fn figure(estimate: Option<Estimate>) -> Figure {
-    match estimate {
-        Some(it) => Figure::new(it.value, it.lo, it.hi, it.n as u64),
-        None => Figure::missing("no whole epoch was measured"),
-    }
+    plain(hodges_lehmann::estimate(values, alpha))
 }
 
 /// The figure of a growing function of what another figure is of.
-pub(crate) fn map(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
+pub fn map(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
     match of {
         Figure::Known(it) => Figure::new(
             f(it.value),

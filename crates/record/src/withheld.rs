@@ -1,0 +1,57 @@
+//! What a sentence needs about a verdict that nobody should believe.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Comparison, Direction, Placement, Reason, Tax, Verdict};
+
+/// A verdict that is withheld, with the figures that say why and what would help.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Withheld {
+    /// Inconclusive or invalid.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// Baseline and other arm.
+    pub arms: [String; 2],
+    /// Who would lose.
+    pub direction: Option<Direction>,
+    /// The smallest tax worth naming.
+    pub delta_pct: f64,
+    /// How long an epoch of every pair of arms takes.
+    pub epoch_ms: f64,
+    /// Whether both ends on one core would help, where they are not there.
+    pub same_helps: bool,
+}
+
+impl Withheld {
+    /// What is withheld; `None` where the verdict stands.
+    pub fn of(comparison: &Comparison, tax: &Tax) -> Option<Self> {
+        let is_private = comparison.target.private && comparison.commands.is_none();
+        matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid).then(|| Self {
+            verdict: tax.verdict,
+            reason: tax.reason.clone(),
+            arms: [&tax.baseline, &tax.arm].map(Clone::clone),
+            direction: tax.direction,
+            delta_pct: comparison.schedule.delta_pct,
+            epoch_ms: epoch_ms(comparison),
+            same_helps: comparison.placement.asked != Placement::Same && is_private,
+        })
+    }
+}
+
+/// Each pair of arms has as many of its own.
+fn epoch_ms(comparison: &Comparison) -> f64 {
+    let schedule = &comparison.schedule;
+    // An epoch of whole commands or dumps is two runs of each arm.
+    let runs = comparison
+        .arms
+        .iter()
+        .filter_map(|arm| arm.latency_us.mean.known());
+    let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
+    let epoch_ms = match schedule.octets_per_epoch {
+        0 => runs_ms,
+        octets => 8.0 * f64::from(octets) * (schedule.slice_ms + schedule.guard_ms),
+    };
+    comparison.tax.len().max(1) as f64 * epoch_ms
+}

@@ -1,0 +1,121 @@
+//! Why a verdict is withheld, and what would help.
+
+use looptax_record::{Reason, Verdict, Withheld};
+
+use super::row::judged_words;
+use crate::format::{Text, counted};
+
+/// Why the verdict is none to believe.
+pub(crate) fn withheld(it: &Withheld, text: Text) -> String {
+    match it.verdict {
+        Verdict::Invalid => why_invalid(it, text),
+        _ => why_open(it, text),
+    }
+}
+
+fn why_open(it: &Withheld, text: Text) -> String {
+    let without =
+        |verdict: &Verdict| judged_words((*verdict, it.direction), &it.arms[1], it.delta_pct, text);
+    match &it.reason {
+        Reason::TooWide {
+            half_width_pct,
+            lo_pct,
+            hi_pct,
+            n_epochs_needed,
+        } => format!(
+            "the interval reaches {half_width_pct:.1} points to each side, a tax of {lo_pct:.1} to \
+             {hi_pct:.1} % cannot be excluded; {}",
+            more_time(it, *n_epochs_needed)
+        ),
+        Reason::TooFewEpochs { have, need } => {
+            format!(
+                "{} of at least {need}; {}",
+                counted(*have, "epoch"),
+                more_time(it, *need)
+            )
+        }
+        Reason::NoisyEpochs {
+            n_noisy,
+            n_epochs,
+            verdict,
+            ..
+        } if n_noisy == n_epochs => format!(
+            "it would be \"{}\", but other work on this machine disturbed all {n_epochs} epochs (others took over \
+             5 % of the CPU time, or the hypervisor over 1 %), so nothing undisturbed is left to check it with. A \
+             quieter machine would help",
+            without(verdict),
+        ),
+        Reason::NoisyEpochs {
+            n_noisy,
+            n_epochs,
+            verdict,
+            verdict_without,
+        } => format!(
+            "{n_noisy} of {n_epochs} epochs were disturbed by other work on this machine; with them it \
+             would be \"{}\", without them \"{}\". A quieter machine would help",
+            without(verdict),
+            without(verdict_without)
+        ),
+        Reason::Trend {
+            verdict,
+            verdict_without,
+            ..
+        } => format!(
+            "the effect drifted during the run; with its first quarter it would be \"{}\", without it \
+             \"{}\". A longer run (--precise) would help",
+            without(verdict),
+            without(verdict_without)
+        ),
+        Reason::GuardTransient { ratios, verdict } => format!(
+            "it would be \"{}\", but {}",
+            without(verdict),
+            uneven_start(it, *ratios, text)
+        ),
+        Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => {
+            "the record gives no reason".to_owned()
+        }
+    }
+}
+
+fn uneven_start(it: &Withheld, ratios: [f64; 2], text: Text) -> String {
+    format!(
+        "the arms start differently after each change between them: in the first 10 ms {} runs at \
+         {:.0} % of its later rate, {} at {:.0} %. Longer slices would help",
+        text.clean(&it.arms[0]),
+        100.0 * ratios[0],
+        text.clean(&it.arms[1]),
+        100.0 * ratios[1],
+    )
+}
+
+/// What it would take, in time, and what else may help.
+fn more_time(it: &Withheld, n_epochs: u64) -> String {
+    let seconds = n_epochs as f64 * it.epoch_ms / 1e3;
+    let epochs = counted(n_epochs, "epoch");
+    let same = if it.same_helps {
+        ", and so would --placement same"
+    } else {
+        ""
+    };
+    if seconds > HOPELESS_S {
+        return format!("a quieter machine would help{same}; time alone would not");
+    }
+    let time = match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds => format!("{:.0} minutes", seconds / 60.0),
+    };
+    format!("about {epochs} ({time}) would help (--fixed){same}")
+}
+
+/// Nobody waits longer than an hour for one verdict; what the noise of few epochs asks for is often years.
+const HOPELESS_S: f64 = 3600.0;
+
+fn why_invalid(it: &Withheld, text: Text) -> String {
+    match &it.reason {
+        Reason::Invalid { reasons } if !reasons.is_empty() => {
+            let reasons: Vec<String> = reasons.iter().map(|reason| text.clean(reason)).collect();
+            reasons.join("; ")
+        }
+        _ => "the record gives no reason".to_owned(),
+    }
+}
