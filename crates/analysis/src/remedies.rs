@@ -316,7 +316,7 @@ mod tests {
             other
         };
         let batches = changed(&[1_000, 1_000], |it| {
-            it.remedy = Some(RemedyKind::Pipelining)
+            it.remedy = Some(RemedyKind::Pipelining);
         });
         let fresh = changed(&[500, 800], |it| it.remedy = Some(RemedyKind::Persistent));
         let free = changed(&[8_000, 9_000], |it| it.remedy = Some(RemedyKind::OneCore));

@@ -78,7 +78,7 @@ fn write_docs(folder: &Path) -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
     fs::File::create(book.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
-    fs::write(book.join("codes.md"), codes()?)?;
+    fs::File::create(book.join("codes.md"))?.write_all(codes()?.as_bytes())?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     fs::File::create(man.join("looptax.1"))?.write_all(&page)?;

@@ -24,25 +24,25 @@ fn each_form_has_a_schema_of_draft_2020_12() {
 
 /// What is shown is what is saved, and comes back.
 #[track_caller]
-fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(word: T, shown: &str) {
-    assert_eq!(serde_json::to_value(&word).unwrap(), shown);
-    assert_eq!(serde_json::from_value::<T>(json!(shown)).unwrap(), word);
+fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(word: &T, shown: &str) {
+    assert_eq!(serde_json::to_value(word).unwrap(), shown);
+    assert_eq!(serde_json::from_value::<T>(json!(shown)).unwrap(), *word);
 }
 
 #[test]
 fn what_is_shown_is_what_is_saved() {
-    use Way::{Bridge, Loopback, Loopback6, OwnAddress, Unix};
-    for way in [Unix, Loopback, Loopback6, OwnAddress, Bridge] {
-        check(way, &way.to_string());
-    }
     use Takes::{Nothing, Probe, Tcp, TcpThenUnix, Unix as Socket};
-    for takes in [Socket, Tcp, Probe, TcpThenUnix, Nothing] {
-        check(takes, takes.words());
-    }
     use Topic::{
         Account, Backlog, Configuration, Confinement, Hba, Login, Losses, Path, Plugin, SameServer,
         Server, Socket as Listens, Tls,
     };
+    use Way::{Bridge, Loopback, Loopback6, OwnAddress, Unix};
+    for way in [Unix, Loopback, Loopback6, OwnAddress, Bridge] {
+        check(&way, &way.to_string());
+    }
+    for takes in [Socket, Tcp, Probe, TcpThenUnix, Nothing] {
+        check(&takes, takes.words());
+    }
     let topics = [
         Configuration,
         Server,
@@ -59,7 +59,7 @@ fn what_is_shown_is_what_is_saved() {
         Losses,
     ];
     for topic in topics {
-        check(topic, topic.name());
+        check(&topic, topic.name());
     }
 }
 
