@@ -11,6 +11,7 @@
 
 mod arrows;
 mod check;
+mod circles;
 mod docs;
 mod licences;
 mod links;

@@ -1,0 +1,273 @@
+//! Circles of imports between the files of a room.
+//!
+//! A file imports another when a path of it (`use` or not, tests left out) leads there; what a module passes on by
+//! `pub use` counts as the file that it comes from. Called by `arrows`; pure.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use syn::visit::{self, Visit};
+
+/// A module's place below its crate.
+type Place = Vec<String>;
+
+/// Each circle of a room, as the shortest way from a file back to itself. `files` are paths below `src` with texts.
+pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
+    let modules: Modules = files
+        .iter()
+        .filter_map(|(path, text)| Some((place(path), Module::read(text)?)))
+        .collect();
+    let graph: BTreeMap<&Place, BTreeSet<Place>> = { modules.iter() }
+        .map(|(place, module)| (place, imports(&modules, place, module)))
+        .collect();
+    let mut known: BTreeSet<Place> = BTreeSet::new();
+    let mut found = Vec::new();
+    for place in modules.keys() {
+        let Some(way) = way_back(&graph, place) else {
+            continue;
+        };
+        // A circle is told once, from its first file.
+        if known.iter().any(|it| way.contains(it)) {
+            continue;
+        }
+        let names: Vec<String> = way.iter().map(|it| name(it)).collect();
+        found.push(format!("{room}: a circle of files: {}", names.join(" -> ")));
+        known.extend(way);
+    }
+    found
+}
+
+type Modules = BTreeMap<Place, Module>;
+
+/// What a file says of others.
+struct Module {
+    /// Paths that start at the crate, at a module above, or at one below.
+    paths: Vec<Vec<String>>,
+    /// What it passes on, by the name under which it does.
+    passed_on: BTreeMap<String, Vec<String>>,
+}
+
+impl Module {
+    fn read(text: &str) -> Option<Self> {
+        let mut reader = Reader::default();
+        reader.visit_file(&syn::parse_file(text).ok()?);
+        Some(Self {
+            paths: reader.paths,
+            passed_on: reader.passed_on,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    paths: Vec<Vec<String>>,
+    passed_on: BTreeMap<String, Vec<String>>,
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let attributes = match item {
+            syn::Item::Mod(item) => &item.attrs,
+            syn::Item::Fn(item) => &item.attrs,
+            syn::Item::Use(item) => &item.attrs,
+            syn::Item::Impl(item) => &item.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        let is_for_tests = |attribute: &syn::Attribute| {
+            attribute.path().is_ident("cfg")
+                && attribute
+                    .parse_args::<syn::Ident>()
+                    .is_ok_and(|it| it == "test")
+        };
+        if !attributes.iter().any(is_for_tests) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let mut leaves = Vec::new();
+        flatten(&item.tree, &mut Vec::new(), &mut leaves);
+        for (path, name) in leaves {
+            // What is passed on is not used here.
+            match item.vis {
+                syn::Visibility::Inherited => self.paths.push(path),
+                _ => {
+                    self.passed_on.insert(name, path);
+                }
+            }
+        }
+    }
+
+    /// `pub(crate)` holds a path, and imports nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let words = path.segments.iter().map(|it| it.ident.to_string());
+        self.paths.push(words.collect());
+        visit::visit_path(self, path);
+    }
+}
+
+/// The paths of a `use`, each with the name that it gives.
+fn flatten(tree: &syn::UseTree, above: &mut Vec<String>, leaves: &mut Vec<(Vec<String>, String)>) {
+    match tree {
+        syn::UseTree::Path(it) => {
+            above.push(it.ident.to_string());
+            flatten(&it.tree, above, leaves);
+            above.pop();
+        }
+        syn::UseTree::Name(it) if it.ident == "self" => {
+            leaves.push((above.clone(), above.last().cloned().unwrap_or_default()));
+        }
+        syn::UseTree::Name(it) => {
+            let name = it.ident.to_string();
+            leaves.push(([above.as_slice(), &[name.clone()]].concat(), name));
+        }
+        syn::UseTree::Rename(it) => {
+            let path = [above.as_slice(), &[it.ident.to_string()]].concat();
+            leaves.push((path, it.rename.to_string()));
+        }
+        syn::UseTree::Glob(_) => leaves.push((above.clone(), "*".to_owned())),
+        syn::UseTree::Group(it) => {
+            for tree in &it.items {
+                flatten(tree, above, leaves);
+            }
+        }
+    }
+}
+
+fn place(path: &str) -> Place {
+    let bare = path.trim_end_matches(".rs");
+    let words = bare.split('/').map(str::to_owned);
+    let mut place: Place = words.collect();
+    if matches!(
+        place.last().map(String::as_str),
+        Some("mod" | "lib" | "main")
+    ) {
+        place.pop();
+    }
+    place
+}
+
+fn name(place: &Place) -> String {
+    if place.is_empty() {
+        "the crate's root".to_owned()
+    } else {
+        place.join("::")
+    }
+}
+
+fn imports(modules: &Modules, from: &Place, module: &Module) -> BTreeSet<Place> {
+    let paths = module.paths.iter();
+    let places = paths.filter_map(|path| resolved(modules, from, path, 0));
+    places.filter(|place| place != from).collect()
+}
+
+/// The file that a path leads to; `None` outside the crate.
+fn resolved(modules: &Modules, from: &Place, path: &[String], depth: usize) -> Option<Place> {
+    let (first, rest) = path.split_first()?;
+    let (mut at, mut rest) = match first.as_str() {
+        "crate" => (Place::new(), rest),
+        "self" => (from.clone(), rest),
+        "super" => {
+            let n_up = path.iter().take_while(|it| *it == "super").count();
+            let at = from[..from.len().checked_sub(n_up)?].to_vec();
+            (at, &path[n_up..])
+        }
+        word => {
+            let below = [from.as_slice(), &[word.to_owned()]].concat();
+            modules.contains_key(&below).then_some(())?;
+            (below, rest)
+        }
+    };
+    while let Some((word, further)) = rest.split_first() {
+        let below = [at.as_slice(), &[word.clone()]].concat();
+        if modules.contains_key(&below) {
+            (at, rest) = (below, further);
+            continue;
+        }
+        // What is passed on in a circle leads nowhere.
+        let passed_on = modules.get(&at).filter(|_| depth < 8);
+        if let Some(path) = passed_on.and_then(|it| it.passed_on.get(word)) {
+            let path = [path.as_slice(), further].concat();
+            return resolved(modules, &at, &path, depth + 1).or(Some(at));
+        }
+        break;
+    }
+    Some(at)
+}
+
+/// The shortest way from a file back to itself, with it at both ends.
+fn way_back(graph: &BTreeMap<&Place, BTreeSet<Place>>, start: &Place) -> Option<Vec<Place>> {
+    let mut ways: VecDeque<Vec<Place>> = VecDeque::from([vec![start.clone()]]);
+    let mut seen: BTreeSet<Place> = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for next in graph.get(way.last()?).into_iter().flatten() {
+            let longer = || [way.as_slice(), &[next.clone()]].concat();
+            if next == start {
+                return Some(longer());
+            }
+            if seen.insert(next.clone()) {
+                ways.push_back(longer());
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: &[&str]) {
+        let files: Vec<_> = { files.iter() }
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
+        assert_eq!(findings("room", &files), expected);
+    }
+
+    #[test]
+    fn two_files_that_need_each_other_are_a_circle() {
+        check(
+            &[
+                ("lib.rs", "mod a; mod b;"),
+                ("a.rs", "use crate::b::B; pub struct A(B);"),
+                ("b.rs", "pub struct B; fn f() { crate::a::g() }"),
+            ],
+            &["room: a circle of files: a -> b -> a"],
+        );
+    }
+
+    #[test]
+    fn a_file_and_the_one_that_declares_it_are_a_circle_when_both_import() {
+        check(
+            &[
+                ("a/mod.rs", "mod b; use b::B; pub struct A;"),
+                ("a/b.rs", "use super::A; pub struct B(A);"),
+            ],
+            &["room: a circle of files: a -> a::b -> a"],
+        );
+        check(
+            &[
+                ("a/mod.rs", "mod b; pub use c::A; mod c; use b::B;"),
+                ("a/b.rs", "use super::A; pub struct B(A);"),
+                ("a/c.rs", "pub struct A;"),
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn tests_may_import_what_they_test() {
+        check(
+            &[
+                ("a.rs", "use crate::b::B; pub fn a(_: B) {}"),
+                (
+                    "b.rs",
+                    "pub struct B; #[cfg(test)] mod tests { use crate::a::a; }",
+                ),
+            ],
+            &[],
+        );
+    }
+}
