@@ -1,8 +1,8 @@
 //! From a typed [`Experiment`] to a record: servers started or looked at, arms opened and proved, slices run, each
 //! comparison judged and kept.
 //!
-//! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, [`target`] makes a server ready,
-//! [`connector`] opens and proves its connections for the load engine, [`measure`] measures requests and [`exec`]
+//! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, `target` makes a server ready,
+//! `connector` opens and proves its connections for the load engine, `measure` measures requests and `exec`
 //! whole commands; [`selfcheck`] asks whether this machine allows honest verdicts. Shows nothing: an [`observer::Observer`] is told what begins and ends.
 
 mod alone;

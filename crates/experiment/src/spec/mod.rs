@@ -1,6 +1,6 @@
 //! What an experiment is: typed, checked, defaults filled in, nothing opened yet.
 //!
-//! Words are read here in the forms in which people type them, and printed in the same forms by [`line`].
+//! Words are read here in the forms in which people type them, and printed in the same forms by `line`.
 
 mod check;
 pub mod echo;
