@@ -189,7 +189,7 @@ fn read_below(src: &Path, folder: &str, files: &mut Vec<(String, String)>) -> Re
         let path = format!("{folder}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             read_below(src, &format!("{path}/"), files)?;
-        } else if path.ends_with(".rs") {
+        } else if Path::new(&path).extension().is_some_and(|it| it == "rs") {
             let text = fs::read_to_string(entry.path())?;
             files.push((path, text));
         }

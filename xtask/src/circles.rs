@@ -29,7 +29,7 @@ pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
         if known.iter().any(|it| way.contains(it)) {
             continue;
         }
-        let names: Vec<String> = way.iter().map(|it| name(it)).collect();
+        let names: Vec<String> = way.iter().map(name).collect();
         found.push(format!("{room}: a circle of files: {}", names.join(" -> ")));
         known.extend(way);
     }
@@ -120,7 +120,8 @@ fn flatten(tree: &syn::UseTree, above: &mut Vec<String>, leaves: &mut Vec<(Vec<S
         }
         syn::UseTree::Name(it) => {
             let name = it.ident.to_string();
-            leaves.push(([above.as_slice(), &[name.clone()]].concat(), name));
+            let path = [above.as_slice(), std::slice::from_ref(&name)].concat();
+            leaves.push((path, name));
         }
         syn::UseTree::Rename(it) => {
             let path = [above.as_slice(), &[it.ident.to_string()]].concat();
@@ -173,14 +174,14 @@ fn resolved(modules: &Modules, from: &Place, path: &[String], depth: usize) -> O
             let at = from[..from.len().checked_sub(n_up)?].to_vec();
             (at, &path[n_up..])
         }
-        word => {
-            let below = [from.as_slice(), &[word.to_owned()]].concat();
+        _ => {
+            let below = [from.as_slice(), std::slice::from_ref(first)].concat();
             modules.contains_key(&below).then_some(())?;
             (below, rest)
         }
     };
     while let Some((word, further)) = rest.split_first() {
-        let below = [at.as_slice(), &[word.clone()]].concat();
+        let below = [at.as_slice(), std::slice::from_ref(word)].concat();
         if modules.contains_key(&below) {
             (at, rest) = (below, further);
             continue;
@@ -202,7 +203,7 @@ fn way_back(graph: &BTreeMap<&Place, BTreeSet<Place>>, start: &Place) -> Option<
     let mut seen: BTreeSet<Place> = BTreeSet::new();
     while let Some(way) = ways.pop_front() {
         for next in graph.get(way.last()?).into_iter().flatten() {
-            let longer = || [way.as_slice(), &[next.clone()]].concat();
+            let longer = || [way.as_slice(), std::slice::from_ref(next)].concat();
             if next == start {
                 return Some(longer());
             }
