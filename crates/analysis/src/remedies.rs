@@ -316,6 +316,7 @@ mod tests {
             other
         };
         let batches = changed(&[1_000, 1_000], |it| {
+            it.workload.pipeline = 16;
             it.remedy = Some(RemedyKind::Pipelining);
         });
         let fresh = changed(&[500, 800], |it| it.remedy = Some(RemedyKind::Persistent));
@@ -343,6 +344,7 @@ mod tests {
     fn what_is_measured_apart_is_not_decided_where_others_took_the_machine() {
         let ways = comparison(&["tcp", "unix"], &[4_000, 4_000]);
         let mut batches = comparison(&["tcp", "unix"], &[1_000, 1_000]);
+        batches.workload.pipeline = 16;
         batches.remedy = Some(RemedyKind::Pipelining);
         for epoch in &mut batches.raw.epochs {
             epoch.cpu_ticks = Some(CpuTicks {
