@@ -207,9 +207,13 @@ pub enum BenchError {
 impl Explain for BenchError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Connect { source, .. } | Self::Refused(source) => {
-                source.hint().map(str::to_owned)
-            }
+            Self::Connect { source, .. }
+            | Self::Refused(source)
+            | Self::Request {
+                source: LoadError::Errand { source },
+                ..
+            } if source.hint().is_some() => source.hint().map(str::to_owned),
+            Self::Connect { .. } | Self::Refused(_) => None,
             Self::Request { .. } => Some(
                 "nothing is concluded from a run with a failed request; the server's log may say why"
                     .to_owned(),

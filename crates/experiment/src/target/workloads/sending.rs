@@ -48,14 +48,14 @@ pub(super) fn check(
             format!(
                 "--pipeline {} is not for {}: a statement is sent when the answer before it is in",
                 requests.pipeline,
-                protocol.name()
+                protocol.title()
             ),
             "Redis, Valkey, memcached and echo take pipelines",
         ));
     }
     if requests.sent == Sent::Text && !is_sql {
         return Err(Failure::usage(
-            format!("--protocol text is not for {}", protocol.name()),
+            format!("--protocol text is not for {}", protocol.title()),
             "MySQL, MariaDB and PostgreSQL have prepared statements and text",
         ));
     }
@@ -119,7 +119,7 @@ fn check_reconnect(
     Err(Failure::usage(
         format!(
             "--reconnect-every is not for `{workload}` on {}",
-            protocol.name()
+            protocol.title()
         ),
         "MySQL, MariaDB, PostgreSQL and Redis take it with their short workloads",
     ))
