@@ -135,7 +135,7 @@ pub fn list() -> String {
             .map(|protocol| match protocol {
                 Protocol::Mysql => "MySQL, MariaDB",
                 Protocol::Redis => "Redis, Valkey",
-                other => other.name(),
+                other => other.title(),
             })
             .collect::<Vec<_>>()
             .join(", ");
@@ -154,7 +154,7 @@ pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
         .collect();
     let servers = match protocol {
         Protocol::Mysql => "MySQL and MariaDB",
-        other => other.name(),
+        other => other.title(),
     };
     Failure::usage(
         format!("`{word}` is no workload for {servers}"),
