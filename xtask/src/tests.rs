@@ -61,7 +61,8 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn build() -> Result<Vec<Program>> {
-    let args = ["test", "--workspace", "--locked", "--no-run"];
+    // The programs too: `cargo test --no-run` leaves out one that no integration test names, as `lab`.
+    let args = ["build", "--workspace", "--locked", "--bins", "--tests"];
     let mut command = cargo(&args)?;
     command.arg("--message-format=json-render-diagnostics");
     let mut child = command.stdout(Stdio::piped()).spawn()?;

@@ -11,9 +11,11 @@ pub mod check;
 mod dialect;
 mod escape;
 mod proof;
+mod real_clients;
 mod template;
 
 pub use dialect::{Dialect, dialects};
 pub use looptax_record::Takes;
 pub use proof::Proof;
+pub use real_clients::{ClosestModel, RealClient, real_clients};
 pub use template::Fields;

@@ -2,7 +2,7 @@
 //!
 //! Called by `judging`; METHOD.md, "The bill", has the formula.
 
-use looptax_path::Arm;
+use looptax_dsn::Arm;
 use looptax_record::{Bill, BillStep, Figure, Raw};
 use looptax_stats::{Blocks, Cost};
 

@@ -3,7 +3,7 @@
 //! A way is held against today's in epochs that both share. What changes the workload or the placement was measured
 //! in a comparison of its own. Called after the run and by `analyze`; METHOD.md, "Remedies", has the formulas.
 
-use looptax_path::Arm;
+use looptax_dsn::Arm;
 use looptax_record::{
     self as record, Comparison, Estimate, Figure, Remedies, Remedy, RemedyKind, Tax,
 };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::CommandFactory;
 use looptax_bench::{Arrivals, ClientModel};
+use looptax_dsn::Arm;
 use looptax_experiment::Experiment;
 use looptax_experiment::comparison::parts::Asked;
 use looptax_experiment::spec::exec::Exec;
@@ -14,7 +15,6 @@ use looptax_experiment::spec::{
     Clients, EchoAsked, Effort, effort, installed, new_seed, remedies, seed, sweep,
 };
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_wire::Sent;
 
 use crate::args::echo::{EchoArgs, Switch};

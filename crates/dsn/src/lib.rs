@@ -1,10 +1,11 @@
-//! Addresses of databases: which kinds of server there are, what a URL or keyword string says, and what
+//! Addresses of databases: which kinds of server and which arms there are, what a URL or keyword string says, and what
 //! in it is secret.
 //!
 //! Text in, values out: nothing here connects, reads a file or looks at the machine. Every room that
 //! meets an address calls it.
 
 mod address;
+mod arm;
 mod keywords;
 mod kind;
 mod mask;
@@ -12,6 +13,7 @@ mod query;
 mod secret;
 
 pub use address::{Address, AddressError, is_address, shown};
+pub use arm::Arm;
 pub use kind::{Kind, Protocol};
 pub use mask::{MASK, masked, secrets_in};
 pub use query::{Pair, Query};

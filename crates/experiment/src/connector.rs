@@ -7,9 +7,10 @@ use std::fs;
 use std::io;
 
 use looptax_bench::{ConnectError, Connector, Errands, Helper, Origins, Records, Wired, Worker};
+use looptax_dsn::Arm;
 use looptax_failure::{Explain, Failure};
 use looptax_path::{
-    Arm, Census, Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, Unlimited, prove,
+    Census, Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, Unlimited, prove,
 };
 use looptax_stats::Side;
 use looptax_wire::Codec;

@@ -8,7 +8,7 @@ use looptax_failure::{Explain, Severity};
 use looptax_wire::WireError;
 
 use crate::LocalPorts;
-use crate::arm::MAX_SOCKET_PATH_BYTES;
+use crate::endpoint::MAX_SOCKET_PATH_BYTES;
 
 /// Opening or proving an arm failed.
 #[derive(Debug, thiserror::Error)]

@@ -4,9 +4,9 @@
 //! `SO_PEERCRED`, and the server is asked how it sees each connection ([`Census`]).
 //! Called by the command line when it hands connections to the load engine; measures nothing.
 
-mod arm;
 mod census;
 mod conversation;
+mod endpoint;
 mod error;
 mod link;
 mod network;
@@ -20,9 +20,9 @@ mod tls;
 mod visit;
 mod workload;
 
-pub use arm::{Arm, Endpoint, MAX_SOCKET_PATH_BYTES};
 pub use census::{Census, ClientSeen, SeenAs};
 pub use conversation::Conversation;
+pub use endpoint::{Endpoint, MAX_SOCKET_PATH_BYTES, host_of};
 pub use error::PathError;
 pub use link::{Calls, Family, Limits, Link, LinkFacts, Unlimited};
 pub use network::{

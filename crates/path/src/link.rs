@@ -8,13 +8,14 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use looptax_dsn::Arm;
 use looptax_wire::WireError;
 use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown, sockopt};
 use rustls::ClientConnection;
 
 use crate::tls::{Seal, TlsClient, TlsFacts, invalid};
-use crate::{Arm, Endpoint, PathError};
+use crate::{Endpoint, PathError};
 use raw::Raw;
 use socket::{brief_facts, connect, facts, no_facts};
 

@@ -2,7 +2,10 @@
 
 use std::net::SocketAddr;
 
-use crate::{Arm, Census, Family, LinkFacts, PathError, Relayed, SeenAs};
+use looptax_dsn::Arm;
+
+use crate::endpoint::has_family;
+use crate::{Census, Family, LinkFacts, PathError, Relayed, SeenAs};
 
 /// Why we believe that a connection is what its arm says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +46,7 @@ pub fn prove(
         connection_id,
         found,
     };
-    if !arm.has_family(facts.family) {
+    if !has_family(arm, facts.family) {
         return Err(unproved(format!("address family {:?}", facts.family)));
     }
     if facts.tls.is_some() != arm.is_tls() {

@@ -7,12 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use looptax_dsn::Arm;
 use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
 use crate::conversation::Talk;
+use crate::endpoint::has_family;
 use crate::prepare::{PING_BYTES, ping};
-use crate::{Arm, Calls, Conversation, Endpoint, Limits, PathError, TlsClient};
+use crate::{Calls, Conversation, Endpoint, Limits, PathError, TlsClient};
 
 /// A key that no server has.
 const MISSING_KEY: &[u8] = b"looptax:missing";
@@ -67,7 +69,7 @@ impl Visit {
         let talk = Conversation::open_briefly(self)?;
         let facts = talk.facts();
         // Of a connection that is moved only whoever moves it can tell: the caller holds counts together.
-        if self.arm == Arm::Redirect || self.arm.has_family(facts.family) {
+        if self.arm == Arm::Redirect || has_family(self.arm, facts.family) {
             return Ok(talk);
         }
         Err(PathError::Unproved {

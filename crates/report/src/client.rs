@@ -1,19 +1,19 @@
 //! Who waits for answers like which client model, for each kind of server: the words for it.
 //!
-//! Who does is in [`crate::real_clients`]. Libraries change, and options (timeouts, TLS) change how
+//! Who does is in [`looptax_advise::real_clients`]. Libraries change, and options (timeouts, TLS) change how
 //! they wait, too.
 
+use looptax_advise::{RealClient, real_clients};
 use looptax_record::{Client, ClientLike, Target, Workload};
 
 use crate::format::Text;
-use crate::real_clients::{self, RealClient};
 
 /// Who waits like `client` on both arms when talking to a server of this kind; before all others
 /// whoever does just that.
 pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static RealClient> {
     let alike = || {
-        let all = real_clients::ALL.iter().filter(|it| it.talks_to(kind));
-        all.filter(|it| it.unix == client && it.other == client)
+        let all = real_clients().iter().filter(|it| it.talks_to(kind));
+        all.filter(|it| it.model.unix == client && it.model.tcp == client)
     };
     alike().find(|it| it.differs.is_empty()).or(alike().next())
 }

@@ -15,7 +15,6 @@ pub mod live;
 mod load;
 mod markdown;
 mod openmetrics;
-pub mod real_clients;
 pub mod terminal;
 mod words;
 

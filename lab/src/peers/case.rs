@@ -2,8 +2,8 @@
 //!
 //! Types only; the table is in `cases.toml`, what is done with it in `driver`.
 
+use looptax_dsn::Arm;
 use looptax_dsn::Kind;
-use looptax_path::Arm;
 use serde::Deserialize;
 
 use super::tool::Tool;

@@ -129,7 +129,7 @@ fn read(comparison: &Comparison, case: &Case, used: Used) -> Result<LooptaxRun> 
     })
 }
 
-fn arm(comparison: &Comparison, wanted: looptax_path::Arm) -> Result<LooptaxArm> {
+fn arm(comparison: &Comparison, wanted: looptax_dsn::Arm) -> Result<LooptaxArm> {
     let Arm {
         idx,
         seen: arm,

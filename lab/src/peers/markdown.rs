@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use looptax_path::Arm;
+use looptax_dsn::Arm;
 
 use super::case::Throughput;
 use super::driver::{Measured, Round};

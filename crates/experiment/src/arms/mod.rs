@@ -12,10 +12,12 @@ pub(crate) mod ways;
 use std::net::{Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
+use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol};
 use looptax_failure::{Explain, Failure};
+use looptax_path::host_of;
 use looptax_path::{
-    Arm, Host, Network, OwnCgroup, Sockmap, SockmapError, get_right, has_nft, may_make_namespaces,
+    Host, Network, OwnCgroup, Sockmap, SockmapError, get_right, has_nft, may_make_namespaces,
 };
 use looptax_redirect::Beside;
 
@@ -50,7 +52,11 @@ impl Machine {
     pub fn make(settings: &Experiment) -> Self {
         let asks_for = |arm: Arm| settings.arms.contains(&arm);
         let is_private = |it: &TargetSpec| matches!(it, TargetSpec::Private(_));
-        let mut hosts: Vec<Host> = settings.arms.iter().filter_map(|arm| arm.host()).collect();
+        let mut hosts: Vec<Host> = settings
+            .arms
+            .iter()
+            .filter_map(|arm| host_of(*arm))
+            .collect();
         hosts.sort_by_key(|host| host.address());
         hosts.dedup();
         let had_right = may_make_namespaces();

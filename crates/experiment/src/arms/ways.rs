@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use looptax_bench::{Helper, Origin};
+use looptax_dsn::Arm;
 use looptax_failure::{Explain, Failure, Severity};
+use looptax_path::host_of;
 use looptax_path::{
-    Arm, Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, in_sidecar,
+    Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, in_sidecar,
     move_to_sidecar, relayed_by,
 };
 use looptax_servers::PrivateServer;
@@ -99,7 +101,7 @@ impl Ways {
         let Some(network) = machine.network() else {
             return Ok(ways);
         };
-        for host in arms.iter().filter_map(|arm| arm.host()) {
+        for host in arms.iter().filter_map(|arm| host_of(*arm)) {
             if ways.hosts.iter().all(|(it, _)| *it != host) {
                 ways.hosts.push((host, thread_on(network, host)?));
             }
@@ -179,7 +181,7 @@ impl Ways {
         if let Some(sidecar) = self.sidecar(arm) {
             return Some(&sidecar.apart);
         }
-        let wanted = arm.host()?;
+        let wanted = host_of(arm)?;
         let found = self.hosts.iter().find(|(host, _)| *host == wanted);
         found.map(|(_, apart)| apart)
     }

@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 
 use crate::arms::Machine;
 use crate::measure::plan;

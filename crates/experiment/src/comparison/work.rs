@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 
 use super::parts::Part;
 use crate::arms::Machine;

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use looptax_bench::{ConnectError, Errand, ErrandCalls, Errands};
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::{Arm, PathError, Visit};
+use looptax_path::{PathError, Visit};
 use looptax_stats::Side;
 use looptax_wire::Draws;
 

@@ -5,8 +5,9 @@
 use std::process::{Command, Stdio};
 
 use looptax_bench::CommandPlan;
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::{Arm, Endpoint};
+use looptax_path::Endpoint;
 
 use crate::spec::exec::{Exec, Given, TRANSPORT, Template, joined};
 use crate::spec::tool::{Flavor, without_passwords};

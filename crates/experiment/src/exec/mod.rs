@@ -11,8 +11,8 @@ mod watch;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_bench::{WholePlan, run_commands};
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_stats::StopRule;
 
 use crate::measure::plan::DELTA;

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::Length;
+use looptax_dsn::Arm;
 use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_stats::Looks;
 
 use super::arms;

@@ -2,8 +2,8 @@
 
 use looptax_analysis::judged::ProvedArm;
 use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_record as record;
 use record::{Comparison, Hex64};
 

@@ -7,8 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use looptax_bench::{Sight, Tally, Watcher};
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::{Arm, Endpoint, Peer, peers_of};
+use looptax_path::{Endpoint, Peer, peers_of};
 use looptax_stats::Side;
 
 use crate::target::Target;

@@ -13,8 +13,9 @@ use std::time::Duration;
 use looptax_analysis::Ending;
 use looptax_analysis::judged::ProvedArm;
 use looptax_bench::{BenchError, Outcome, Placement, look, run};
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::{Arm, LocalPorts};
+use looptax_path::LocalPorts;
 use looptax_record as record;
 use looptax_stats::{median, rate_modes};
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use looptax_bench::{
     Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp, allowed_cores,
 };
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_stats::{Looks, StopRule};
 
 use crate::arms::{Machine, Missing, choose};

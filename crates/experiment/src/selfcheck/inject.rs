@@ -7,8 +7,8 @@
 use std::io::ErrorKind;
 
 use looptax_bench::{InTurns, MeasuredEpoch, Shape};
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_record::{InjectCheck, InjectedDelay, InjectedRun, SelfcheckResult, Slice};
 use looptax_stats::{Side, median, selfcheck as rules, tax_pct};
 

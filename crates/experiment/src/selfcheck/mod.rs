@@ -12,9 +12,9 @@ use looptax_bench::{
     ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
     run as bench,
 };
+use looptax_dsn::Arm;
 use looptax_dsn::Kind;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_record::{
     AaCheck, Hex64, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult, SliceTaxes,
     SlicesCheck,

@@ -19,9 +19,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use looptax_bench::{ClientModel, Placement};
+use looptax_dsn::Arm;
 use looptax_dsn::Kind;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_record::RemedyKind;
 use looptax_servers::{STARTABLE, find_binary};
 

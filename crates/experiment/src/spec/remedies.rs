@@ -4,9 +4,9 @@
 //! says everything but the arms.
 
 use looptax_bench::Placement;
+use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol};
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_record::RemedyKind;
 
 use super::target::TargetSpec;

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use looptax_advise::{RealClient, real_clients};
 use looptax_bench::ClientModel;
+use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::Arm;
 use looptax_record::{Client, ClientLike};
-use looptax_report::real_clients::{self, RealClient};
 
 /// One way to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +24,9 @@ impl Waits {
             Self::As(model) => model,
             // What was opened as TCP is waited for as TCP.
             Self::Like(client) => model_of(if arm.is_unix() && arm != Arm::Redirect {
-                client.unix
+                client.model.unix
             } else {
-                client.other
+                client.model.tcp
             }),
         }
     }
@@ -37,10 +37,10 @@ impl Waits {
             return None;
         };
         Some(ClientLike {
-            name: client.name.to_owned(),
-            library: client.library.to_owned(),
+            name: client.name.clone(),
+            library: client.library.clone(),
             models: arms.iter().map(|arm| self.on(*arm).into()).collect(),
-            differs: client.differs.to_owned(),
+            differs: client.differs.clone(),
         })
     }
 }
@@ -49,13 +49,13 @@ impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::As(model) => write!(f, "{model}"),
-            Self::Like(client) if client.unix == client.other => {
-                write!(f, "{} as {} waits", client.unix, client.library)
+            Self::Like(client) if client.model.unix == client.model.tcp => {
+                write!(f, "{} as {} waits", client.model.unix, client.library)
             }
             Self::Like(client) => write!(
                 f,
                 "{} over unix, {} over tcp as {} waits",
-                client.unix, client.other, client.library
+                client.model.unix, client.model.tcp, client.library
             ),
         }
     }
@@ -66,12 +66,12 @@ impl fmt::Display for Waits {
 /// # Errors
 /// A usage failure when nobody is called that, or when that client does not talk to such a server.
 pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
-    let called = || real_clients::ALL.iter().filter(|it| it.is_called(word));
+    let called = || real_clients().iter().filter(|it| it.is_called(word));
     if let Some(client) = called().find(|it| it.talks_to(kind)) {
         return Ok(Waits::Like(client));
     }
-    let for_kind = real_clients::ALL.iter().filter(|it| it.talks_to(kind));
-    let names: Vec<_> = for_kind.map(|it| it.name).collect();
+    let for_kind = real_clients().iter().filter(|it| it.talks_to(kind));
+    let names: Vec<_> = for_kind.map(|it| it.name.as_str()).collect();
     let hint = if names.is_empty() {
         format!("nobody's client talks to {kind}: --client poll, poll-first, block or event")
     } else {

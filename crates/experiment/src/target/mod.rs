@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
+use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol};
 use looptax_failure::Failure;
-use looptax_path::{
-    Arm, Conversation, Endpoint, Limits, Link, PathError, Sending, TlsClient, Workload,
-};
+use looptax_path::host_of;
+use looptax_path::{Conversation, Endpoint, Limits, Link, PathError, Sending, TlsClient, Workload};
 use looptax_script::{Presets, ScriptSet};
 use looptax_servers::{Config, Listening, PrivateServer, Reaper, echo};
 use looptax_wire::Login;
@@ -385,7 +385,7 @@ fn listening(arms: &[Arm]) -> Listening {
         match arm {
             Arm::Tcp6 => Some(Ipv6Addr::LOCALHOST.into()),
             Arm::Sockmap => Some(SPLICED.into()),
-            _ => Some(arm.host()?.container_address().into()),
+            _ => Some(host_of(*arm)?.container_address().into()),
         }
     };
     let mut addresses: Vec<IpAddr> = arms.iter().filter_map(address).collect();

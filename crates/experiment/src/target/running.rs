@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_failure::Failure;
-use looptax_path::{Arm, Conversation, Endpoint, Limits, PathError, TlsClient, Workload};
+use looptax_path::{Conversation, Endpoint, Limits, PathError, TlsClient, Workload};
 use looptax_wire::{Login, WireError};
 
 use super::AskPassword;

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use looptax_dsn::Arm;
 use looptax_dsn::Kind;
-use looptax_path::Arm;
 use looptax_servers::find_binary;
 
 use super::number_after;

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use looptax_path::Arm;
+use looptax_dsn::Arm;
 
 use crate::peers::case::Work;
 use crate::peers::server::{KEY_PREFIX, ROWS};

@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use anyhow::{Result, bail};
-use looptax_path::Arm;
+use looptax_dsn::Arm;
 
 use crate::peers::case::Work;
 use crate::peers::server::ROWS;

@@ -1,17 +1,7 @@
-//! The arms' names, and the endpoints they lead to.
+//! The arms: the words for the ways to reach a server that take part in a comparison.
 
 use std::fmt;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
-
-use crate::{Family, Host, PathError};
-
-/// Longest path that fits `sockaddr_un.sun_path` with its closing zero byte.
-///
-/// # Source
-/// unix(7): `sun_path` has 108 bytes.
-pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// One way to reach the server that takes part in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,26 +75,6 @@ impl Arm {
     pub fn is_tls(self) -> bool {
         matches!(self, Self::Tls | Self::TlsUnix)
     }
-
-    /// The host that it is opened from, where the server is in a container.
-    pub fn host(self) -> Option<Host> {
-        match self {
-            Self::Bridge | Self::Proxy => Some(Host::Plain),
-            Self::Nat => Some(Host::Nat),
-            _ => None,
-        }
-    }
-
-    /// Whether a connection of this family can be of this arm.
-    pub(crate) fn has_family(self, family: Family) -> bool {
-        match family {
-            Family::Unix => self.is_unix(),
-            Family::Inet => !self.is_unix() && self != Self::Tcp6,
-            // A server that was named by an IPv6 address has its `tcp` there.
-            Family::Inet6 => matches!(self, Self::Tcp | Self::Tcp6 | Self::Tls),
-            Family::Other(_) => false,
-        }
-    }
 }
 
 impl fmt::Display for Arm {
@@ -127,56 +97,9 @@ impl FromStr for Arm {
     }
 }
 
-/// An address that a server listens on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Endpoint {
-    /// A socket's path.
-    Unix(PathBuf),
-    /// A socket's abstract name, without the zero byte before it.
-    Abstract(Vec<u8>),
-    /// An IP address and port.
-    Tcp(SocketAddr),
-}
-
-impl Endpoint {
-    /// A socket path, held against the kernel's limit.
-    ///
-    /// # Errors
-    /// [`PathError::TooLong`] over [`MAX_SOCKET_PATH_BYTES`].
-    pub fn unix(path: &Path) -> Result<Self, PathError> {
-        let bytes = path.as_os_str().len();
-        if bytes > MAX_SOCKET_PATH_BYTES {
-            return Err(PathError::TooLong {
-                path: path.to_owned(),
-                bytes,
-            });
-        }
-        Ok(Self::Unix(path.to_owned()))
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "{}", path.display()),
-            Self::Abstract(name) => write!(f, "@{}", String::from_utf8_lossy(name)),
-            Self::Tcp(address) => write!(f, "{address}"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_of_107_bytes_fits_and_one_of_108_does_not() {
-        assert!(Endpoint::unix(Path::new(&"x".repeat(107))).is_ok());
-        assert!(matches!(
-            Endpoint::unix(Path::new(&"x".repeat(108))),
-            Err(PathError::TooLong { bytes: 108, .. })
-        ));
-    }
 
     #[test]
     fn arms_are_read_by_their_names() {

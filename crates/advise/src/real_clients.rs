@@ -1,0 +1,87 @@
+//! Real clients and how each waits for answers, as traced (`clients/clients.toml`).
+//!
+//! The report names them in its headings, and an experiment waits as one of them does.
+
+use std::sync::LazyLock;
+
+use looptax_record::Client;
+use serde::Deserialize;
+
+const TABLE: &str = include_str!("../../../clients/clients.toml");
+
+/// A client library that people use.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub struct RealClient {
+    /// One word: `pgjdbc`.
+    pub name: String,
+    /// As it stands in a sentence.
+    pub library: String,
+    /// Who sits on it and so waits like it; may be empty.
+    #[serde(default)]
+    pub users: String,
+    /// More words that mean it where it fits the server: `java`.
+    #[serde(default)]
+    pub like: Vec<String>,
+    /// Kinds of server that it talks to.
+    pub servers: Vec<String>,
+    /// How it waits.
+    pub model: ClosestModel,
+    /// What it does that the model does not; may be empty.
+    #[serde(default)]
+    pub differs: String,
+}
+
+/// The client model that comes closest to a real client, by transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct ClosestModel {
+    /// Over a Unix socket.
+    pub unix: Client,
+    /// Over everything else.
+    pub tcp: Client,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    client: Vec<RealClient>,
+}
+
+/// All clients that were traced.
+pub fn real_clients() -> &'static [RealClient] {
+    static CLIENTS: LazyLock<Vec<RealClient>> = LazyLock::new(|| {
+        let table: Table = toml::from_str(TABLE).expect("the table is read by a test");
+        table.client
+    });
+    &CLIENTS
+}
+
+impl RealClient {
+    /// Whether the word means it.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.name == word || self.like.iter().any(|other| other == word)
+    }
+
+    /// Whether it talks to servers of this kind.
+    pub fn talks_to(&self, kind: &str) -> bool {
+        self.servers.iter().any(|server| server == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_means_one_client_for_each_kind_of_server() {
+        let words = real_clients()
+            .iter()
+            .flat_map(|client| client.like.iter().chain(std::iter::once(&client.name)));
+        for word in words {
+            for kind in ["mariadb", "mysql", "postgres", "redis", "valkey"] {
+                let meant = real_clients()
+                    .iter()
+                    .filter(|client| client.is_called(word) && client.talks_to(kind));
+                assert!(meant.count() <= 1, "{word} for {kind}");
+            }
+        }
+    }
+}
