@@ -6,24 +6,24 @@
 //! (names, TCP options, a second `connect`) are answered for it. Whatever is in doubt, the program's own
 //! `connect` goes on over TCP, and the reason is counted.
 //!
-//! [`run`] is the whole of it, [`Beside`] the same for some threads of the calling process; [`probe()`] says
+//! [`run`] is the whole of it, [`OwnThreads`] the same for some threads of the calling process; [`probe()`] says
 //! beforehand what the kernel allows. The caller gives a plain [`Mapping`]. This room reads `/proc` of the
 //! program alone, decides nothing about databases, prints
 //! nothing, and needs no root.
 
 mod answers;
-mod beside;
 mod caller;
 mod connect;
 mod error;
+mod fallback;
 mod filter;
 mod launch;
 mod mapping;
 mod outcome;
+mod own_threads;
 mod page;
 mod probe;
 mod processes;
-mod stay;
 mod supervisor;
 mod switches;
 mod sys;
@@ -31,12 +31,12 @@ mod tag;
 mod watchdog;
 mod watches;
 
-pub use beside::Beside;
 pub use error::RedirectError;
+pub use fallback::FallbackReason;
 pub use launch::{Program, exec};
 pub use mapping::{Demand, Mapping, Route, SocketName};
 pub use outcome::{Event, Stats};
+pub use own_threads::OwnThreads;
 pub use probe::{Features, Obstacle, probe};
-pub use stay::Stay;
 pub use switches::{DieAt, Switches};
 pub use watchdog::{Config, Ended, Exit, die_of, run};

@@ -1,6 +1,6 @@
 //! What became of the connections: counts at the end, single events while the program runs.
 
-use crate::Stay;
+use crate::FallbackReason;
 
 /// Counts of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Stats {
     /// Connections that were moved, by route.
     pub n_moved: Vec<u64>,
     /// Connections that stayed on TCP, by route, each with its reason.
-    pub left: Vec<Vec<(Stay, u64)>>,
+    pub left: Vec<Vec<(FallbackReason, u64)>>,
 }
 
 impl Stats {
@@ -40,7 +40,7 @@ pub enum Event {
         /// The process.
         pid: u32,
         /// Why.
-        stay: Stay,
+        reason: FallbackReason,
         /// The error's number, where a step failed; else zero.
         errno: i32,
     },
@@ -58,19 +58,19 @@ const LEFT: u8 = 2;
 impl Event {
     /// As a message; `None` for what the watchdog sees itself.
     pub(crate) fn message(self) -> Option<[u8; MESSAGE_BYTES]> {
-        let (kind, route_idx, pid, stay, errno) = match self {
+        let (kind, route_idx, pid, reason, errno) = match self {
             Self::Moved { route_idx, pid } => (MOVED, route_idx, pid, 0, 0),
             Self::Left {
                 route_idx,
                 pid,
-                stay,
+                reason,
                 errno,
-            } => (LEFT, route_idx, pid, stay as u8, errno),
+            } => (LEFT, route_idx, pid, reason as u8, errno),
             Self::SupervisorDied => return None,
         };
         let mut bytes = [0; MESSAGE_BYTES];
         bytes[0] = kind;
-        bytes[1] = stay;
+        bytes[1] = reason;
         bytes[2..4].copy_from_slice(&(route_idx as u16).to_ne_bytes());
         bytes[4..8].copy_from_slice(&pid.to_ne_bytes());
         bytes[8..12].copy_from_slice(&errno.to_ne_bytes());
@@ -79,7 +79,7 @@ impl Event {
 
     /// From a message; `None` for one that is none.
     pub(crate) fn from_message(bytes: &[u8; MESSAGE_BYTES]) -> Option<Self> {
-        let [kind, stay, r0, r1, p0, p1, p2, p3, e0, e1, e2, e3, ..] = *bytes;
+        let [kind, reason, r0, r1, p0, p1, p2, p3, e0, e1, e2, e3, ..] = *bytes;
         let route_idx = usize::from(u16::from_ne_bytes([r0, r1]));
         let pid = u32::from_ne_bytes([p0, p1, p2, p3]);
         match kind {
@@ -87,7 +87,7 @@ impl Event {
             LEFT => Some(Self::Left {
                 route_idx,
                 pid,
-                stay: Stay::from_number(stay)?,
+                reason: FallbackReason::from_number(reason)?,
                 errno: i32::from_ne_bytes([e0, e1, e2, e3]),
             }),
             _ => None,
@@ -109,7 +109,7 @@ mod tests {
             Event::Left {
                 route_idx: 1,
                 pid: 17,
-                stay: Stay::Full,
+                reason: FallbackReason::Full,
                 errno: 11,
             },
         ];

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use crate::caller::Changes;
 use crate::sys::notify::Call;
-use crate::{Stats, Stay};
+use crate::{FallbackReason, Stats};
 
 /// Counters are made for so many; a machine has a handful of database servers.
 pub(crate) const MAX_ROUTES: usize = 64;
@@ -64,7 +64,7 @@ unsafe impl Sync for Slot {}
 pub(crate) struct Page {
     slots: [Slot; N_SLOTS],
     moved: [AtomicU64; MAX_ROUTES],
-    left: [[AtomicU64; Stay::ALL.len()]; MAX_ROUTES],
+    left: [[AtomicU64; FallbackReason::ALL.len()]; MAX_ROUTES],
     /// Process id of the program, by itself.
     pub(crate) program_pid: AtomicI32,
     /// How it ended: 0 while it runs, then `1 << 32` and the wait status.
@@ -114,14 +114,16 @@ impl Page {
         self.moved[route_idx].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn count_left(&self, route_idx: usize, stay: Stay) {
-        self.left[route_idx][stay as usize].fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_left(&self, route_idx: usize, reason: FallbackReason) {
+        self.left[route_idx][reason as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn stats(&self, n_routes: usize) -> Stats {
         let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
-        let left = |counts: &[AtomicU64; Stay::ALL.len()]| {
-            let counts = Stay::ALL.into_iter().zip(counts.iter().map(count));
+        let left = |counts: &[AtomicU64; FallbackReason::ALL.len()]| {
+            let counts = FallbackReason::ALL
+                .into_iter()
+                .zip(counts.iter().map(count));
             counts.filter(|(_, n)| *n > 0).collect()
         };
         Stats {
@@ -215,11 +217,11 @@ mod tests {
     fn counts_come_back_by_route_and_reason() {
         let page = Page::map().unwrap();
         page.count_moved(1);
-        page.count_left(0, Stay::Full);
-        page.count_left(0, Stay::Full);
+        page.count_left(0, FallbackReason::Full);
+        page.count_left(0, FallbackReason::Full);
         let stats = page.stats(2);
         assert_eq!(stats.n_moved, [0, 1]);
-        assert_eq!(stats.left, [vec![(Stay::Full, 2)], vec![]]);
+        assert_eq!(stats.left, [vec![(FallbackReason::Full, 2)], vec![]]);
         assert_eq!((stats.n_moved(), stats.n_left()), (1, 2));
     }
 

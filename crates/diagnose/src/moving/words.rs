@@ -80,11 +80,11 @@ pub fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
                 route.from,
                 shown(&route.to)
             ));
-            for (stay, n) in &stats.left[idx] {
+            for (reason, n) in &stats.left[idx] {
                 text += &line(&format!(
                     "  {}: {n} left on TCP: {}",
                     route.from,
-                    stay.words()
+                    reason.words()
                 ));
             }
         }
@@ -104,7 +104,7 @@ pub fn event(event: Event, mapping: &Mapping) -> String {
         Event::Left {
             route_idx,
             pid,
-            stay,
+            reason,
             errno,
         } => {
             let error = match errno {
@@ -114,7 +114,7 @@ pub fn event(event: Event, mapping: &Mapping) -> String {
             let from = from(route_idx);
             line(&format!(
                 "pid {pid}: {from} left on TCP: {}{error}",
-                stay.words()
+                reason.words()
             ))
         }
         Event::SupervisorDied => line("the supervisor died; another goes on in its place"),
@@ -123,7 +123,7 @@ pub fn event(event: Event, mapping: &Mapping) -> String {
 
 #[cfg(test)]
 mod tests {
-    use looptax_redirect::{SocketName, Stay};
+    use looptax_redirect::{FallbackReason, SocketName};
 
     use super::*;
 
@@ -157,7 +157,7 @@ mod tests {
         let mapping = super::super::mapping(&[candidate(None)]);
         let stats = Stats {
             n_moved: vec![1],
-            left: vec![vec![(Stay::Full, 2)]],
+            left: vec![vec![(FallbackReason::Full, 2)]],
         };
         assert_eq!(
             summary(&stats, &mapping, false),

@@ -19,7 +19,7 @@ use looptax_path::host_of;
 use looptax_path::{
     Host, Network, OwnCgroup, Sockmap, SockmapError, get_right, has_nft, may_make_namespaces,
 };
-use looptax_redirect::Beside;
+use looptax_redirect::OwnThreads;
 
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
@@ -28,7 +28,7 @@ use crate::spec::target::TargetSpec;
 pub struct Machine {
     /// `None` where no arm needs it; else why there is none.
     network: Result<Option<Arc<Network>>, String>,
-    supervisor: Result<Option<Arc<Beside>>, String>,
+    supervisor: Result<Option<Arc<OwnThreads>>, String>,
     /// The process is in it, and what it starts.
     cgroup: Result<Option<OwnCgroup>, String>,
     /// Whether a thread may have namespaces of its own, where one is to.
@@ -109,7 +109,7 @@ impl Machine {
     }
 
     /// The supervisor of the arm `redirect`, where it is asked for.
-    pub fn supervisor(&self) -> Option<&Arc<Beside>> {
+    pub fn supervisor(&self) -> Option<&Arc<OwnThreads>> {
         self.supervisor.as_ref().ok()?.as_ref()
     }
 

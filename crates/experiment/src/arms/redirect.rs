@@ -12,7 +12,7 @@ use looptax_bench::Origin;
 use looptax_failure::{Explain, Failure, Severity};
 use looptax_path::{Endpoint, Limits, Link, PathError};
 use looptax_redirect::{
-    Beside, Mapping, Obstacle, RedirectError, Route, SocketName, Stats, Switches, probe,
+    Mapping, Obstacle, OwnThreads, RedirectError, Route, SocketName, Stats, Switches, probe,
 };
 
 use super::apart::{Apart, Job};
@@ -26,10 +26,10 @@ const WITHOUT: &str =
 ///
 /// # Errors
 /// A usage failure when the kernel, or whoever confines us, forbids it.
-pub(crate) fn supervisor() -> Result<Arc<Beside>, Failure> {
+pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
     let beside =
-        Beside::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
+        OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
     Ok(Arc::new(beside))
 }
 
@@ -90,7 +90,7 @@ impl Explain for NotMoved {
 
 /// One target's arm. Its thread ends with it.
 pub(crate) struct RedirectArm {
-    beside: Arc<Beside>,
+    beside: Arc<OwnThreads>,
     apart: Apart,
     /// What the supervisor had counted before.
     before: Stats,
@@ -100,7 +100,7 @@ pub(crate) struct RedirectArm {
 impl RedirectArm {
     /// Starts the thread and puts it under the filter; addresses go to the sockets in the same places.
     pub(crate) fn start(
-        beside: &Arc<Beside>,
+        beside: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,
     ) -> Result<Self, Failure> {
         let mapping = Mapping {
@@ -203,14 +203,14 @@ fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
 
 /// Why a connection stayed on TCP since `before`, if any did.
 fn new_reason(before: &Stats, now: &Stats) -> Option<&'static str> {
-    let counted_before = |route_idx: usize, stay| {
+    let counted_before = |route_idx: usize, reason| {
         let left = before.left.get(route_idx).into_iter().flatten();
-        left.filter(|(it, _)| *it == stay)
+        left.filter(|(it, _)| *it == reason)
             .map(|(_, n)| n)
             .sum::<u64>()
     };
     let routes = now.left.iter().enumerate();
     let mut all = routes.flat_map(|(idx, left)| left.iter().map(move |it| (idx, it)));
-    all.find(|(idx, (stay, n))| *n > counted_before(*idx, *stay))
-        .map(|(_, (stay, _))| stay.words())
+    all.find(|(idx, (reason, n))| *n > counted_before(*idx, *reason))
+        .map(|(_, (reason, _))| reason.words())
 }

@@ -9,7 +9,7 @@ use super::status::status;
 use crate::sys::identity::Identity;
 use crate::sys::root::{Root, is_same_file};
 use crate::sys::{own_pid, process, socket};
-use crate::{Features, SocketName, Stay};
+use crate::{FallbackReason, Features, SocketName};
 
 /// Who we are, for comparison.
 #[derive(Debug, Clone)]
@@ -80,16 +80,16 @@ impl Own {
 
     /// What keeps us from acting for the caller, if anything does: ids mean the same only in one user
     /// namespace, and a label cannot be taken on.
-    pub(crate) fn objection(&self, tid: i32, caller: &Person) -> Option<Stay> {
+    pub(crate) fn objection(&self, tid: i32, caller: &Person) -> Option<FallbackReason> {
         if self.identity.capabilities != 0 {
             if !caller.world.has_our_users {
-                return Some(Stay::OtherUsers);
+                return Some(FallbackReason::OtherUsers);
             }
         } else if !is_same_account(&self.identity, &caller.identity) {
-            return Some(Stay::Credentials);
+            return Some(FallbackReason::Credentials);
         }
         if self.label.is_some() && label(tid) != self.label {
-            return Some(Stay::Label);
+            return Some(FallbackReason::Label);
         }
         None
     }

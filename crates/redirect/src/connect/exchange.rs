@@ -7,7 +7,7 @@ use super::{Asked, Left, failed};
 use crate::page::{Slot, Watch};
 use crate::supervisor::Supervisor;
 use crate::sys::{errno, process};
-use crate::{Stay, watches};
+use crate::{FallbackReason, watches};
 
 /// Programs copy a descriptor to the next free number, which is mostly the next one. Looking at more costs
 /// every connection a microsecond each.
@@ -42,7 +42,7 @@ impl Asked<'_> {
         if let Some(highest) = watches.iter().map(|it| it.fd).max()
             && process::duplicate(old.as_fd(), highest + watches::N_ABOVE).is_err()
         {
-            return Err(Stay::Watched.into());
+            return Err(FallbackReason::Watched.into());
         }
         Ok(Copies { numbers, watches })
     }
@@ -114,7 +114,7 @@ impl Asked<'_> {
                 if errno(&error) == libc::ENOENT {
                     Ok(false)
                 } else {
-                    Err(failed(Stay::Failed)(error))
+                    Err(failed(FallbackReason::Failed)(error))
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use super::{Asked, Left, failed};
-use crate::Stay;
+use crate::FallbackReason;
 use crate::supervisor::Supervisor;
 use crate::sys::identity::run_as;
 use crate::sys::{errno, socket};
@@ -25,9 +25,9 @@ impl Asked<'_> {
         own_port: Option<u16>,
     ) -> Result<OwnedFd, Left> {
         let connect = || -> Result<OwnedFd, Left> {
-            let new = socket::stream(libc::AF_UNIX).map_err(failed(Stay::Failed))?;
+            let new = socket::stream(libc::AF_UNIX).map_err(failed(FallbackReason::Failed))?;
             let named = self.name(supervisor, &new, own_port);
-            named.map_err(failed(Stay::Failed))?;
+            named.map_err(failed(FallbackReason::Failed))?;
             let to = &supervisor.mapping.routes[self.route_idx].to;
             let mut connected = socket::connect(new.as_fd(), to);
             if connected
@@ -42,7 +42,8 @@ impl Asked<'_> {
             Ok(new)
         };
         let identity = &self.person.identity;
-        run_as(&supervisor.own.identity, identity, connect).map_err(failed(Stay::Credentials))?
+        run_as(&supervisor.own.identity, identity, connect)
+            .map_err(failed(FallbackReason::Credentials))?
     }
 
     fn name(
@@ -85,12 +86,12 @@ fn patience_ms(old: &OwnedFd) -> Option<u64> {
 
 fn refusal(error: &io::Error) -> Left {
     let errno = errno(error);
-    let stay = match errno {
-        libc::ENOENT | libc::ENOTDIR => Stay::NoSocket,
-        libc::ECONNREFUSED => Stay::Refused,
-        libc::EACCES | libc::EPERM => Stay::Denied,
-        libc::EAGAIN => Stay::Full,
-        _ => Stay::Failed,
+    let reason = match errno {
+        libc::ENOENT | libc::ENOTDIR => FallbackReason::NoSocket,
+        libc::ECONNREFUSED => FallbackReason::Refused,
+        libc::EACCES | libc::EPERM => FallbackReason::Denied,
+        libc::EAGAIN => FallbackReason::Full,
+        _ => FallbackReason::Failed,
     };
-    Left { stay, errno }
+    Left { reason, errno }
 }

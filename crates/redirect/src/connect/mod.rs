@@ -18,7 +18,7 @@ use crate::supervisor::Supervisor;
 use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, fork, process, socket};
 use crate::tag::{Tag, parse_raw};
-use crate::{DieAt, Stay, watches};
+use crate::{DieAt, FallbackReason, watches};
 
 /// Longest address that is looked at: a `sockaddr_in6`.
 const ADDRESS_BYTES: usize = 28;
@@ -30,7 +30,7 @@ const STATE_IDLE: u8 = 7;
 /// Why a call goes on as the program made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
-    stay: Stay,
+    reason: FallbackReason,
     errno: i32,
 }
 
@@ -44,15 +44,15 @@ enum Outcome {
     Connected,
 }
 
-impl From<Stay> for Left {
-    fn from(stay: Stay) -> Self {
-        Self { stay, errno: 0 }
+impl From<FallbackReason> for Left {
+    fn from(reason: FallbackReason) -> Self {
+        Self { reason, errno: 0 }
     }
 }
 
-fn failed(stay: Stay) -> impl Fn(io::Error) -> Left {
+fn failed(reason: FallbackReason) -> impl Fn(io::Error) -> Left {
     move |error| Left {
-        stay,
+        reason,
         errno: errno(&error),
     }
 }
@@ -89,7 +89,7 @@ pub(crate) fn answer(
         }
         Ok((Outcome::Connected, _)) => Answer::Fail(libc::EISCONN),
         Err((left, pid)) => {
-            supervisor.note_left(route_idx, pid, left.stay, left.errno);
+            supervisor.note_left(route_idx, pid, left.reason, left.errno);
             Answer::GoOn
         }
     }
@@ -116,7 +116,7 @@ fn handle(
     done_with: &mut Vec<OwnedFd>,
 ) -> Result<(Outcome, u32), (Left, u32)> {
     let unknown = |left| (left, call.tid as u32);
-    let hidden = failed(Stay::Hidden);
+    let hidden = failed(FallbackReason::Hidden);
     let fd = call.args[0] as i32;
     let features = supervisor.features;
     let (caller, old) = match Caller::with_file(call.tid, fd, features) {
@@ -143,7 +143,7 @@ fn handle(
             let outcome = asked.bring(supervisor, slot, old, own_port, done_with);
             outcome.map(|it| (it, pid)).map_err(|it| (it, pid))
         }
-        Kind::Bound => Err((Stay::Bound.into(), pid)),
+        Kind::Bound => Err((FallbackReason::Bound.into(), pid)),
     }
 }
 
@@ -202,13 +202,13 @@ impl Asked<'_> {
     ) -> Result<Outcome, Left> {
         let features = supervisor.features;
         self.may_be_moved(supervisor, &old)?;
-        let inode = process::inode(old.as_fd()).map_err(failed(Stay::Failed))?;
+        let inode = process::inode(old.as_fd()).map_err(failed(FallbackReason::Failed))?;
         // The process's descriptors need not be those of this thread.
         if !features.has_thread_pidfd && !self.is_still(inode, &old, features.has_kcmp) {
             return Ok(Outcome::Foreign);
         }
         let new = self.connected(supervisor, &old, own_port)?;
-        settings::copy(&old, &new).map_err(failed(Stay::Failed))?;
+        settings::copy(&old, &new).map_err(failed(FallbackReason::Failed))?;
         let copies = self.copies(supervisor, &old, inode)?;
         if supervisor.page.has_set_options.load(Ordering::SeqCst) {
             supervisor.options.carry_over(&old, &new);
@@ -232,14 +232,14 @@ impl Asked<'_> {
     fn may_be_moved(&self, supervisor: &Supervisor, old: &OwnedFd) -> Result<(), Left> {
         let (tid, own) = (self.call.tid, &supervisor.own);
         if !own.shares_network(tid, old.as_fd(), supervisor.features) {
-            return Err(Stay::OtherNetwork.into());
+            return Err(FallbackReason::OtherNetwork.into());
         }
-        if let Some(stay) = own.objection(tid, self.person) {
-            return Err(stay.into());
+        if let Some(reason) = own.objection(tid, self.person) {
+            return Err(reason.into());
         }
         let to = &supervisor.mapping.routes[self.route_idx].to;
         if !self.person.world.shares_socket(tid, to) {
-            return Err(Stay::OtherRoot.into());
+            return Err(FallbackReason::OtherRoot.into());
         }
         let is_demanded = supervisor.processes.is_demanded(
             self.caller,
@@ -249,7 +249,7 @@ impl Asked<'_> {
             self.route_idx,
         );
         if is_demanded {
-            return Err(Stay::Demanded.into());
+            return Err(FallbackReason::Demanded.into());
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ pub(crate) fn finish(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answe
         return Answer::Done;
     }
     if let Some(route_idx) = address(call).and_then(|peer| supervisor.mapping.find(peer)) {
-        supervisor.note_left(route_idx, call.tid as u32, Stay::Crashed, 0);
+        supervisor.note_left(route_idx, call.tid as u32, FallbackReason::Crashed, 0);
     }
     Answer::GoOn
 }

@@ -18,7 +18,7 @@ use crate::page::{Page, Slot, stage};
 use crate::processes::Processes;
 use crate::sys::notify::{Answer, Call, Listener};
 use crate::sys::{pass, socket};
-use crate::{DieAt, Features, Mapping, Stay, Switches, connect};
+use crate::{DieAt, FallbackReason, Features, Mapping, Switches, connect};
 use pool::Pool;
 
 /// Sockets whose call a signal ended after they were put in place; only kernels without
@@ -159,12 +159,12 @@ impl Supervisor {
         self.tell(Event::Moved { route_idx, pid });
     }
 
-    pub(crate) fn note_left(&self, route_idx: usize, pid: u32, stay: Stay, errno: i32) {
-        self.page.count_left(route_idx, stay);
+    pub(crate) fn note_left(&self, route_idx: usize, pid: u32, reason: FallbackReason, errno: i32) {
+        self.page.count_left(route_idx, reason);
         self.tell(Event::Left {
             route_idx,
             pid,
-            stay,
+            reason,
             errno,
         });
     }

@@ -194,7 +194,7 @@ fn counts(stats: &Stats) -> String {
         .left
         .iter()
         .flatten()
-        .map(|(stay, n)| format!("{stay:?}:{n}"))
+        .map(|(reason, n)| format!("{reason:?}:{n}"))
         .collect();
     format!("moved {} left {}", stats.n_moved(), left.join(" "))
 }

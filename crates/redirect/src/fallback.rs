@@ -3,7 +3,7 @@
 /// A reason. Connections to addresses that are not mapped have none: they are nobody's business.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Stay {
+pub enum FallbackReason {
     /// Nothing is at the socket's path.
     NoSocket,
     /// Nobody listens on the socket.
@@ -36,7 +36,7 @@ pub enum Stay {
     Failed,
 }
 
-impl Stay {
+impl FallbackReason {
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; 15] = [
         Self::NoSocket,
@@ -91,10 +91,13 @@ mod tests {
 
     #[test]
     fn numbers_are_places_in_the_list() {
-        for (idx, stay) in Stay::ALL.into_iter().enumerate() {
-            assert_eq!(stay as usize, idx);
-            assert_eq!(Stay::from_number(idx as u8), Some(stay));
+        for (idx, reason) in FallbackReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, idx);
+            assert_eq!(FallbackReason::from_number(idx as u8), Some(reason));
         }
-        assert_eq!(Stay::from_number(Stay::ALL.len() as u8), None);
+        assert_eq!(
+            FallbackReason::from_number(FallbackReason::ALL.len() as u8),
+            None
+        );
     }
 }

@@ -36,7 +36,7 @@ const DESERTION_MS: i32 = 5_000;
 
 /// A supervisor that waits beside this process. It ends with this, or when this process is gone, however
 /// it went.
-pub struct Beside {
+pub struct OwnThreads {
     /// Its end is what the supervisor sees last; `None` only while this is dropped.
     socket: Option<OwnedFd>,
     pid: i32,
@@ -44,7 +44,7 @@ pub struct Beside {
     features: Features,
 }
 
-impl Beside {
+impl OwnThreads {
     /// Forks the supervisor.
     ///
     /// Call it while the process has no other thread. `features` are what [`crate::probe()`] found.
@@ -118,7 +118,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for OwnThreads {
     fn drop(&mut self) {
         self.socket = None;
         wait::take_away(self.pid);
