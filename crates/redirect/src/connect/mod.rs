@@ -38,10 +38,10 @@ struct Left {
 enum Outcome {
     /// It is none of our business, or not any more.
     Foreign,
-    /// It was moved.
-    Moved,
-    /// The program's socket was moved before.
-    Connected,
+    /// It was moved, or the program repeats a call that moved it.
+    Moved { is_non_blocking: bool },
+    /// The program's socket was moved before; `is_first_question` where it was told that it is on its way.
+    Connected { is_first_question: bool },
 }
 
 impl From<FallbackReason> for Left {
@@ -82,16 +82,27 @@ pub(crate) fn answer(
     };
     match handle(supervisor, call, slot, peer, route_idx, done_with) {
         Ok((Outcome::Foreign, _)) => Answer::GoOn,
-        Ok((Outcome::Moved, pid)) => {
+        Ok((Outcome::Moved { is_non_blocking }, pid)) => {
             supervisor.note_moved(route_idx, pid);
             supervisor.die_at(DieAt::Replaced);
-            Answer::Done
+            success(is_non_blocking)
         }
-        Ok((Outcome::Connected, _)) => Answer::Fail(libc::EISCONN),
+        Ok((Outcome::Connected { is_first_question }, _)) if is_first_question => Answer::Done,
+        Ok((Outcome::Connected { .. }, _)) => Answer::Fail(libc::EISCONN),
         Err((left, pid)) => {
             supervisor.note_left(route_idx, pid, left.reason, left.errno);
             Answer::GoOn
         }
+    }
+}
+
+/// What TCP says of a connection that will come about: over loopback a socket that does not block is on its
+/// way, whatever comes of it, and programs wait for the event that says so.
+fn success(is_non_blocking: bool) -> Answer {
+    if is_non_blocking {
+        Answer::Fail(libc::EINPROGRESS)
+    } else {
+        Answer::Done
     }
 }
 
@@ -137,13 +148,24 @@ fn handle(
     let pid = person.pid as u32;
     match asked.kind(&old) {
         Kind::Foreign => Ok((Outcome::Foreign, pid)),
-        Kind::Moved if supervisor.is_repeated(call, &old) => Ok((Outcome::Moved, pid)),
-        Kind::Moved => Ok((Outcome::Connected, pid)),
+        Kind::Moved if supervisor.is_repeated(call, &old) => Ok((moved(&old), pid)),
+        Kind::Moved => {
+            let is_first_question = supervisor.on_their_way.forget(&old);
+            Ok((Outcome::Connected { is_first_question }, pid))
+        }
         Kind::Idle { own_port } => {
             let outcome = asked.bring(supervisor, slot, old, own_port, done_with);
             outcome.map(|it| (it, pid)).map_err(|it| (it, pid))
         }
         Kind::Bound => Err((FallbackReason::Bound.into(), pid)),
+    }
+}
+
+/// A socket that was moved, as its program asked.
+fn moved(socket: &OwnedFd) -> Outcome {
+    let flags = socket::status_flags(socket.as_fd()).unwrap_or_default();
+    Outcome::Moved {
+        is_non_blocking: flags & libc::O_NONBLOCK != 0,
     }
 }
 
@@ -214,19 +236,23 @@ impl Asked<'_> {
             supervisor.options.carry_over(&old, &new);
         }
         supervisor.expect_answer(self.call, &new);
+        let outcome = moved(&new);
+        if matches!(outcome, Outcome::Moved { is_non_blocking } if is_non_blocking) {
+            supervisor.on_their_way.remember(&new);
+        }
         let is_still = || self.is_still(inode, &old, features.has_kcmp);
         if !self.replace(supervisor, slot, &new, &copies, is_still)? {
             return Ok(Outcome::Foreign);
         }
         if copies.watches.is_empty() {
             done_with.extend([old, new]);
-            return Ok(Outcome::Moved);
+            return Ok(outcome);
         }
         // The old file would tell its queues that it hung up, and it has to be gone before the program
         // goes on.
         drop(old);
         let _ = watches::renew(self.caller, new.as_fd(), &copies.watches);
-        Ok(Outcome::Moved)
+        Ok(outcome)
     }
 
     fn may_be_moved(&self, supervisor: &Supervisor, old: &OwnedFd) -> Result<(), Left> {
@@ -257,17 +283,17 @@ impl Asked<'_> {
 
 /// Finishes a call whose supervisor died while it replaced the program's descriptor.
 pub(crate) fn finish(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {
-    let moved = || -> io::Result<bool> {
+    let found = || -> io::Result<Option<Outcome>> {
         let fd = call.args[0] as i32;
         let (caller, file) = Caller::with_file(call.tid, fd, supervisor.features)?;
-        let is_moved = Tag::read(&socket::own_name(file.as_fd())?).is_some();
-        if is_moved {
-            watches::renew(&caller, file.as_fd(), &slot.watches())?;
+        if Tag::read(&socket::own_name(file.as_fd())?).is_none() {
+            return Ok(None);
         }
-        Ok(is_moved)
+        watches::renew(&caller, file.as_fd(), &slot.watches())?;
+        Ok(Some(moved(&file)))
     };
-    if moved().unwrap_or_default() {
-        return Answer::Done;
+    if let Ok(Some(Outcome::Moved { is_non_blocking })) = found() {
+        return success(is_non_blocking);
     }
     if let Some(route_idx) = address(call).and_then(|peer| supervisor.mapping.find(peer)) {
         supervisor.note_left(route_idx, call.tid as u32, FallbackReason::Crashed, 0);

@@ -4,6 +4,7 @@
 //! that process died. Answers one call at a time per thread; `pool` sees to it that a thread is free.
 
 mod pool;
+mod sockets;
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,6 +21,7 @@ use crate::sys::notify::{Answer, Call, Listener};
 use crate::sys::{pass, socket};
 use crate::{DieAt, FallbackReason, Features, Mapping, Switches, connect};
 use pool::Pool;
+use sockets::Sockets;
 
 /// Sockets whose call a signal ended after they were put in place; only kernels without
 /// `WAIT_KILLABLE_RECV` make them. Few live at a time.
@@ -38,6 +40,8 @@ pub(crate) struct Supervisor {
     pub(crate) maker: u32,
     switches: Switches,
     events: Option<OwnedFd>,
+    /// Sockets whose program was told that they are on their way, and has not asked again.
+    pub(crate) on_their_way: Sockets,
     /// Sockets that were put in place, by the call that has no answer yet.
     unanswered: Mutex<HashMap<u64, u64>>,
     pool: Pool,
@@ -73,6 +77,7 @@ impl Supervisor {
             maker: std::process::id(),
             switches: parts.switches,
             events: parts.events,
+            on_their_way: Sockets::default(),
             unanswered: Mutex::default(),
             pool: Pool::new(),
         })
@@ -105,7 +110,7 @@ impl Supervisor {
             self.die_at(DieAt::Received);
             let answer = self.answer_to(&call, slot, &mut done_with);
             self.give(&call, answer);
-            if answer == Answer::Done {
+            if answer != Answer::GoOn {
                 self.die_at(DieAt::Answered);
             }
         }

@@ -7,9 +7,10 @@ use crate::supervise::{Done, Run};
 use crate::trial;
 
 /// What the client does, and how many of its connections are moved.
-const CASES: [(&str, u64); 33] = [
+const CASES: [(&str, u64); 34] = [
     ("blocking", 1),
     ("non-blocking", 1),
+    ("asked-again", 1),
     ("second", 1),
     ("read-only", 1),
     ("bad-address", 1),
