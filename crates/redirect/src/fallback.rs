@@ -30,6 +30,8 @@ pub enum FallbackReason {
     Hidden,
     /// Its event queues watch the socket in a way that cannot be carried over.
     Watched,
+    /// Another process holds the same socket, whose copy cannot be exchanged.
+    Shared,
     /// The supervisor died in the midst of it.
     Crashed,
     /// Something else failed; the number of the error says what.
@@ -38,7 +40,7 @@ pub enum FallbackReason {
 
 impl FallbackReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoSocket,
         Self::Refused,
         Self::Denied,
@@ -52,6 +54,7 @@ impl FallbackReason {
         Self::Demanded,
         Self::Hidden,
         Self::Watched,
+        Self::Shared,
         Self::Crashed,
         Self::Failed,
     ];
@@ -74,6 +77,7 @@ impl FallbackReason {
             Self::Demanded => "its arguments or environment ask for TLS",
             Self::Hidden => "the program may not be looked into",
             Self::Watched => "its event queue cannot be carried over",
+            Self::Shared => "another process holds the same socket",
             Self::Crashed => "the supervisor had died",
             Self::Failed => "the kernel refused a step",
         }

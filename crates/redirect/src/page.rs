@@ -18,25 +18,9 @@ pub(crate) const MAX_ROUTES: usize = 64;
 /// Calls in the works at the same time, which is threads of the supervisor: only those of a full queue
 /// wait here, and one more than these goes on over TCP.
 pub(crate) const N_SLOTS: usize = 256;
-/// Watches of one socket that survive a supervisor's death; programs have one.
-pub(crate) const N_KEPT_WATCHES: usize = 4;
 
 /// Room for a call, also where a later kernel tells more of it.
 const CALL_BYTES: usize = 256;
-
-/// A watch of an event queue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Watch {
-    /// The queue's descriptor in the program.
-    pub(crate) queue: i32,
-    /// The watched descriptor.
-    pub(crate) fd: i32,
-    /// What is watched for.
-    pub(crate) events: u32,
-    /// What the program gets with an event.
-    pub(crate) data: u64,
-}
 
 /// How far a call is.
 pub(crate) mod stage {
@@ -51,8 +35,6 @@ pub(crate) mod stage {
 pub(crate) struct Slot {
     call: UnsafeCell<[u64; CALL_BYTES / 8]>,
     stage: AtomicU32,
-    n_watches: AtomicU32,
-    watches: UnsafeCell<[Watch; N_KEPT_WATCHES]>,
 }
 
 // SAFETY: a slot belongs to one worker at a time (`supervisor::pool` hands them out), and to the watchdog
@@ -178,29 +160,14 @@ impl Slot {
         self.stage.load(Ordering::Acquire)
     }
 
-    /// Notes that the program's descriptor is about to be replaced, and which watches then have to be
-    /// made anew.
-    pub(crate) fn begin_replacing(&self, watches: &[Watch]) {
-        let n = watches.len().min(N_KEPT_WATCHES);
-        let mut kept = [Watch::default(); N_KEPT_WATCHES];
-        kept[..n].copy_from_slice(&watches[..n]);
-        // SAFETY: as in `call`.
-        unsafe { self.watches.get().write_volatile(kept) };
-        self.n_watches.store(n as u32, Ordering::Relaxed);
+    /// Notes that the program's descriptor is about to be replaced.
+    pub(crate) fn begin_replacing(&self) {
         self.stage.store(stage::REPLACING, Ordering::Release);
     }
 
     /// Notes that it was not replaced after all.
     pub(crate) fn end_replacing(&self) {
         self.stage.store(stage::SEEN, Ordering::Release);
-    }
-
-    /// The watches of `begin_replacing`.
-    pub(crate) fn watches(&self) -> Vec<Watch> {
-        let n = self.n_watches.load(Ordering::Relaxed) as usize;
-        // SAFETY: as in `call`.
-        let kept = unsafe { self.watches.get().read_volatile() };
-        kept[..n.min(N_KEPT_WATCHES)].to_vec()
     }
 }
 
@@ -242,15 +209,8 @@ mod tests {
         assert!(slot.call().is_none());
         // SAFETY: nobody else uses this page.
         unsafe { (*slot.place()).id = 7 };
-        let watch = Watch {
-            queue: 4,
-            fd: 5,
-            events: 6,
-            data: 7,
-        };
-        slot.begin_replacing(&[watch; 6]);
+        slot.begin_replacing();
         assert_eq!(page.left_behind().count(), 1);
-        assert_eq!(slot.watches(), [watch; N_KEPT_WATCHES]);
         assert_eq!(slot.stage(), stage::REPLACING);
         slot.clear();
         assert_eq!(page.left_behind().count(), 0);

@@ -10,14 +10,23 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
 
 use crate::caller::Caller;
-use crate::page::Watch;
-use crate::sys::{fork, process};
+use crate::sys::{epoll, fork, process};
 
 /// The thread needs little.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Numbers that are used above the highest watched one.
-pub(crate) const N_ABOVE: i32 = 3;
+/// A watch of an event queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Watch {
+    /// The queue's descriptor in the program.
+    pub(crate) queue: i32,
+    /// The watched descriptor.
+    pub(crate) fd: i32,
+    /// What is watched for.
+    pub(crate) events: u32,
+    /// What the program gets with an event.
+    pub(crate) data: u64,
+}
 
 /// The watches on `fd` of the caller in these queues; `inode` is that of its file.
 ///
@@ -64,10 +73,10 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
     })
 }
 
-/// Makes the queues watch `new`, each as it watched what was there before.
+/// Makes the queues watch `new` as well, each as it watches what is there now.
 ///
 /// # Errors
-/// The first step that failed; queues before it watch already.
+/// The first step that failed; queues before it watch already, until `new` is closed.
 pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, watches: &[Watch]) -> io::Result<()> {
     if watches.is_empty() {
         return Ok(());
@@ -98,8 +107,8 @@ fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
 fn watch(pidfd: &OwnedFd, new: &OwnedFd, watch: &Watch) -> io::Result<()> {
     fork::put_under(new.as_fd(), watch.fd)?;
     let queue = process::pidfd_getfd(pidfd.as_fd(), watch.queue)?;
-    match fork::watch(queue.as_fd(), watch.fd, watch.events, watch.data) {
-        // It does already: a supervisor before us died after this step.
+    match epoll::watch(queue.as_fd(), watch.fd, watch.events, watch.data) {
+        // The same queue under another number has been told already.
         Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
         other => other,
     }

@@ -3,67 +3,144 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use super::holders::{self, Held, Holder};
 use super::{Asked, Left, failed};
-use crate::page::{Slot, Watch};
+use crate::FallbackReason;
+use crate::page::Slot;
 use crate::supervisor::Supervisor;
 use crate::sys::{errno, process};
-use crate::{FallbackReason, watches};
+use crate::watches::{self, Watch};
 
-/// Programs copy a descriptor to the next free number, which is mostly the next one. Looking at more costs
-/// every connection a microsecond each.
-const NEXT: i32 = 1;
+/// A connected socket on its way into the place of another.
+pub(super) struct Exchange<'a> {
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) supervisor: &'a Supervisor,
+    pub(super) slot: &'a Slot,
+    /// The inode of the old socket's file.
+    pub(super) inode: u64,
+    pub(super) new: OwnedFd,
+}
 
-/// What belongs to a socket.
-pub(super) struct Copies {
-    /// Its descriptors.
-    numbers: Vec<i32>,
-    /// Who watches them.
-    pub(super) watches: Vec<Watch>,
+impl Exchange<'_> {
+    /// Puts the new socket in the place of the old one, wherever that is held; what may be closed once the
+    /// program goes on. `None` when the call is gone (a signal ended it, or its thread was killed), or its
+    /// descriptor is another file by now.
+    pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<Option<OwnedFd>, Left> {
+        self.watch(watches)?;
+        let features = self.supervisor.features;
+        let is_still = || self.asked.is_still(self.inode, &old, features.has_kcmp);
+        if !self.replace(&[self.asked.fd], is_still)? {
+            return Ok(None);
+        }
+        // An old file that is still there would tell its queues that it hung up, and its copies are sockets that
+        // nobody will ever connect: it has to be gone before the program goes on.
+        match holders::release(old) {
+            None => Ok(Some(self.new)),
+            Some(held) => self.replace_copies(&held),
+        }
+    }
+
+    /// The slow way, where something else holds the old file: the process under other numbers, which are replaced
+    /// as well, or another process, whose numbers are out of reach, so that all of it stays as it was.
+    fn replace_copies(self, held: &Held) -> Result<Option<OwnedFd>, Left> {
+        let others = holders::find(self.asked.call.tid, self.inode);
+        let Some((old, tid)) = others.iter().find_map(Holder::take) else {
+            // It was only looked at, or lies in a queue on its way to somebody: nobody is left to go back to.
+            held.passes();
+            return Ok(Some(self.new));
+        };
+        let is_elsewhere = others.iter().any(|it| it.tid != self.asked.call.tid);
+        if is_elsewhere {
+            self.put_back(&old)?;
+            return Err(FallbackReason::Shared.into());
+        }
+        debug_assert_eq!(tid, self.asked.call.tid);
+        let numbers: Vec<i32> = others.iter().map(|it| it.fd).collect();
+        let replaced = self
+            .asked
+            .watches(self.supervisor, &numbers, self.inode)
+            .and_then(|watches| self.watch(&watches))
+            .and_then(|()| self.replace(&numbers, || true));
+        match replaced {
+            Ok(_) => {
+                if let Some(held) = holders::release(old) {
+                    held.passes();
+                }
+                Ok(Some(self.new))
+            }
+            Err(left) => {
+                self.put_back(&old)?;
+                Err(left)
+            }
+        }
+    }
+
+    /// Makes the program's descriptor what it was.
+    fn put_back(&self, old: &OwnedFd) -> Result<(), Left> {
+        let (call, fd) = (self.asked.call, self.asked.fd);
+        let is_cloexec = self.asked.caller.is_cloexec(fd).unwrap_or(true);
+        let listener = &self.supervisor.listener;
+        let replaced = listener.replace(call.id, old.as_fd(), fd, is_cloexec);
+        self.slot.end_replacing();
+        replaced.map_err(failed(FallbackReason::Failed))
+    }
+
+    /// Has the new socket watched already, while there is a way back: where it is not put in its place after all,
+    /// its watches end with it.
+    fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
+        watches::renew(self.asked.caller, self.new.as_fd(), watches)
+            .map_err(failed(FallbackReason::Watched))
+    }
+
+    /// False when the call is gone or `is_still` says no.
+    ///
+    /// `is_still` is asked last. Between it and the replacing the program has less than a microsecond to
+    /// close the number and open something else in another thread; no kernel offers to do both at once.
+    fn replace(&self, numbers: &[i32], is_still: impl Fn() -> bool) -> Result<bool, Left> {
+        let (asked, listener) = (self.asked, &self.supervisor.listener);
+        let numbers: Vec<(i32, bool)> = numbers
+            .iter()
+            .map(|it| (*it, asked.caller.is_cloexec(*it).unwrap_or(true)))
+            .collect();
+        self.slot.begin_replacing();
+        let replaced = if is_still() {
+            numbers.iter().try_for_each(|(number, is_cloexec)| {
+                listener.replace(asked.call.id, self.new.as_fd(), *number, *is_cloexec)
+            })
+        } else {
+            Err(io::Error::from_raw_os_error(libc::ENOENT))
+        };
+        match replaced {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.slot.end_replacing();
+                if errno(&error) == libc::ENOENT {
+                    Ok(false)
+                } else {
+                    Err(failed(FallbackReason::Failed)(error))
+                }
+            }
+        }
+    }
 }
 
 impl Asked<'_> {
-    /// All that has to be carried over to the new socket.
-    pub(super) fn copies(
+    /// Who watches the old file under these numbers.
+    pub(super) fn watches(
         &self,
         supervisor: &Supervisor,
-        old: &OwnedFd,
+        numbers: &[i32],
         inode: u64,
-    ) -> Result<Copies, Left> {
+    ) -> Result<Vec<Watch>, Left> {
         let features = supervisor.features;
-        let (tid, pid) = (self.call.tid, self.person.pid);
-        let numbers = self.numbers(old, features.has_kcmp);
+        let pid = self.person.pid;
         let queues = supervisor.processes.queues(self.caller, pid, features);
-        let mut watches = Vec::new();
-        for number in &numbers {
-            let found = watches::find(tid, &queues, *number, inode, features.has_kcmp);
-            watches.extend(found);
+        let mut found = Vec::new();
+        for number in numbers {
+            let watches = watches::find(self.call.tid, &queues, *number, inode, features.has_kcmp);
+            found.extend(watches);
         }
-        // A watch is made under the program's own number, which has to be one of ours, too.
-        if let Some(highest) = watches.iter().map(|it| it.fd).max()
-            && process::duplicate(old.as_fd(), highest + watches::N_ABOVE).is_err()
-        {
-            return Err(FallbackReason::Watched.into());
-        }
-        Ok(Copies { numbers, watches })
-    }
-
-    /// The descriptor, and copies of it that are near.
-    fn numbers(&self, old: &OwnedFd, has_kcmp: bool) -> Vec<i32> {
-        let mut numbers = vec![self.fd];
-        if !has_kcmp {
-            return numbers;
-        }
-        let next = self.fd + NEXT;
-        if process::are_same_file(self.call.tid, self.fd, next).unwrap_or_default() {
-            numbers.push(next);
-        }
-        if numbers.len() > 1 {
-            let others = process::copies_of(self.call.tid, old.as_fd());
-            numbers.extend(others.unwrap_or_default());
-            numbers.sort_unstable();
-            numbers.dedup();
-        }
-        numbers
+        Ok(found)
     }
 
     /// Whether the program's descriptor is still the file that was looked at: another thread may have
@@ -75,48 +152,5 @@ impl Asked<'_> {
         }
         let link = process::link(&format!("/proc/{tid}/fd/{}", self.fd));
         link.is_ok_and(|it| it == format!("socket:[{inode}]").into_bytes())
-    }
-
-    /// False when the call is gone (a signal ended it, or its thread was killed) or its descriptor is
-    /// another file by now.
-    ///
-    /// `is_still` is asked last. Between it and the replacing the program has less than a microsecond to
-    /// close the number and open something else in another thread; no kernel offers to do both at once.
-    pub(super) fn replace(
-        &self,
-        supervisor: &Supervisor,
-        slot: &Slot,
-        new: &OwnedFd,
-        copies: &Copies,
-        is_still: impl Fn() -> bool,
-    ) -> Result<bool, Left> {
-        let id = self.call.id;
-        // Copies first: once the number of the call itself is replaced, there is no way back.
-        let others = copies.numbers.iter().filter(|it| **it != self.fd);
-        let numbers: Vec<(i32, bool)> = others
-            .chain([&self.fd])
-            .map(|it| (*it, self.caller.is_cloexec(*it).unwrap_or(true)))
-            .collect();
-        slot.begin_replacing(&copies.watches);
-        let listener = &supervisor.listener;
-        let replaced = if is_still() {
-            let mut numbers = numbers.iter();
-            numbers.try_for_each(|(number, is_cloexec)| {
-                listener.replace(id, new.as_fd(), *number, *is_cloexec)
-            })
-        } else {
-            Err(io::Error::from_raw_os_error(libc::ENOENT))
-        };
-        match replaced {
-            Ok(()) => Ok(true),
-            Err(error) => {
-                slot.end_replacing();
-                if errno(&error) == libc::ENOENT {
-                    Ok(false)
-                } else {
-                    Err(failed(FallbackReason::Failed)(error))
-                }
-            }
-        }
     }
 }

@@ -5,6 +5,7 @@
 
 mod exchange;
 mod fresh;
+mod holders;
 mod settings;
 
 use std::io;
@@ -18,7 +19,8 @@ use crate::supervisor::Supervisor;
 use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, fork, process, socket};
 use crate::tag::{Tag, parse_raw};
-use crate::{DieAt, FallbackReason, watches};
+use crate::{DieAt, FallbackReason};
+use exchange::Exchange;
 
 /// Longest address that is looked at: a `sockaddr_in6`.
 const ADDRESS_BYTES: usize = 28;
@@ -229,9 +231,9 @@ impl Asked<'_> {
         if !features.has_thread_pidfd && !self.is_still(inode, &old, features.has_kcmp) {
             return Ok(Outcome::Foreign);
         }
+        let watches = self.watches(supervisor, &[self.fd], inode)?;
         let new = self.connected(supervisor, &old, own_port)?;
         settings::copy(&old, &new).map_err(failed(FallbackReason::Failed))?;
-        let copies = self.copies(supervisor, &old, inode)?;
         if supervisor.page.has_set_options.load(Ordering::SeqCst) {
             supervisor.options.carry_over(&old, &new);
         }
@@ -240,18 +242,17 @@ impl Asked<'_> {
         if matches!(outcome, Outcome::Moved { is_non_blocking } if is_non_blocking) {
             supervisor.on_their_way.remember(&new);
         }
-        let is_still = || self.is_still(inode, &old, features.has_kcmp);
-        if !self.replace(supervisor, slot, &new, &copies, is_still)? {
+        let exchange = Exchange {
+            asked: self,
+            supervisor,
+            slot,
+            inode,
+            new,
+        };
+        let Some(new) = exchange.run(old, &watches)? else {
             return Ok(Outcome::Foreign);
-        }
-        if copies.watches.is_empty() {
-            done_with.extend([old, new]);
-            return Ok(outcome);
-        }
-        // The old file would tell its queues that it hung up, and it has to be gone before the program
-        // goes on.
-        drop(old);
-        let _ = watches::renew(self.caller, new.as_fd(), &copies.watches);
+        };
+        done_with.push(new);
         Ok(outcome)
     }
 
@@ -282,14 +283,13 @@ impl Asked<'_> {
 }
 
 /// Finishes a call whose supervisor died while it replaced the program's descriptor.
-pub(crate) fn finish(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {
+pub(crate) fn finish(supervisor: &Supervisor, call: &Call) -> Answer {
     let found = || -> io::Result<Option<Outcome>> {
         let fd = call.args[0] as i32;
-        let (caller, file) = Caller::with_file(call.tid, fd, supervisor.features)?;
+        let (_, file) = Caller::with_file(call.tid, fd, supervisor.features)?;
         if Tag::read(&socket::own_name(file.as_fd())?).is_none() {
             return Ok(None);
         }
-        watches::renew(&caller, file.as_fd(), &slot.watches())?;
         Ok(Some(moved(&file)))
     };
     if let Ok(Some(Outcome::Moved { is_non_blocking })) = found() {

@@ -91,7 +91,7 @@ impl Supervisor {
         for slot in self.page.left_behind() {
             if let Some(call) = slot.call() {
                 let answer = if slot.stage() == stage::REPLACING {
-                    connect::finish(self, &call, slot)
+                    connect::finish(self, &call)
                 } else {
                     self.answer_to(&call, slot, &mut Vec::new())
                 };

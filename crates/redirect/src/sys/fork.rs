@@ -111,15 +111,6 @@ pub(crate) fn unshare_descriptors() -> io::Result<()> {
     checked(unsafe { libc::unshare(libc::CLONE_FILES) }.into()).map(drop)
 }
 
-/// Adds a watch to an event queue, with the descriptor's very number as its key.
-pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
-    let mut event = libc::epoll_event { events, u64: data };
-    // SAFETY: the structure is live.
-    let result =
-        unsafe { libc::epoll_ctl(queue.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
-    checked(result.into()).map(drop)
-}
-
 /// Puts a file under a number, in this thread's own table, over whatever is there.
 pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     // SAFETY: the table is this thread's own copy; whoever owns the old descriptor owns it in the other

@@ -3,6 +3,7 @@
 //! The only unsafe code but for what `launch` and `page` do with a new process and its memory. Errors are
 //! the kernel's own numbers.
 
+pub(crate) mod epoll;
 pub(crate) mod fork;
 pub(crate) mod identity;
 pub(crate) mod notify;

@@ -146,22 +146,6 @@ pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Resul
     checked(result).map(|order| order == 0)
 }
 
-/// Whether two descriptors of another thread are the same open file.
-pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> {
-    // SAFETY: numbers alone.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_kcmp,
-            tid,
-            tid,
-            KCMP_FILE,
-            c_long::from(one),
-            c_long::from(other),
-        )
-    };
-    checked(result).map(|order| order == 0)
-}
-
 /// Whether another thread's event queue watches its descriptor.
 pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32) -> io::Result<bool> {
     let slot = EpollSlot {
@@ -251,15 +235,6 @@ impl Descriptor {
 pub(crate) fn let_look(pid: i32) {
     // SAFETY: numbers alone. Where Yama is not, the call is refused, and nothing is lost.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, pid as libc::c_ulong, 0, 0, 0) };
-}
-
-/// All descriptors of another thread that are the same open file as one of ours.
-pub(crate) fn copies_of(tid: i32, ours: BorrowedFd<'_>) -> io::Result<Vec<i32>> {
-    let entries = fs::read_dir(format!("/proc/{tid}/fd"))?.flatten();
-    let numbers = entries.filter_map(|it| it.file_name().to_str()?.parse().ok());
-    Ok(numbers
-        .filter(|fd| is_same_file(tid, *fd, ours).unwrap_or_default())
-        .collect())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::supervise::{Done, Run};
 use crate::trial;
 
 /// What the client does, and how many of its connections are moved.
-const CASES: [(&str, u64); 34] = [
+const CASES: [(&str, u64); 35] = [
     ("blocking", 1),
     ("non-blocking", 1),
     ("asked-again", 1),
@@ -36,11 +36,12 @@ const CASES: [(&str, u64); 34] = [
     ("epoll-high", 12),
     ("dup-after", 1),
     ("dup-before", 1),
+    ("dup-far", 1),
+    ("dup-watched", 1),
     ("fork", 1),
     ("exec", 1),
     ("pass", 1),
     ("own-table", 2),
-    ("vfork", 1),
     ("fork-then-connect", 3),
 ];
 
@@ -55,7 +56,7 @@ const FEATURES: [&str; 7] = [
     "kcmp",
 ];
 
-const EXCEPTIONS: [(&str, &str); 2] = [("kcmp", "dup-before"), ("thread-pidfd", "own-table")];
+const EXCEPTIONS: [(&str, &str); 1] = [("thread-pidfd", "own-table")];
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = CASES
@@ -84,8 +85,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     for feature in FEATURES {
         trials.push(trial(&format!("works_without_{feature}"), move || {
             for (name, n_moved) in CASES {
-                // Copies made before are only seen where files can be compared, a thread's own table only
-                // where it has a descriptor: there it stays on TCP.
+                // A thread's own table is only seen where it has a descriptor: there it stays on TCP.
                 if !EXCEPTIONS.contains(&(feature, name)) {
                     check(name, n_moved, &[feature], "127.0.0.1:0");
                 }

@@ -21,6 +21,17 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_socket_that_nobody_listens_on_leaves_it_on_tcp", stale),
         trial("a_port_of_its_own_choice_leaves_it_on_tcp", bound),
         trial("words_that_demand_it_leave_it_on_tcp", demanded),
+        trial(
+            "r18_a_socket_that_another_process_holds_stays_on_tcp",
+            || {
+                like_plain("shared-before", "Shared:1");
+                like_plain("vfork", "Shared:1");
+            },
+        ),
+        trial(
+            "r18_a_watch_that_cannot_be_renewed_leaves_it_on_tcp",
+            watched,
+        ),
         trial("another_network_namespace_is_left_alone", other_network),
         trial("another_user_namespace_stays_on_tcp", other_users),
         trial(
@@ -82,6 +93,31 @@ fn bound() {
     let plain = run.clone().plain().run().good();
     assert_eq!(run.run().good().stdout, plain.stdout);
     stays(&run, "Bound:1");
+}
+
+/// The program gets what it would have got, over TCP.
+#[track_caller]
+fn like_plain(case: &str, left: &str) {
+    let server = Server::start();
+    let run = Run::client(&[case, &server.tcp.to_string()]);
+    let run = run.route(server.tcp, &server.socket);
+    let plain = run.clone().plain().run().good();
+    let done = run.run().good();
+    assert_eq!(done.stdout, plain.stdout);
+    done.expect_counts(0, left);
+}
+
+/// Watches are renewed by a thread, for which there is no room here.
+fn watched() {
+    if !is_root() {
+        return;
+    }
+    let server = Server::start();
+    let run = Run::client(&["epoll-crowded", &server.tcp.to_string()]);
+    let run = run.route(server.tcp, &server.socket).uid(NOBODY - 1);
+    let done = run.run().good();
+    assert!(done.stdout.contains("way tcp"), "{done:#?}");
+    done.expect_counts(1, "Watched:1");
 }
 
 fn demanded() {

@@ -12,6 +12,9 @@ use crate::raw;
 pub(super) const CASES: &[Case] = &[
     ("dup-after", dup_after),
     ("dup-before", dup_before),
+    ("dup-far", dup_far),
+    ("dup-watched", dup_watched),
+    ("shared-before", shared_before),
     ("fork", fork),
     ("exec", exec),
     ("inherited", inherited),
@@ -40,6 +43,36 @@ fn dup_before(told: &Told<'_>) {
     talk(far);
     raw::close(fd);
     echo(copy);
+}
+
+/// A copy that is nowhere near.
+fn dup_far(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    println!("copy {}", unsafe { libc::dup2(fd, 50) });
+    println!("connect {}", raw::connect(fd, told.to));
+    talk(50);
+    println!("peer {:?}", raw::name(true, 50, 28));
+    raw::close(fd);
+    echo(50);
+}
+
+/// The copy is what is watched.
+fn dup_watched(told: &Told<'_>) {
+    let queue = raw::epoll();
+    let fd = raw::tcp(told.to);
+    let copy = unsafe { libc::dup(fd) };
+    let add = libc::EPOLL_CTL_ADD;
+    println!("add {}", raw::epoll_ctl(queue, add, copy, libc::EPOLLIN, 9));
+    println!("connect {}", raw::connect(fd, told.to));
+    println!("event {:?}", raw::epoll_wait(queue, -1));
+    talk(copy);
+}
+
+/// A child connects the socket that its parent has made, and the parent uses it.
+fn shared_before(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    in_child(|| println!("connect {}", raw::connect(fd, told.to)));
+    talk(fd);
 }
 
 fn in_child(work: impl FnOnce()) {

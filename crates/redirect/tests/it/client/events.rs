@@ -1,6 +1,6 @@
 //! Event queues that watch a socket before it is connected, and after.
 
-use super::{Case, Told, connected};
+use super::{Case, Told, connected, talk};
 use crate::raw;
 
 pub(super) const CASES: &[Case] = &[
@@ -8,6 +8,7 @@ pub(super) const CASES: &[Case] = &[
     ("epoll-edge-before", |told| before(told, libc::EPOLLET)),
     ("epoll-once-before", |told| before(told, libc::EPOLLONESHOT)),
     ("epoll-after", after),
+    ("epoll-crowded", crowded),
     ("epoll-two-queues", two_queues),
     ("epoll-late-queue", late_queue),
     ("epoll-high", high),
@@ -98,6 +99,27 @@ fn two_queues(told: &Told<'_>) {
     println!("one {:?}", raw::epoll_wait(one, -1));
     println!("two {:?}", raw::epoll_wait(two, -1));
     println!("way {}", raw::read(fd).trim_end());
+}
+
+/// As `before`, with as many processes of this user as it may have.
+fn crowded(told: &Told<'_>) {
+    let limit = libc::rlimit {
+        rlim_cur: 1,
+        rlim_max: 1,
+    };
+    // Its supervisor is at work from then on.
+    talk(connected(told.to));
+    let limited = unsafe {
+        let supervisor = libc::getppid();
+        libc::prlimit(
+            supervisor,
+            libc::RLIMIT_NPROC,
+            &raw const limit,
+            std::ptr::null_mut(),
+        )
+    };
+    assert_eq!(limited, 0);
+    before(told, 0);
 }
 
 /// A queue that is made when the process has connected before.

@@ -1,0 +1,28 @@
+//! Event queues of our own.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use super::{checked, new_fd};
+
+/// A new queue, closed on exec.
+pub(crate) fn new() -> io::Result<OwnedFd> {
+    // SAFETY: a number goes in, a new descriptor comes out.
+    new_fd(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }.into())
+}
+
+/// Adds a watch, with the descriptor's very number as its key.
+pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
+    let mut event = libc::epoll_event { events, u64: data };
+    // SAFETY: the structure is live.
+    let result =
+        unsafe { libc::epoll_ctl(queue.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+    checked(result.into()).map(drop)
+}
+
+/// Whether something has happened already.
+pub(crate) fn has_event(queue: BorrowedFd<'_>) -> bool {
+    let mut event = libc::epoll_event { events: 0, u64: 0 };
+    // SAFETY: room for one event.
+    unsafe { libc::epoll_wait(queue.as_raw_fd(), &raw mut event, 1, 0) > 0 }
+}
