@@ -32,6 +32,12 @@ pub enum FallbackReason {
     Watched,
     /// Another process holds the same socket, whose copy cannot be exchanged.
     Shared,
+    /// It has put a filter of system calls or a Landlock domain over itself.
+    Confined,
+    /// Its socket has an option that a Unix socket cannot have.
+    Option,
+    /// It is used through a ring of requests, which nobody sees.
+    Ring,
     /// The supervisor died in the midst of it.
     Crashed,
     /// Something else failed; the number of the error says what.
@@ -40,7 +46,7 @@ pub enum FallbackReason {
 
 impl FallbackReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::NoSocket,
         Self::Refused,
         Self::Denied,
@@ -55,6 +61,9 @@ impl FallbackReason {
         Self::Hidden,
         Self::Watched,
         Self::Shared,
+        Self::Confined,
+        Self::Option,
+        Self::Ring,
         Self::Crashed,
         Self::Failed,
     ];
@@ -78,6 +87,11 @@ impl FallbackReason {
             Self::Hidden => "the program may not be looked into",
             Self::Watched => "its event queue cannot be carried over",
             Self::Shared => "another process holds the same socket",
+            Self::Confined => {
+                "the program has restricted itself (a filter of system calls, or Landlock)"
+            }
+            Self::Option => "its socket has an option that a Unix socket cannot have",
+            Self::Ring => "the program uses its sockets through io_uring",
             Self::Crashed => "the supervisor had died",
             Self::Failed => "the kernel refused a step",
         }

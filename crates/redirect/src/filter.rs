@@ -1,10 +1,10 @@
 //! The filter: which system calls stop and wait for the supervisor, as a program for the kernel.
 //!
 //! As few as possible: `connect` but for Unix addresses of full length, the two names, options of levels
-//! that a Unix socket does not have, the making of event queues, and what gives a thread other groups,
-//! another root or other namespaces. Everything else is allowed whatever its arguments, which the kernel
-//! remembers per call and does not ask again. Of another architecture's calls (32-bit programs) the last
-//! kind alone is seen.
+//! that a Unix socket does not have, receiving with flags that it does not know, the making of event queues
+//! and rings, what gives a thread other groups, another root or other namespaces, and what confines it.
+//! Everything else is allowed whatever its arguments, which the kernel remembers per call and does not ask
+//! again. Of another architecture's calls (32-bit programs) the last two kinds alone are seen.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -42,16 +42,24 @@ const SMALL_CALLS: [u32; 6] = [61, 81, 206, 218, 337, 375];
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_CALLS: [u32; 6] = [61, 81, 206, 217, 310, 346];
 
+/// Its `seccomp` and `landlock_restrict_self`; and its `prctl`.
+#[cfg(target_arch = "aarch64")]
+const SMALL_CONFINING: [u32; 2] = [383, 446];
+#[cfg(not(target_arch = "aarch64"))]
+const SMALL_CONFINING: [u32; 2] = [354, 446];
+const SMALL_PRCTL: u32 = 172;
+
 /// x32 programs have the same architecture and this bit in the number. Source: asm/unistd.h.
 const X32_BIT: u32 = 0x4000_0000;
 
-/// A `sockaddr_in`; everything shorter is another family.
-const MIN_INET_BYTES: u32 = 16;
+/// A family alone, as `AF_UNSPEC` wants it; everything shorter is no address.
+const MIN_ADDRESS_BYTES: u32 = 2;
 /// A whole `sockaddr_un`, as most programs pass it.
 const UNIX_BYTES: u32 = 110;
 
 const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const IF_ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
@@ -64,6 +72,7 @@ enum Step {
     Equal(u32, Goal),
     NotEqual(u32, Goal),
     AtLeast(u32, Goal),
+    AnyBit(u32, Goal),
     Return(u32),
 }
 
@@ -72,6 +81,9 @@ enum Goal {
     Connect,
     Options,
     SocketOptions,
+    Receive,
+    ReceiveMessage,
+    Control,
     OtherArch,
     Allow,
     Notify,
@@ -87,6 +99,8 @@ pub(crate) fn program() -> Vec<sock_filter> {
     steps.extend(calls().map(|(number, goal)| Step::Equal(number as u32, goal)));
     let as_x32 = |number: c_long| number as u32 | X32_BIT;
     steps.extend(CHANGING.map(|number| Step::Equal(as_x32(number), Goal::Notify)));
+    steps.extend(CONFINING.map(|number| Step::Equal(as_x32(number), Goal::Notify)));
+    steps.push(Step::Equal(as_x32(libc::SYS_prctl), Goal::Control));
     steps.push(Step::Return(libc::SECCOMP_RET_ALLOW));
     steps.extend([
         Step::Here(Goal::OtherArch),
@@ -94,6 +108,8 @@ pub(crate) fn program() -> Vec<sock_filter> {
         Step::Load(AT_NUMBER),
     ]);
     steps.extend(SMALL_CALLS.map(|number| Step::Equal(number, Goal::Notify)));
+    steps.extend(SMALL_CONFINING.map(|number| Step::Equal(number, Goal::Notify)));
+    steps.push(Step::Equal(SMALL_PRCTL, Goal::Control));
     steps.push(Step::Return(libc::SECCOMP_RET_ALLOW));
     steps.extend(ARGUMENTS);
     assemble(&steps)
@@ -108,20 +124,46 @@ const CHANGING: [c_long; 5] = [
     libc::SYS_setns,
 ];
 
+/// By which a thread forbids itself and those that come from it what it might do before.
+const CONFINING: [c_long; 2] = [libc::SYS_seccomp, LANDLOCK_RESTRICT_SELF];
+/// Source: asm-generic/unistd.h; the same number everywhere.
+const LANDLOCK_RESTRICT_SELF: c_long = 446;
+
+/// Whether a call of the last kind enters a Landlock domain.
+pub(crate) fn is_landlock(number: i32) -> bool {
+    c_long::from(number as u32 & !X32_BIT) == LANDLOCK_RESTRICT_SELF
+}
+
+/// Flags of receiving that a Unix socket does not know: errors and completions of their own queue, and data
+/// that is to be thrown away.
+pub(crate) const UNKNOWN_FLAGS: i32 = libc::MSG_ERRQUEUE | libc::MSG_TRUNC;
+
 /// What a call is that was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Connect,
     Name,
     Option,
+    /// An event queue or a ring of requests is made.
     Queue,
+    Receive,
     Groups,
+    /// A filter of system calls, or a Landlock domain.
+    Confinement,
     /// Another root or other namespaces, or all that could be in another architecture.
     World,
 }
 
 /// Which kind a call is of, by its architecture and number.
 pub(crate) fn kind(arch: u32, number: i32) -> Kind {
+    let plain = number as u32 & !X32_BIT;
+    let is_confining = match arch {
+        SMALL_ARCH => SMALL_CONFINING.contains(&plain) || plain == SMALL_PRCTL,
+        _ => [CONFINING[0], CONFINING[1], libc::SYS_prctl].contains(&plain.into()),
+    };
+    if is_confining {
+        return Kind::Confinement;
+    }
     if arch != ARCH || number as u32 & X32_BIT != 0 {
         return Kind::World;
     }
@@ -129,6 +171,7 @@ pub(crate) fn kind(arch: u32, number: i32) -> Kind {
         libc::SYS_connect => Kind::Connect,
         libc::SYS_getsockname | libc::SYS_getpeername => Kind::Name,
         libc::SYS_getsockopt | libc::SYS_setsockopt => Kind::Option,
+        libc::SYS_recvfrom | libc::SYS_recvmsg => Kind::Receive,
         libc::SYS_setgroups => Kind::Groups,
         number if CHANGING.contains(&number) => Kind::World,
         _ => Kind::Queue,
@@ -141,22 +184,39 @@ fn calls() -> impl Iterator<Item = (c_long, Goal)> {
         (libc::SYS_epoll_create, Goal::Notify),
     ];
     let everywhere = [
+        (libc::SYS_recvfrom, Goal::Receive),
+        (libc::SYS_recvmsg, Goal::ReceiveMessage),
         (libc::SYS_connect, Goal::Connect),
         (libc::SYS_setsockopt, Goal::Options),
         (libc::SYS_getsockopt, Goal::Options),
         (libc::SYS_getsockname, Goal::Notify),
         (libc::SYS_getpeername, Goal::Notify),
         (libc::SYS_epoll_create1, Goal::Notify),
+        (libc::SYS_io_uring_setup, Goal::Notify),
+        (libc::SYS_prctl, Goal::Control),
     ];
-    let changing = CHANGING.map(|number| (number, Goal::Notify));
+    let changing = CHANGING.into_iter().chain(CONFINING);
+    let changing = changing.map(|number| (number, Goal::Notify));
     everywhere.into_iter().chain(old).chain(changing)
 }
 
-const ARGUMENTS: [Step; 20] = [
+const ARGUMENTS: [Step; 33] = [
+    Step::Here(Goal::Receive),
+    Step::Load(at_argument(3)),
+    Step::AnyBit(UNKNOWN_FLAGS as u32, Goal::Notify),
+    Step::Return(libc::SECCOMP_RET_ALLOW),
+    Step::Here(Goal::ReceiveMessage),
+    Step::Load(at_argument(2)),
+    Step::AnyBit(UNKNOWN_FLAGS as u32, Goal::Notify),
+    Step::Return(libc::SECCOMP_RET_ALLOW),
+    Step::Here(Goal::Control),
+    Step::Load(at_argument(0)),
+    Step::Equal(libc::PR_SET_SECCOMP as u32, Goal::Notify),
+    Step::Return(libc::SECCOMP_RET_ALLOW),
     Step::Here(Goal::Connect),
     Step::Load(at_argument(2)),
     Step::Equal(UNIX_BYTES, Goal::Allow),
-    Step::AtLeast(MIN_INET_BYTES, Goal::Notify),
+    Step::AtLeast(MIN_ADDRESS_BYTES, Goal::Notify),
     Step::Return(libc::SECCOMP_RET_ALLOW),
     Step::Here(Goal::Options),
     Step::Load(at_argument(1)),
@@ -169,6 +229,7 @@ const ARGUMENTS: [Step; 20] = [
     Step::Load(at_argument(2)),
     Step::Equal(libc::SO_DOMAIN as u32, Goal::Notify),
     Step::Equal(libc::SO_PROTOCOL as u32, Goal::Notify),
+    Step::Equal(libc::SO_REUSEPORT as u32, Goal::Notify),
     Step::Here(Goal::Allow),
     Step::Return(libc::SECCOMP_RET_ALLOW),
     Step::Here(Goal::Notify),
@@ -193,6 +254,7 @@ fn assemble(steps: &[Step]) -> Vec<sock_filter> {
             Step::Equal(k, goal) => (IF_EQUAL, k, distance(goal), 0),
             Step::NotEqual(k, goal) => (IF_EQUAL, k, 0, distance(goal)),
             Step::AtLeast(k, goal) => (IF_AT_LEAST, k, distance(goal), 0),
+            Step::AnyBit(k, goal) => (IF_ANY_BIT, k, distance(goal), 0),
             Step::Return(action) => (RETURN, action, 0, 0),
         };
         sock_filter { code, jt, jf, k }
@@ -225,6 +287,7 @@ mod tests {
                 RETURN => return step.k,
                 IF_EQUAL => value == step.k,
                 IF_AT_LEAST => value >= step.k,
+                IF_ANY_BIT => value & step.k != 0,
                 code => panic!("{code}"),
             };
             at += usize::from(if is_true { step.jt } else { step.jf });
@@ -243,14 +306,18 @@ mod tests {
         let elsewhere = action(ARCH ^ 1, number, [a, b, c, 0, 0, 0]);
         assert_eq!(elsewhere, libc::SECCOMP_RET_ALLOW);
         let x32 = action(ARCH, number | c_long::from(X32_BIT), [a, b, c, 0, 0, 0]);
-        let is_x32_seen = is_seen && CHANGING.contains(&number);
+        let is_x32_seen = is_seen
+            && ([&CHANGING[..], &CONFINING, &[libc::SYS_prctl]]
+                .concat()
+                .contains(&number));
         assert_eq!(x32 == libc::SECCOMP_RET_USER_NOTIF, is_x32_seen);
     }
 
     #[test]
     fn only_what_may_concern_a_moved_socket_is_seen() {
         for (n_bytes, is_seen) in [
-            (15, false),
+            (1, false),
+            (2, true),
             (16, true),
             (28, true),
             (110, false),
@@ -272,6 +339,11 @@ mod tests {
         for call in CHANGING {
             check(call, [0, 0, 0], true);
         }
+        check(libc::SYS_prctl, [libc::PR_SET_SECCOMP as u64, 2, 0], true);
+        check(libc::SYS_prctl, [libc::PR_SET_NAME as u64, 0, 0], false);
+        let message = |flags: i32| [3, 0x7fff, flags as u64];
+        check(libc::SYS_recvmsg, message(libc::MSG_PEEK), false);
+        check(libc::SYS_recvmsg, message(libc::MSG_ERRQUEUE), true);
         for call in [
             libc::SYS_read,
             libc::SYS_sendmsg,
@@ -287,7 +359,9 @@ mod tests {
         for number in 0..600 {
             let is_seen =
                 action(SMALL_ARCH, number, [3, 0, 16, 0, 0, 0]) != libc::SECCOMP_RET_ALLOW;
-            assert_eq!(is_seen, SMALL_CALLS.contains(&(number as u32)), "{number}");
+            let is_known = |calls: &[u32]| calls.contains(&(number as u32));
+            let is_wanted = is_known(&SMALL_CALLS) || is_known(&SMALL_CONFINING);
+            assert_eq!(is_seen, is_wanted, "{number}");
         }
     }
 
@@ -307,6 +381,6 @@ mod tests {
 
     #[test]
     fn it_is_short() {
-        assert!(program().len() < 60, "{}", program().len());
+        assert!(program().len() < 90, "{}", program().len());
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct Page {
     pub(crate) signals_ns: [AtomicU64; 65],
     /// Connections that were moved by all supervisors of this run: makes names differ.
     pub(crate) serial: AtomicU64,
-    /// Whether the program has set an option of TCP on a socket before it was connected.
+    /// Whether the program may have set an option that is carried over on a socket before it was connected.
     pub(crate) has_set_options: AtomicBool,
     /// Who may be somebody else by now.
     pub(crate) changes: Changes,

@@ -1,4 +1,4 @@
-//! What is remembered of the program's processes: their event queues, and whether their words demand TCP.
+//! What is remembered of the program's processes: their event queues and rings, and whether their words demand TCP.
 //!
 //! Going through a thousand descriptors takes a thousand times as long as a connection, so it is done
 //! once per process and again after it has made a queue. A queue that came by other ways (handed over,
@@ -27,13 +27,21 @@ pub(crate) struct Processes {
     known: Mutex<HashMap<i32, Known>>,
 }
 
+/// Descriptors through which a process hears of its sockets, or uses them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Descriptors {
+    /// Its event queues.
+    pub(crate) queues: Vec<i32>,
+    /// Its rings of requests (`io_uring`).
+    pub(crate) rings: Vec<i32>,
+}
+
 #[derive(Debug, Default)]
 struct Known {
     /// A number that no other process ever had.
     number: u64,
-    /// Its event queues.
-    queues: Vec<i32>,
-    /// When they were looked for; `None` before the first time.
+    descriptors: Descriptors,
+    /// When the descriptors were looked for; `None` before the first time.
     looked_ns: Option<u64>,
     /// When it made the last one that may not have been seen.
     made_ns: Option<u64>,
@@ -42,14 +50,14 @@ struct Known {
 }
 
 impl Processes {
-    /// Notes that a process makes an event queue.
+    /// Notes that a process makes an event queue or a ring.
     pub(crate) fn note_queue(&self, pid: i32) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(pid).or_default().made_ns = Some(wait::monotonic_ns());
     }
 
-    /// The event queues of the caller's process.
-    pub(crate) fn queues(&self, caller: &Caller, pid: i32, features: Features) -> Vec<i32> {
+    /// The event queues and rings of the caller's process.
+    pub(crate) fn descriptors(&self, caller: &Caller, pid: i32, features: Features) -> Descriptors {
         let number = caller.number(pid, features).unwrap_or_default();
         let now = wait::monotonic_ns();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,14 +66,14 @@ impl Processes {
             .looked_ns
             .is_some_and(|at| now - at < FRESH_NS && entry.made_ns.is_none());
         if is_fresh && number != 0 {
-            return entry.queues.clone();
+            return entry.descriptors.clone();
         }
-        entry.queues = look_for_queues(caller.tid).unwrap_or_default();
+        entry.descriptors = look_for(caller.tid).unwrap_or_default();
         entry.looked_ns = Some(now);
         if entry.made_ns.is_some_and(|at| now - at >= SETTLING_NS) {
             entry.made_ns = None;
         }
-        entry.queues.clone()
+        entry.descriptors.clone()
     }
 
     /// Whether the process's arguments or environment hold words that keep the route from it.
@@ -104,18 +112,39 @@ fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
     entry
 }
 
-fn look_for_queues(tid: i32) -> io::Result<Vec<i32>> {
-    let mut found = Vec::new();
+fn look_for(tid: i32) -> io::Result<Descriptors> {
+    let mut found = Descriptors::default();
     for entry in fs::read_dir(format!("/proc/{tid}/fd"))?.flatten() {
         let Some(fd) = entry.file_name().to_str().and_then(|it| it.parse().ok()) else {
             continue;
         };
         let target = process::link(&format!("/proc/{tid}/fd/{fd}"));
-        if target.is_ok_and(|it| it == b"anon_inode:[eventpoll]") {
-            found.push(fd);
+        match target.as_deref() {
+            Ok(b"anon_inode:[eventpoll]") => found.queues.push(fd),
+            Ok(b"anon_inode:[io_uring]") => found.rings.push(fd),
+            _ => {}
         }
     }
     Ok(found)
+}
+
+/// Whether a ring holds files by itself, or waits for events of some: what a socket is exchanged for does not reach
+/// it. Where it does not say, it may.
+///
+/// # Source
+/// `io_uring/fdinfo.c`: `UserFiles:` with a number, and `PollList:` with a line for each.
+pub(crate) fn holds_files(tid: i32, ring: i32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{tid}/fdinfo/{ring}")).unwrap_or_default();
+    let mut after_list = text
+        .lines()
+        .skip_while(|line| !line.starts_with("PollList:"));
+    let is_list_empty =
+        after_list.next().is_some() && after_list.next().is_none_or(|line| !line.starts_with(' '));
+    let has_no_files = text.lines().any(|line| {
+        let n = line.strip_prefix("UserFiles:");
+        n.is_some_and(|n| n.trim() == "0")
+    });
+    !(is_list_empty && has_no_files)
 }
 
 /// By route, whether one of its demands is among the process's words.

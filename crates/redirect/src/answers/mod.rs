@@ -4,6 +4,7 @@
 
 pub(crate) mod names;
 pub(crate) mod options;
+pub(crate) mod receive;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

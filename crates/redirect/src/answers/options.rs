@@ -1,4 +1,4 @@
-//! Options of levels that a Unix socket does not have: TCP, IP, IPv6, and the socket's own family.
+//! Options that a Unix socket does not have: of the levels of TCP, IP and IPv6, and the socket's own family.
 //!
 //! Each is tried on a fresh TCP socket of our own, so that the program gets the very errors and lengths
 //! that it would; what it set is remembered for when it asks.
@@ -33,14 +33,37 @@ const REFUSED: [i32; 5] = [
     libc::TCP_MD5SIG_EXT,
     libc::TCP_ZEROCOPY_RECEIVE,
 ];
-/// Set before `connect`, asked for after: what programs look at again.
-const CARRIED: [i32; 5] = [
-    libc::TCP_NODELAY,
-    libc::TCP_KEEPIDLE,
-    libc::TCP_KEEPINTVL,
-    libc::TCP_KEEPCNT,
-    libc::TCP_USER_TIMEOUT,
+/// Set before `connect`, asked for after. Source: linux/tcp.h, linux/in.h, linux/in6.h.
+const CARRIED: [(i32, i32); 24] = [
+    (libc::SOL_SOCKET, libc::SO_REUSEPORT),
+    (libc::IPPROTO_TCP, libc::TCP_NODELAY),
+    (libc::IPPROTO_TCP, libc::TCP_CORK),
+    (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
+    (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
+    (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),
+    (libc::IPPROTO_TCP, libc::TCP_SYNCNT),
+    (libc::IPPROTO_TCP, libc::TCP_LINGER2),
+    (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT),
+    (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP),
+    (libc::IPPROTO_TCP, libc::TCP_QUICKACK),
+    (libc::IPPROTO_TCP, libc::TCP_CONGESTION),
+    (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT),
+    (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT),
+    (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
+    (libc::IPPROTO_IP, libc::IP_TOS),
+    (libc::IPPROTO_IP, libc::IP_TTL),
+    (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER),
+    (libc::IPPROTO_IP, libc::IP_RECVERR),
+    (libc::IPPROTO_IP, libc::IP_FREEBIND),
+    (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY),
+    (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS),
+    (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+    (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
 ];
+/// Longest of them: the name of a way to avoid congestion. Source: linux/tcp.h, `TCP_CA_NAME_MAX`.
+const MAX_CARRIED_BYTES: usize = 16;
+
+const FAMILIES: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 
 /// One option of one socket; sockets by their cookies, which are never used again.
 type Key = (u64, i32, i32);
@@ -49,20 +72,20 @@ type Key = (u64, i32, i32);
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     generations: Mutex<[HashMap<Key, Vec<u8>>; 2]>,
-    /// What a new socket has of `CARRIED`.
-    usual: [Option<i32>; CARRIED.len()],
+    /// What a new socket has of `CARRIED`, by family.
+    usual: [Vec<Option<Vec<u8>>>; 2],
 }
 
 impl Options {
     pub(crate) fn new() -> Self {
-        let fresh = socket::stream(libc::AF_INET).ok();
-        let usual = |name| {
-            let fresh = fresh.as_ref()?.as_fd();
-            socket::number(fresh, libc::IPPROTO_TCP, name).ok()
+        let usual = |family| {
+            let fresh = socket::stream(family).ok();
+            let value = |option| value_of(fresh.as_ref()?, option);
+            CARRIED.map(value).to_vec()
         };
         Self {
             generations: Mutex::default(),
-            usual: CARRIED.map(usual),
+            usual: FAMILIES.map(usual),
         }
     }
 
@@ -87,19 +110,37 @@ impl Options {
     }
 
     /// Remembers what was set on a TCP socket for the one that takes its place.
-    pub(crate) fn carry_over(&self, old: &OwnedFd, new: &OwnedFd) {
-        let level = libc::IPPROTO_TCP;
-        for (name, usual) in CARRIED.iter().zip(&self.usual) {
-            let Ok(was) = socket::number(old.as_fd(), level, *name) else {
-                continue;
-            };
-            if Some(was) != *usual
-                && let Ok(cookie) = socket::cookie(new.as_fd(), libc::SO_COOKIE)
-            {
-                self.remember((cookie, level, *name), &was.to_ne_bytes());
+    pub(crate) fn carry_over(&self, old: &OwnedFd, new: &OwnedFd, family: i32) {
+        let Ok(cookie) = socket::cookie(new.as_fd(), libc::SO_COOKIE) else {
+            return;
+        };
+        let usual = &self.usual[usize::from(family != FAMILIES[0])];
+        for ((level, name), usual) in CARRIED.into_iter().zip(usual) {
+            let now = value_of(old, (level, name));
+            if let Some(now) = now.filter(|now| Some(now) != usual.as_ref()) {
+                self.remember((cookie, level, name), &now);
             }
         }
     }
+
+    /// Tells a TCP socket what was set on the moved one whose place it takes.
+    pub(crate) fn carry_back(&self, old: &OwnedFd, new: &OwnedFd) {
+        let Ok(cookie) = socket::cookie(old.as_fd(), libc::SO_COOKIE) else {
+            return;
+        };
+        for (level, name) in CARRIED {
+            if let Some(value) = self.recall((cookie, level, name)) {
+                let _ = socket::set_option(new.as_fd(), level, name, &value);
+            }
+        }
+    }
+}
+
+/// What a socket has; `None` where it has no such option.
+fn value_of(socket: &OwnedFd, (level, name): (i32, i32)) -> Option<Vec<u8>> {
+    let mut value = [0; MAX_CARRIED_BYTES];
+    let n_bytes = socket::option(socket.as_fd(), level, name, &mut value).ok()?;
+    Some(value[..n_bytes.min(MAX_CARRIED_BYTES)].to_vec())
 }
 
 /// Has the page say whether options may be set on a socket that a program inherits; without an answer, yes.
@@ -127,7 +168,7 @@ fn are_inherited() -> io::Result<bool> {
 pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     let (level, name) = (call.args[1] as i32, call.args[2] as i32);
     let Some((file, tag)) = moved(call, supervisor.features) else {
-        if i64::from(call.number) == libc::SYS_setsockopt && level == libc::IPPROTO_TCP {
+        if i64::from(call.number) == libc::SYS_setsockopt {
             let has_set = &supervisor.page.has_set_options;
             has_set.store(true, Ordering::SeqCst);
         }
@@ -139,7 +180,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     let key = (cookie, level, name);
     if i64::from(call.number) == libc::SYS_setsockopt {
         // Family and protocol cannot be set: the kernel says so of any socket.
-        if level == libc::SOL_SOCKET {
+        if level == libc::SOL_SOCKET && name != libc::SO_REUSEPORT {
             return Answer::GoOn;
         }
         set(supervisor, call, tag, key)
@@ -210,13 +251,12 @@ fn get(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
 /// What the program is told, at most `room` bytes of it, or the error.
 fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec<u8>, i32> {
     let (_, level, name) = key;
-    if level == libc::SOL_SOCKET {
-        let number = if name == libc::SO_DOMAIN {
-            tag.family()
-        } else {
-            libc::IPPROTO_TCP
-        };
-        return Ok(number.to_ne_bytes().to_vec());
+    match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_DOMAIN) => return Ok(tag.family().to_ne_bytes().to_vec()),
+        (libc::SOL_SOCKET, libc::SO_PROTOCOL) => {
+            return Ok(libc::IPPROTO_TCP.to_ne_bytes().to_vec());
+        }
+        _ => {}
     }
     if is_refused(level, name) {
         return Err(libc::ENOPROTOOPT);

@@ -1,5 +1,5 @@
 //! Calls by which a thread gets other groups, another root or other namespaces: whoever was looked at
-//! before may be somebody else since.
+//! before may be somebody else since. And calls by which it forbids itself something.
 //!
 //! Lies in the page, so that it outlives a supervisor.
 
@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) struct Changes {
     n_of_groups: AtomicU64,
     is_past_following: AtomicBool,
+    has_filtered: AtomicBool,
+    has_fenced: AtomicBool,
 }
 
 /// A time between two changes: what was seen in it holds in it.
@@ -27,6 +29,26 @@ impl Changes {
     /// root, or its process's first one, whose number it takes when it executes a program.
     pub(crate) fn note_other(&self) {
         self.is_past_following.store(true, Ordering::SeqCst);
+    }
+
+    /// A thread is about to put a filter of system calls over itself, or to enter a Landlock domain.
+    pub(crate) fn note_confinement(&self, is_landlock: bool) {
+        let what = if is_landlock {
+            &self.has_fenced
+        } else {
+            &self.has_filtered
+        };
+        what.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether anybody has put a filter over itself: whose it is, `/proc` says.
+    pub(crate) fn has_filtered(&self) -> bool {
+        self.has_filtered.load(Ordering::SeqCst)
+    }
+
+    /// Whether anybody has entered a Landlock domain: whose it is, nobody says.
+    pub(crate) fn has_fenced(&self) -> bool {
+        self.has_fenced.load(Ordering::SeqCst)
     }
 
     /// Now; `None` when nothing that is seen now may be believed later.

@@ -118,7 +118,7 @@ impl Caller {
         features: Features,
     ) -> io::Result<Person> {
         if !features.has_pidfd_info {
-            let Status { pid, identity } = status(self.tid)?;
+            let Status { pid, identity, .. } = status(self.tid)?;
             let world = own.compare(self.tid);
             return Ok(Person {
                 pid,

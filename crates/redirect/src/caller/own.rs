@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::Person;
-use super::status::status;
+use super::status::{Status, status};
+use super::{Changes, Person};
 use crate::sys::identity::Identity;
 use crate::sys::root::{Root, is_same_file};
 use crate::sys::{own_pid, process, socket};
@@ -20,6 +20,7 @@ pub(crate) struct Own {
     users: Vec<u8>,
     label: Option<Vec<u8>>,
     root: Root,
+    n_filters: Option<u32>,
 }
 
 /// Where a thread lives.
@@ -48,10 +49,16 @@ impl Own {
     /// Looks at this process.
     pub(crate) fn look() -> io::Result<Self> {
         let pid = own_pid();
+        let Status {
+            identity,
+            n_filters,
+            ..
+        } = status(pid)?;
         let probe = socket::stream(libc::AF_INET).ok();
         let cookie = |it: OwnedFd| socket::cookie(it.as_fd(), libc::SO_NETNS_COOKIE).ok();
         Ok(Self {
-            identity: status(pid)?.identity,
+            identity,
+            n_filters,
             network_cookie: probe.and_then(cookie),
             network: process::link("/proc/self/ns/net").unwrap_or_default(),
             users: process::link("/proc/self/ns/user").unwrap_or_default(),
@@ -67,6 +74,18 @@ impl Own {
             return cookie.is_some() && cookie == self.network_cookie;
         }
         process::link(&format!("/proc/{tid}/ns/net")).is_ok_and(|it| it == self.network)
+    }
+
+    /// Whether a thread may do less than it might when it was started: its own `connect` is the one to be judged
+    /// then.
+    pub(crate) fn is_confined(&self, tid: i32, changes: &Changes) -> bool {
+        if changes.has_fenced() {
+            return true;
+        }
+        // The one above ours is that of this run.
+        let is_ours = |n: u32| self.n_filters.is_some_and(|own| n == own + 1);
+        changes.has_filtered()
+            && !status(tid).is_ok_and(|status| status.n_filters.is_some_and(is_ours))
     }
 
     /// How a thread's world relates to ours.
@@ -114,12 +133,11 @@ fn label(tid: i32) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caller::status::Status;
 
     #[test]
     fn we_are_ourselves() {
         let own = Own::look().unwrap();
-        let Status { pid, identity } = status(own_pid()).unwrap();
+        let Status { pid, identity, .. } = status(own_pid()).unwrap();
         assert_eq!(pid, own_pid());
         let world = own.compare(pid);
         assert!(world.has_our_users && world.has_our_root);

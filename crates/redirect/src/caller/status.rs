@@ -11,6 +11,10 @@ pub(crate) struct Status {
     /// Its process.
     pub(crate) pid: i32,
     pub(crate) identity: Identity,
+    /// Threads of its process.
+    pub(crate) n_threads: u32,
+    /// Filters of system calls over it; `None` before Linux 5.10.
+    pub(crate) n_filters: Option<u32>,
 }
 
 /// Large enough for a process in a few hundred groups.
@@ -50,7 +54,10 @@ fn parse(text: &[u8]) -> Option<Status> {
     let (uids, gids) = (ids("Uid")?, ids("Gid")?);
     let mut groups = ids("Groups")?;
     groups.sort_unstable();
+    let number = |name: &str| field(name)?.trim().parse().ok();
     Some(Status {
+        n_threads: number("Threads").unwrap_or(u32::MAX),
+        n_filters: number("Seccomp_filters"),
         pid: field("Tgid")?.trim().parse().ok()?,
         identity: Identity {
             euid: *uids.get(1)?,

@@ -7,6 +7,7 @@ use super::holders::{self, Held, Holder};
 use super::{Asked, Left, failed};
 use crate::FallbackReason;
 use crate::page::Slot;
+use crate::processes::holds_files;
 use crate::supervisor::Supervisor;
 use crate::sys::{errno, process};
 use crate::watches::{self, Watch};
@@ -134,10 +135,23 @@ impl Asked<'_> {
     ) -> Result<Vec<Watch>, Left> {
         let features = supervisor.features;
         let pid = self.person.pid;
-        let queues = supervisor.processes.queues(self.caller, pid, features);
+        let known = supervisor.processes.descriptors(self.caller, pid, features);
+        if known
+            .rings
+            .iter()
+            .any(|ring| holds_files(self.call.tid, *ring))
+        {
+            return Err(FallbackReason::Ring.into());
+        }
         let mut found = Vec::new();
         for number in numbers {
-            let watches = watches::find(self.call.tid, &queues, *number, inode, features.has_kcmp);
+            let watches = watches::find(
+                self.call.tid,
+                &known.queues,
+                *number,
+                inode,
+                features.has_kcmp,
+            );
             found.extend(watches);
         }
         Ok(found)

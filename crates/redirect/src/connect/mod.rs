@@ -3,6 +3,7 @@
 //! Until the program's descriptor is replaced, every failure leaves the program as it was and lets its own
 //! call go on. After that the call has succeeded, whatever else happens.
 
+mod disconnect;
 mod exchange;
 mod fresh;
 mod holders;
@@ -26,6 +27,8 @@ use exchange::Exchange;
 const ADDRESS_BYTES: usize = 28;
 /// Longest that the kernel takes: a `sockaddr_storage`.
 const MAX_ADDRESS_BYTES: usize = 128;
+/// The family that dissolves a connection.
+const UNSPECIFIED: [u8; 2] = (libc::AF_UNSPEC as u16).to_ne_bytes();
 /// `TCP_INFO` starts with the state. Source: `net/tcp_states.h`, `TCP_CLOSE`.
 const STATE_IDLE: u8 = 7;
 
@@ -76,7 +79,13 @@ pub(crate) fn answer(
     slot: &Slot,
     done_with: &mut Vec<OwnedFd>,
 ) -> Answer {
-    let Some(peer) = address(call) else {
+    let Some(bytes) = address(call) else {
+        return Answer::GoOn;
+    };
+    if bytes.first_chunk() == Some(&UNSPECIFIED) {
+        return disconnect::answer(supervisor, call, slot, done_with);
+    }
+    let Some(peer) = parse_raw(&bytes) else {
         return Answer::GoOn;
     };
     let Some(route_idx) = supervisor.mapping.find(peer) else {
@@ -108,8 +117,8 @@ fn success(is_non_blocking: bool) -> Answer {
     }
 }
 
-/// The address that a call names; `None` when it is none that could be mapped.
-fn address(call: &Call) -> Option<SocketAddr> {
+/// The address that a call names, as bytes; `None` when it is none that could be mapped.
+fn address(call: &Call) -> Option<Vec<u8>> {
     let mut bytes = [0; ADDRESS_BYTES];
     let n_given = call.args[2] as u32 as usize;
     if n_given > MAX_ADDRESS_BYTES {
@@ -117,7 +126,7 @@ fn address(call: &Call) -> Option<SocketAddr> {
     }
     let wanted = &mut bytes[..n_given.min(ADDRESS_BYTES)];
     let n_read = process::read_memory(call.tid, call.args[1], wanted).ok()?;
-    parse_raw(&bytes[..n_read])
+    Some(bytes[..n_read].to_vec())
 }
 
 fn handle(
@@ -178,13 +187,22 @@ enum Kind {
     Foreign,
     /// A socket of ours.
     Moved,
-    /// A TCP socket that is not connected; one that has tried before keeps a port that means nothing.
+    /// A TCP socket that is not connected; one that has tried before shows a port that it has given up.
     Idle { own_port: Option<u16> },
     /// One with an address of the program's choice.
     Bound,
 }
 
 impl Asked<'_> {
+    /// The address's.
+    fn family(&self) -> i32 {
+        if self.peer.is_ipv4() {
+            libc::AF_INET
+        } else {
+            libc::AF_INET6
+        }
+    }
+
     fn kind(&self, old: &OwnedFd) -> Kind {
         let old = old.as_fd();
         let Ok(name) = socket::own_name(old) else {
@@ -193,11 +211,7 @@ impl Asked<'_> {
         if Tag::read(&name).is_some() {
             return Kind::Moved;
         }
-        let wanted = if self.peer.is_ipv4() {
-            libc::AF_INET
-        } else {
-            libc::AF_INET6
-        };
+        let wanted = self.family();
         if name.family() != wanted {
             return Kind::Foreign;
         }
@@ -212,6 +226,9 @@ impl Asked<'_> {
             return Kind::Bound;
         }
         let own_port = own.map(|it| it.port()).filter(|port| *port != 0);
+        if own_port.is_some() && socket::bind_to_nothing(old, wanted).is_err() {
+            return Kind::Bound;
+        }
         Kind::Idle { own_port }
     }
 
@@ -226,6 +243,9 @@ impl Asked<'_> {
     ) -> Result<Outcome, Left> {
         let features = supervisor.features;
         self.may_be_moved(supervisor, &old)?;
+        if !settings::are_of_both_kinds(&old) {
+            return Err(FallbackReason::Option.into());
+        }
         let inode = process::inode(old.as_fd()).map_err(failed(FallbackReason::Failed))?;
         // The process's descriptors need not be those of this thread.
         if !features.has_thread_pidfd && !self.is_still(inode, &old, features.has_kcmp) {
@@ -235,7 +255,7 @@ impl Asked<'_> {
         let new = self.connected(supervisor, &old, own_port)?;
         settings::copy(&old, &new).map_err(failed(FallbackReason::Failed))?;
         if supervisor.page.has_set_options.load(Ordering::SeqCst) {
-            supervisor.options.carry_over(&old, &new);
+            supervisor.options.carry_over(&old, &new, self.family());
         }
         supervisor.expect_answer(self.call, &new);
         let outcome = moved(&new);
@@ -260,6 +280,9 @@ impl Asked<'_> {
         let (tid, own) = (self.call.tid, &supervisor.own);
         if !own.shares_network(tid, old.as_fd(), supervisor.features) {
             return Err(FallbackReason::OtherNetwork.into());
+        }
+        if own.is_confined(tid, &supervisor.page.changes) {
+            return Err(FallbackReason::Confined.into());
         }
         if let Some(reason) = own.objection(tid, self.person) {
             return Err(reason.into());
@@ -295,7 +318,8 @@ pub(crate) fn finish(supervisor: &Supervisor, call: &Call) -> Answer {
     if let Ok(Some(Outcome::Moved { is_non_blocking })) = found() {
         return success(is_non_blocking);
     }
-    if let Some(route_idx) = address(call).and_then(|peer| supervisor.mapping.find(peer)) {
+    let peer = address(call).and_then(|bytes| parse_raw(&bytes));
+    if let Some(route_idx) = peer.and_then(|peer| supervisor.mapping.find(peer)) {
         supervisor.note_left(route_idx, call.tid as u32, FallbackReason::Crashed, 0);
     }
     Answer::GoOn

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use crate::sys::socket;
 
 /// Options that both kinds of sockets have, with the longest value of any.
-const COPIED: [i32; 7] = [
+const COPIED: [i32; 12] = [
     libc::SO_RCVTIMEO,
     libc::SO_SNDTIMEO,
     libc::SO_LINGER,
@@ -14,11 +14,32 @@ const COPIED: [i32; 7] = [
     libc::SO_OOBINLINE,
     libc::SO_REUSEADDR,
     libc::SO_RCVLOWAT,
+    libc::SO_PRIORITY,
+    libc::SO_MARK,
+    libc::SO_TIMESTAMP,
+    libc::SO_TIMESTAMPNS,
+    libc::SO_DONTROUTE,
 ];
 const MAX_COPIED_BYTES: usize = 16;
 /// Which buffer sizes the program has set itself. Source: linux/socket.h, `SOCK_SNDBUF_LOCK` and
 /// `SOCK_RCVBUF_LOCK`.
 const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
+
+/// Options that a Unix socket cannot have, or whose effect it does not show: completions of sending without a
+/// copy, times of packets.
+const OF_TCP_ALONE: [i32; 2] = [libc::SO_ZEROCOPY, libc::SO_TIMESTAMPING];
+
+/// Whether all that the program has told its socket can be told to a Unix socket as well.
+///
+/// Signals cannot: they say which descriptor they are for, which is the supervisor's where it sets them.
+pub(super) fn are_of_both_kinds(old: &OwnedFd) -> bool {
+    let is_off = |name: &i32| {
+        socket::number(old.as_fd(), libc::SOL_SOCKET, *name).is_ok_and(|value| value == 0)
+    };
+    let sends_signals =
+        || socket::status_flags(old.as_fd()).is_ok_and(|flags| flags & libc::O_ASYNC != 0);
+    OF_TCP_ALONE.iter().all(is_off) && !sends_signals()
+}
 
 /// Makes the new socket behave as the old one was told to.
 pub(super) fn copy(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
@@ -44,8 +65,5 @@ pub(super) fn copy(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
         let _ = socket::set_option(new, libc::SOL_SOCKET, *name, &n_bytes.to_ne_bytes());
     }
     let flags = socket::status_flags(old)?;
-    if flags & libc::O_ASYNC != 0 {
-        let _ = socket::set_owner(new, socket::owner(old)?);
-    }
-    socket::set_status_flags(new, flags & (libc::O_NONBLOCK | libc::O_ASYNC))
+    socket::set_status_flags(new, flags & libc::O_NONBLOCK)
 }

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::answers::names;
 use crate::answers::options::{self, Options};
+use crate::answers::{names, receive};
 use crate::caller::{Own, status};
 use crate::filter::{self, Kind};
 use crate::outcome::Event;
@@ -136,20 +136,25 @@ impl Supervisor {
             Kind::Connect => connect::answer(self, call, slot, done_with),
             Kind::Name => names::answer(self, call),
             Kind::Option => options::answer(self, call),
+            Kind::Receive => receive::answer(self, call),
             seen => {
-                self.note(call.tid, seen);
+                self.note(call, seen);
                 Answer::GoOn
             }
         }
     }
 
     /// What is only to be known of, since it changes what was found out before.
-    fn note(&self, tid: i32, seen: Kind) {
-        let pid = status(tid).map(|it| it.pid).ok();
-        match (seen, pid) {
-            (Kind::Queue, Some(pid)) => self.processes.note_queue(pid),
-            (Kind::Groups, Some(pid)) if pid == tid => self.page.changes.note_groups(),
-            (Kind::Groups | Kind::World, _) => self.page.changes.note_other(),
+    fn note(&self, call: &Call, seen: Kind) {
+        let tid = call.tid;
+        let changes = &self.page.changes;
+        let status = status(tid).ok();
+        match (seen, status) {
+            (Kind::Queue, Some(status)) => self.processes.note_queue(status.pid),
+            // Of several threads any may have its own, and take the first one's number when it executes a program.
+            (Kind::Groups, Some(status)) if status.n_threads == 1 => changes.note_groups(),
+            (Kind::Groups | Kind::World, _) => changes.note_other(),
+            (Kind::Confinement, _) => changes.note_confinement(filter::is_landlock(call.number)),
             _ => {}
         }
     }

@@ -22,6 +22,8 @@ pub(crate) enum Answer {
     GoOn,
     /// It returns 0, and nothing else happens.
     Done,
+    /// It returns this.
+    Value(i64),
     /// It fails with this number.
     Fail(i32),
 }
@@ -87,6 +89,7 @@ impl Listener {
         match answer {
             Answer::GoOn => response.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
             Answer::Done => {}
+            Answer::Value(value) => response.val = value,
             Answer::Fail(errno) => response.error = -errno,
         }
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_SEND, (&raw mut response).cast())

@@ -151,6 +151,40 @@ pub(crate) fn set_option(
     checked(result.into()).map(drop)
 }
 
+/// Receives into `room`; how much came, 0 at the end.
+pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> io::Result<usize> {
+    // SAFETY: the buffer is a live slice of the given length.
+    let n = unsafe {
+        libc::recv(
+            socket.as_raw_fd(),
+            room.as_mut_ptr().cast(),
+            room.len(),
+            flags,
+        )
+    };
+    checked(n as c_long).map(|n| n as usize)
+}
+
+/// Binds a socket to no address in particular, without taking a port. Fails where it has one.
+pub(crate) fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
+    // The option of IPv4 is that of both.
+    let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+    let before = number(socket, level, name)?;
+    set_option(socket, level, name, &1_i32.to_ne_bytes())?;
+    let mut address = [0; size_of::<libc::sockaddr_in6>()];
+    address[..2].copy_from_slice(&(family as u16).to_ne_bytes());
+    // SAFETY: the address is a live array as long as the longest of both families.
+    let result = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            address.as_ptr().cast(),
+            address.len() as libc::socklen_t,
+        )
+    };
+    set_option(socket, level, name, &before.to_ne_bytes())?;
+    checked(result.into()).map(drop)
+}
+
 /// The status flags of a descriptor's file (`O_NONBLOCK` and others).
 pub(crate) fn status_flags(fd: BorrowedFd<'_>) -> io::Result<c_int> {
     // SAFETY: numbers alone.
@@ -164,27 +198,19 @@ pub(crate) fn set_status_flags(fd: BorrowedFd<'_>, flags: c_int) -> io::Result<(
     checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) }.into()).map(drop)
 }
 
-/// Who gets the file's signals; a negative number is a group.
-pub(crate) fn owner(fd: BorrowedFd<'_>) -> io::Result<c_int> {
-    // SAFETY: numbers alone.
-    let owner = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETOWN) };
-    // A group is a negative number: only -1 is an error.
-    if owner == -1 {
-        checked((-1) as c_long)?;
-    }
-    Ok(owner)
-}
-
-/// Sets who gets the file's signals.
-pub(crate) fn set_owner(fd: BorrowedFd<'_>, owner: c_int) -> io::Result<()> {
-    // SAFETY: numbers alone.
-    checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETOWN, owner) }.into()).map(drop)
-}
-
 /// How long a socket waits to send, in milliseconds, rounded up; 0 is no limit.
 pub(crate) fn send_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    timeout_ms(socket, libc::SO_SNDTIMEO)
+}
+
+/// How long a socket waits for data, in milliseconds, rounded up; 0 is no limit.
+pub(crate) fn receive_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    timeout_ms(socket, libc::SO_RCVTIMEO)
+}
+
+fn timeout_ms(socket: BorrowedFd<'_>, name: c_int) -> io::Result<u64> {
     let mut bytes = [0; size_of::<libc::timeval>()];
-    option(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &mut bytes)?;
+    option(socket, libc::SOL_SOCKET, name, &mut bytes)?;
     let (seconds, micros) = bytes.split_at(size_of::<libc::time_t>());
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
     Ok(number(seconds) * 1_000 + number(micros).div_ceil(1_000))

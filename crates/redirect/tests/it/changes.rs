@@ -51,6 +51,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("users_that_change_are_those_of_the_next_connection", || {
             check("other-users", &["own", "tcp"], "OtherUsers:1");
         }),
+        trial("r18_a_thread_that_executes_takes_its_own_groups", || {
+            let ways = ["uid=0 gid=0 groups=[27, 42]", "uid=0 gid=0 groups=[]"];
+            check("groups-by-thread", &ways, "");
+        }),
         trial("a_thread_that_executes_takes_its_world_along", || {
             check("other-thread", &["own", "tcp"], "OtherRoot:1");
         }),

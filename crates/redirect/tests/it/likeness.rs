@@ -7,7 +7,7 @@ use crate::supervise::{Done, Run};
 use crate::trial;
 
 /// What the client does, and how many of its connections are moved.
-const CASES: [(&str, u64); 35] = [
+const CASES: [(&str, u64); 39] = [
     ("blocking", 1),
     ("non-blocking", 1),
     ("asked-again", 1),
@@ -18,12 +18,16 @@ const CASES: [(&str, u64); 35] = [
     ("unmapped", 0),
     ("refused-then-mapped", 1),
     ("half-close", 1),
+    ("receive-flags", 1),
+    ("dissolved", 2),
     ("wrong-family", 0),
     ("names", 1),
     ("bad-names", 1),
     ("listen", 0),
     ("options", 2),
     ("odd-options", 1),
+    ("early-options", 1),
+    ("reuse-port", 1),
     ("info", 1),
     ("flags", 4),
     ("settings", 1),

@@ -28,6 +28,28 @@ pub(crate) fn trials() -> Vec<Trial> {
                 like_plain("vfork", "Shared:1");
             },
         ),
+        trial("r18_what_a_program_forbids_itself_it_does_not_get", || {
+            like_plain_but("fenced", 1, "Confined:1");
+            like_plain_but("filtered", 1, "");
+            let server = Server::start();
+            let run = Run::client(&["other-filters", &server.tcp.to_string()]);
+            let done = run.route(server.tcp, &server.socket).run().good();
+            done.expect_counts(1, "Confined:1");
+            assert!(done.stdout.contains("way unix"), "{done:#?}");
+        }),
+        trial(
+            "r18_options_that_a_unix_socket_cannot_have_leave_it_on_tcp",
+            || {
+                like_plain("own-signals", "Option:1");
+                like_plain("without-copy", "Option:1");
+            },
+        ),
+        trial("r18_a_port_on_no_address_leaves_it_on_tcp", || {
+            like_plain("port-alone", "Bound:1");
+        }),
+        trial("r18_a_file_that_a_ring_holds_leaves_it_on_tcp", || {
+            like_plain("ring", "Ring:1");
+        }),
         trial(
             "r18_a_watch_that_cannot_be_renewed_leaves_it_on_tcp",
             watched,
@@ -98,13 +120,19 @@ fn bound() {
 /// The program gets what it would have got, over TCP.
 #[track_caller]
 fn like_plain(case: &str, left: &str) {
+    like_plain_but(case, 0, left);
+}
+
+/// The same where some connections before that are moved.
+#[track_caller]
+fn like_plain_but(case: &str, n_moved: u64, left: &str) {
     let server = Server::start();
     let run = Run::client(&[case, &server.tcp.to_string()]);
     let run = run.route(server.tcp, &server.socket);
     let plain = run.clone().plain().run().good();
     let done = run.run().good();
     assert_eq!(done.stdout, plain.stdout);
-    done.expect_counts(0, left);
+    done.expect_counts(n_moved, left);
 }
 
 /// Watches are renewed by a thread, for which there is no room here.

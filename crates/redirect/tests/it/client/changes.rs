@@ -14,6 +14,10 @@ pub(super) const CASES: &[Case] = &[
     ("other-root", other_root),
     ("other-users", other_users),
     ("other-thread", other_thread),
+    ("groups-by-thread", groups_by_thread),
+    ("fenced", fenced),
+    ("filtered", filtered),
+    ("other-filters", other_filters),
 ];
 
 fn arrive(told: &Told<'_>) {
@@ -69,6 +73,101 @@ fn other_root(told: &Told<'_>) {
 fn other_users(told: &Told<'_>) {
     arrive(told);
     assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWUSER) }, 0);
+    arrive(told);
+}
+
+/// The first thread has groups that another has not, which executes and has its number then.
+fn groups_by_thread(told: &Told<'_>) {
+    set_groups(&[]);
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let to = told.to.to_string();
+    let thread = std::thread::spawn(move || {
+        wait.recv().unwrap();
+        let exe = std::env::current_exe().unwrap();
+        let error = Command::new(exe).args(["client", "account", &to]).exec();
+        panic!("{error}");
+    });
+    set_groups(&[27, 42]);
+    arrive(told);
+    go.send(()).unwrap();
+    let _ = thread.join();
+}
+
+fn give_up_new_rights() {
+    assert_eq!(
+        unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) },
+        0
+    );
+}
+
+/// Forbids itself TCP: linux/landlock.h, where it is `LANDLOCK_ACCESS_NET_CONNECT_TCP`.
+fn fenced(told: &Told<'_>) {
+    println!("before {}", raw::connect(raw::tcp(told.to), told.to));
+    give_up_new_rights();
+    let rules: [u64; 2] = [0, 2];
+    let fenced = unsafe {
+        let domain = libc::syscall(444, rules.as_ptr(), 16, 0);
+        libc::syscall(446, domain, 0)
+    };
+    println!("fenced {fenced}");
+    println!("after {}", raw::connect(raw::tcp(told.to), told.to));
+}
+
+/// A filter that forbids `socket(AF_UNIX)`; `connect` goes on.
+fn filter(is_strict: bool) {
+    give_up_new_rights();
+    let step = |code: u32, jf: u8, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf,
+        k,
+    };
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let forbidden = if is_strict {
+        libc::SYS_connect
+    } else {
+        libc::SYS_swapon
+    };
+    let program = [
+        step(load, 0, 0),
+        step(equal, 1, forbidden as u32),
+        step(
+            libc::BPF_RET,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+        ),
+        step(libc::BPF_RET, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_ptr().cast_mut(),
+    };
+    let filtered = unsafe {
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const program,
+        )
+    };
+    println!("filtered {filtered}");
+}
+
+fn filtered(told: &Told<'_>) {
+    println!("before {}", raw::connect(raw::tcp(told.to), told.to));
+    filter(true);
+    println!("after {}", raw::connect(raw::tcp(told.to), told.to));
+}
+
+/// A child filters itself; its parent does not.
+fn other_filters(told: &Told<'_>) {
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        filter(false);
+        arrive(told);
+        std::process::exit(0);
+    }
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
     arrive(told);
 }
 

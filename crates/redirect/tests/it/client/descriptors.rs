@@ -15,6 +15,7 @@ pub(super) const CASES: &[Case] = &[
     ("dup-far", dup_far),
     ("dup-watched", dup_watched),
     ("shared-before", shared_before),
+    ("ring", ring),
     ("fork", fork),
     ("exec", exec),
     ("inherited", inherited),
@@ -66,6 +67,22 @@ fn dup_watched(told: &Told<'_>) {
     println!("connect {}", raw::connect(fd, told.to));
     println!("event {:?}", raw::epoll_wait(queue, -1));
     talk(copy);
+}
+
+/// A ring of requests holds the socket as one of its own files: `io_uring_register(2)`.
+fn ring(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let mut parameters = [0_u64; 15];
+    let registered = unsafe {
+        let ring = libc::syscall(libc::SYS_io_uring_setup, 4, parameters.as_mut_ptr());
+        let files = [fd];
+        libc::syscall(libc::SYS_io_uring_register, ring, 2, files.as_ptr(), 1)
+    };
+    println!(
+        "registered {registered} connect {}",
+        raw::connect(fd, told.to)
+    );
+    talk(fd);
 }
 
 /// A child connects the socket that its parent has made, and the parent uses it.

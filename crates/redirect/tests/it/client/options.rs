@@ -8,6 +8,10 @@ pub(super) const CASES: &[Case] = &[
     ("odd-options", odd_options),
     ("info", info),
     ("refused-options", refused_options),
+    ("early-options", early_options),
+    ("reuse-port", reuse_port),
+    ("own-signals", signals),
+    ("without-copy", without_copy),
     ("flags", flags),
     ("settings", settings),
 ];
@@ -52,12 +56,67 @@ fn options(told: &Told<'_>) {
     }
     println!("connect {}", raw::connect(before, told.to));
     for (level, name, _) in NUMBERS {
-        // Which of them are looked at again after `connect` by anybody.
-        if level != libc::IPPROTO_IP && ![libc::TCP_QUICKACK, libc::TCP_SYNCNT].contains(&name) {
+        // This one is the state of the moment.
+        if name != libc::TCP_QUICKACK {
             println!("{level} {name}: {:?}", raw::get_number(before, level, name));
         }
     }
     talk(before);
+}
+
+/// What is set before `connect` and no Unix socket has.
+fn early_options(told: &Told<'_>) {
+    let early = [
+        (TCP, libc::TCP_LINGER2, 13),
+        (TCP, libc::TCP_NOTSENT_LOWAT, 4_096),
+        (libc::IPPROTO_IP, libc::IP_FREEBIND, 1),
+        (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, 0),
+        (libc::SOL_SOCKET, libc::SO_PRIORITY, 3),
+        (libc::SOL_SOCKET, libc::SO_TIMESTAMP, 1),
+        (libc::SOL_SOCKET, libc::SO_REUSEPORT, 1),
+        (libc::SOL_SOCKET, libc::SO_RCVLOWAT, 9),
+    ];
+    let fd = raw::tcp(told.to);
+    for (level, name, value) in early {
+        println!("set {}", raw::set_number(fd, level, name, value));
+    }
+    println!("{}", raw::set(fd, TCP, libc::TCP_CONGESTION, b"reno"));
+    println!("connect {}", raw::connect(fd, told.to));
+    for (level, name, _) in early {
+        println!("{level} {name}: {:?}", raw::get_number(fd, level, name));
+    }
+    println!("{:?}", raw::get(fd, TCP, libc::TCP_CONGESTION, 16));
+    raw::set_number(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, 1);
+    talk(fd);
+}
+
+fn reuse_port(told: &Told<'_>) {
+    let fd = connected(told.to);
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_REUSEPORT);
+    println!("{:?}", raw::get_number(fd, level, name));
+    println!("set {}", raw::set_number(fd, level, name, 1));
+    println!("{:?}", raw::get_number(fd, level, name));
+    talk(fd);
+}
+
+/// A socket that sends signals says which descriptor they are for.
+fn signals(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let flags = unsafe {
+        libc::fcntl(fd, libc::F_SETOWN, libc::getpid());
+        libc::signal(libc::SIGIO, libc::SIG_IGN);
+        libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC)
+    };
+    println!("flags {flags}");
+    println!("connect {}", raw::connect(fd, told.to));
+    talk(fd);
+}
+
+fn without_copy(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let set = raw::set_number(fd, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1);
+    println!("set {set} connect {}", raw::connect(fd, told.to));
+    talk(fd);
 }
 
 /// Wrong lengths and numbers, options that nobody has.

@@ -24,6 +24,9 @@ pub(super) const CASES: &[Case] = &[
     ("account", account),
     ("listen", listen),
     ("forever", forever),
+    ("receive-flags", receive_flags),
+    ("dissolved", dissolved),
+    ("port-alone", port_alone),
 ];
 
 fn blocking(told: &Told<'_>) {
@@ -57,6 +60,98 @@ fn asked_again(told: &Told<'_>) {
     println!("third {}", raw::connect(fd, told.to));
     raw::poll(fd, libc::POLLIN, -1);
     talk_when_readable(fd);
+}
+
+/// Receives with flags: result and what the buffer holds then.
+fn receive(fd: i32, room: usize, flags: i32) -> String {
+    let mut bytes = [b'.'; 16];
+    let n = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), room, flags) };
+    let n = raw::number(n as i64);
+    format!("{n} {}", String::from_utf8_lossy(&bytes))
+}
+
+/// The same as a message of two parts: result, what the kernel says of it, and what the parts hold.
+fn receive_message(fd: i32, flags: i32) -> String {
+    let mut bytes = [b'.'; 16];
+    let (one, two) = bytes.split_at_mut(2);
+    let part = |part: &mut [u8]| libc::iovec {
+        iov_base: part.as_mut_ptr().cast(),
+        iov_len: part.len(),
+    };
+    let mut parts = [part(one), part(two)];
+    let mut head: libc::msghdr = unsafe { std::mem::zeroed() };
+    head.msg_iov = parts.as_mut_ptr();
+    head.msg_iovlen = 2;
+    head.msg_flags = 77;
+    let n = raw::number(unsafe { libc::recvmsg(fd, &raw mut head, flags) } as i64);
+    let (controls, told) = (head.msg_controllen, head.msg_flags);
+    format!("{n} {controls} {told} {}", String::from_utf8_lossy(&bytes))
+}
+
+/// Flags that a Unix socket does not know.
+fn receive_flags(told: &Told<'_>) {
+    let fd = connected(told.to);
+    println!("way {}", raw::read(fd).trim_end());
+    println!("errors {}", receive(fd, 16, libc::MSG_ERRQUEUE));
+    println!("errors {}", receive_message(fd, libc::MSG_ERRQUEUE));
+    assert_eq!(raw::write(fd, "0123456789abcdef"), 16);
+    raw::poll(fd, libc::POLLIN, -1);
+    println!("errors {}", receive(fd, 16, libc::MSG_ERRQUEUE));
+    println!("look {}", receive(fd, 4, libc::MSG_PEEK | libc::MSG_TRUNC));
+    println!("away {}", receive(fd, 4, libc::MSG_TRUNC));
+    println!("then {}", receive(fd, 3, 0));
+    println!("away {}", receive_message(fd, libc::MSG_TRUNC));
+    let impatient = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
+    println!("empty {}", receive(fd, 4, impatient));
+    assert_eq!(raw::write(fd, "xy"), 2);
+    println!(
+        "waited for {}",
+        receive(fd, 2, libc::MSG_TRUNC | libc::MSG_WAITALL)
+    );
+    let nothing = unsafe {
+        libc::recv(
+            fd,
+            std::ptr::null_mut(),
+            1,
+            libc::MSG_TRUNC | libc::MSG_DONTWAIT,
+        )
+    };
+    println!("nowhere {}", raw::number(nothing as i64));
+    println!("no socket {}", receive(1, 4, libc::MSG_TRUNC));
+}
+
+/// Connects, takes it back, connects again.
+fn dissolved(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let option = (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE);
+    println!("early {}", raw::connect_raw(fd, &[0, 0]));
+    raw::set_number(fd, option.0, option.1, 55);
+    println!("connect {}", raw::connect(fd, told.to));
+    talk(fd);
+    for n_bytes in [16, 2, 1] {
+        println!(
+            "away {n_bytes}: {}",
+            raw::connect_raw(fd, &[0; 16][..n_bytes])
+        );
+        println!("peer {}", raw::name(true, fd, 28).0);
+    }
+    println!("option {:?}", raw::get_number(fd, option.0, option.1));
+    println!("connect {}", raw::connect(fd, told.to));
+    talk(fd);
+}
+
+/// A port of its own choice, on no address in particular.
+fn port_alone(told: &Told<'_>) {
+    let free = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let fd = raw::tcp(told.to);
+    let own = raw::raw(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)), 16);
+    let bound = unsafe { libc::bind(fd, own.as_ptr().cast(), 16) };
+    println!("bind {bound} connect {}", raw::connect(fd, told.to));
+    let (_, bytes, _) = raw::name(false, fd, 16);
+    println!("own port {}", bytes[2..4] == port.to_be_bytes());
+    talk(fd);
 }
 
 fn talk_when_readable(fd: i32) {

@@ -1,0 +1,56 @@
+//! `connect` to no address, by which a program dissolves a connection: a moved socket becomes a TCP socket again.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use super::settings;
+use crate::caller::Caller;
+use crate::page::Slot;
+use crate::supervisor::Supervisor;
+use crate::sys::notify::{Answer, Call};
+use crate::sys::{process, socket};
+use crate::tag::Tag;
+use crate::watches;
+
+/// Answers for a moved socket; what is none goes on untouched.
+///
+/// Copies that the program has made of it keep the old connection.
+pub(super) fn answer(
+    supervisor: &Supervisor,
+    call: &Call,
+    slot: &Slot,
+    done_with: &mut Vec<OwnedFd>,
+) -> Answer {
+    let fd = call.args[0] as i32;
+    let Ok((caller, old)) = Caller::with_file(call.tid, fd, supervisor.features) else {
+        return Answer::GoOn;
+    };
+    let name = socket::own_name(old.as_fd());
+    let Some(tag) = name.ok().and_then(|name| Tag::read(&name)) else {
+        return Answer::GoOn;
+    };
+    let exchanged = || -> io::Result<OwnedFd> {
+        let new = socket::stream(tag.family())?;
+        settings::copy(&old, &new)?;
+        supervisor.options.carry_back(&old, &new);
+        let pid = crate::caller::status(call.tid)?.pid;
+        let features = supervisor.features;
+        let known = supervisor.processes.descriptors(&caller, pid, features);
+        let inode = process::inode(old.as_fd())?;
+        let found = watches::find(call.tid, &known.queues, fd, inode, features.has_kcmp);
+        watches::renew(&caller, new.as_fd(), &found)?;
+        let is_cloexec = caller.is_cloexec(fd)?;
+        slot.begin_replacing();
+        supervisor
+            .listener
+            .replace(call.id, new.as_fd(), fd, is_cloexec)?;
+        Ok(new)
+    };
+    match exchanged() {
+        Ok(new) => {
+            done_with.push(new);
+            Answer::Done
+        }
+        Err(error) => Answer::Fail(crate::sys::errno(&error)),
+    }
+}
