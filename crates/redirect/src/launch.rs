@@ -21,8 +21,9 @@ use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::fork::{self, Never, fork};
 use crate::sys::notify::Listener;
+use crate::sys::timers::Timers;
 use crate::sys::wait::{self, Change, SignalSet};
-use crate::sys::{errno, own_pid, pass, process};
+use crate::sys::{errno, inherited, own_pid, pass, process};
 use crate::watchdog::{Config, FORWARDED};
 
 /// What is to be run.
@@ -57,6 +58,7 @@ pub(crate) struct Started {
 pub(crate) struct Inherited {
     pub(crate) signals: SignalSet,
     pub(crate) child_signal: libc::sighandler_t,
+    pub(crate) timers: Timers,
 }
 
 impl Program {
@@ -85,8 +87,7 @@ pub fn exec(program: &Program) -> RedirectError {
         Ok(args) => args,
         Err(error) => return error,
     };
-    // Rust ignores this signal from the start; programs expect to die of it.
-    fork::set_disposition(libc::SIGPIPE, libc::SIG_DFL);
+    fork::set_disposition(libc::SIGPIPE, inherited::broken_pipe());
     program.not_executed(errno(&fork::exec(&args)))
 }
 
@@ -177,8 +178,9 @@ fn program(
         }
     };
     page.program_pid.store(own_pid(), Ordering::Release);
-    fork::set_disposition(libc::SIGPIPE, libc::SIG_DFL);
+    fork::set_disposition(libc::SIGPIPE, inherited::broken_pipe());
     fork::set_disposition(libc::SIGCHLD, inherited.child_signal);
+    inherited.timers.restore();
     let installed = inherited
         .signals
         .restore()

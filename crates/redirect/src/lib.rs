@@ -17,6 +17,7 @@ mod connect;
 mod error;
 mod fallback;
 mod filter;
+mod guard;
 mod launch;
 mod mapping;
 mod outcome;

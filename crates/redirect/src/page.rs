@@ -57,6 +57,8 @@ pub(crate) struct Page {
     pub(crate) serial: AtomicU64,
     /// Whether the program may have set an option that is carried over on a socket before it was connected.
     pub(crate) has_set_options: AtomicBool,
+    /// Whether the watchdog ended because the program had.
+    has_left: AtomicBool,
     /// Who may be somebody else by now.
     pub(crate) changes: Changes,
 }
@@ -112,6 +114,16 @@ impl Page {
             n_moved: self.moved[..n_routes].iter().map(count).collect(),
             left: self.left[..n_routes].iter().map(left).collect(),
         }
+    }
+
+    /// Notes that the watchdog is about to end, as it should.
+    pub(crate) fn set_left(&self) {
+        self.has_left.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it was.
+    pub(crate) fn has_left(&self) -> bool {
+        self.has_left.load(Ordering::SeqCst)
     }
 
     /// Notes how the program ended.

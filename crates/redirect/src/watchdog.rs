@@ -14,8 +14,8 @@ use crate::outcome::{Event, MESSAGE_BYTES, STOPPED, Stats};
 use crate::page::Page;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::wait::{self, Arrival, Change};
-use crate::sys::{fork, own_pid, pass, process};
-use crate::{Features, Mapping, RedirectError, Switches};
+use crate::sys::{fork, own_pid, pass, process, timers};
+use crate::{Features, Mapping, RedirectError, Switches, guard};
 
 /// What is to be run, and how.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct Config {
     pub switches: Switches,
     /// Whether every connection is told.
     pub wants_events: bool,
+    /// Whether the program goes on when the process that started it is killed.
+    pub keeps_running: bool,
 }
 
 /// How it went.
@@ -91,8 +93,13 @@ pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, Re
     let inherited = Inherited {
         signals: before,
         child_signal,
+        timers: timers::take().map_err(failed("take over timers"))?,
     };
-    let started = launch::start(config, page, inherited);
+    let started = launch::start(config, page, inherited).and_then(|started| {
+        guard::start(config, page, &started).map_err(failed("fork"))?;
+        fork::let_go_of_inherited();
+        Ok(started)
+    });
     let ended = started.and_then(|started| {
         let mut watchdog = Watchdog {
             config,
@@ -104,6 +111,7 @@ pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, Re
         let wait_status = watchdog.watch(on_event).map_err(failed("wait"))?;
         let stats = page.stats(config.mapping.routes.len());
         watchdog.leave();
+        page.set_left();
         Ok(Ended {
             exit: exit_of(wait_status),
             stats,
@@ -253,7 +261,7 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
 }
 
 /// The watchdog of processes that outlive the program.
-fn keep(
+pub(crate) fn keep(
     config: &Config,
     page: &'static Page,
     started: &Started,

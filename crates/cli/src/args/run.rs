@@ -48,6 +48,9 @@ pub(crate) struct RunArgs {
     /// kernel that does not allow it. A single connection that stays on TCP is no failure.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Let the command go on when looptax is killed (`kill -9`), instead of killing it as well.
+    #[arg(long)]
+    pub(crate) keep_running: bool,
     /// Do without a feature of the kernel (for tests): listener, kcmp, pidfs …
     #[arg(long, hide = true, value_delimiter = ',', value_name = "FEATURE,…")]
     pub(crate) without: Vec<String>,

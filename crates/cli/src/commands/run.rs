@@ -81,6 +81,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         features,
         switches,
         wants_events: args.verbose,
+        keeps_running: args.keep_running,
     };
     let mut say = |event| terminal.words_for(args.verbose, &words::event(event, &config.mapping));
     let ended = looptax_redirect::run(&config, &mut say).map_err(not_run)?;

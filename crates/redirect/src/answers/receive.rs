@@ -43,7 +43,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     };
     let discarded = n_wanted.and_then(|n| discard(supervisor, call, &file, n, flags));
     match discarded {
-        Ok(n) if !is_message || tell(call) => Answer::Value(n as i64),
+        Ok(n) if !is_message || tell(call) => Answer::Value(n.cast_signed() as i64),
         Ok(_) => Answer::Fail(libc::EFAULT),
         Err(error) => Answer::Fail(errno(&error)),
     }

@@ -2,12 +2,14 @@
 //!
 //! The kernel wakes all waiting threads for each call, so there are few of them. A thread that is about
 //! to wait for something else starts another to stand in for it; whoever finds enough waiting when it is
-//! done, ends.
+//! done, ends. A call may also wait where nobody knows beforehand, such as for memory that a program hands out
+//! itself: `monitor` sees to it that the others do not wait with it.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::{self, Thread};
+use std::time::Duration;
 
 use super::Supervisor;
 use crate::page::N_SLOTS;
@@ -18,6 +20,8 @@ use crate::sys::{notify, schedule};
 /// A second one is woken for nothing by every call: it made connections a fifth slower (2026-11, two
 /// cores).
 const N_WAITING: usize = 1;
+/// How long a call is in the works before another thread is started for the others.
+const LONG: Duration = Duration::from_millis(20);
 /// They need little.
 const STACK_BYTES: usize = 128 * 1024;
 
@@ -26,6 +30,10 @@ pub(super) struct Pool {
     n_waiting: AtomicUsize,
     free_slots: Mutex<Vec<usize>>,
     supervisor: Mutex<Weak<Supervisor>>,
+    n_received: AtomicU64,
+    /// Whether the monitor sleeps until the next call.
+    is_idle: AtomicBool,
+    monitor: OnceLock<Thread>,
 }
 
 impl Pool {
@@ -34,6 +42,9 @@ impl Pool {
             n_waiting: AtomicUsize::new(0),
             free_slots: Mutex::new((0..N_SLOTS).rev().collect()),
             supervisor: Mutex::default(),
+            n_received: AtomicU64::new(0),
+            is_idle: AtomicBool::new(false),
+            monitor: OnceLock::new(),
         }
     }
 }
@@ -51,7 +62,35 @@ pub(super) fn start(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     for _ in 0..N_WAITING {
         spawn(supervisor)?;
     }
+    let watched = Arc::downgrade(supervisor);
+    let monitor = thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || monitor(&watched))?;
+    let _ = supervisor.pool.monitor.set(monitor.thread().clone());
     Ok(())
+}
+
+/// Starts another thread where all are busy with the same calls for long. Sleeps where nobody calls.
+fn monitor(supervisor: &Weak<Supervisor>) {
+    let mut n_before = u64::MAX;
+    while let Some(supervisor) = supervisor.upgrade() {
+        let pool = &supervisor.pool;
+        let n_now = pool.n_received.load(Ordering::SeqCst);
+        if n_now != n_before {
+            n_before = n_now;
+        } else if pool.n_waiting.load(Ordering::SeqCst) < N_WAITING {
+            stand_in(&supervisor);
+        } else {
+            pool.is_idle.store(true, Ordering::SeqCst);
+            if pool.n_received.load(Ordering::SeqCst) == n_now {
+                thread::park();
+            }
+            pool.is_idle.store(false, Ordering::SeqCst);
+            continue;
+        }
+        drop(supervisor);
+        thread::sleep(LONG);
+    }
 }
 
 /// Sees to it that somebody waits for calls while this thread does something else. False when nobody can.
@@ -102,6 +141,12 @@ fn work(supervisor: &Supervisor, slot_idx: usize) {
         // SAFETY: the slot is this thread's own, and it is empty.
         let received = unsafe { supervisor.listener.receive(slot.place()) };
         pool.n_waiting.fetch_sub(1, Ordering::SeqCst);
+        pool.n_received.fetch_add(1, Ordering::SeqCst);
+        if pool.is_idle.load(Ordering::SeqCst)
+            && let Some(monitor) = pool.monitor.get()
+        {
+            monitor.unpark();
+        }
         match received {
             Ok(()) => supervisor.handle(slot),
             Err(error) if notify::is_passing(&error) && !supervisor.listener.is_deserted(0) => {

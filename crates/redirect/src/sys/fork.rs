@@ -67,6 +67,7 @@ pub(crate) fn withdraw(name: &str) {
             unsafe { libc::dup2(null.as_raw_fd(), fd) };
         }
     }
+    close_inherited();
     let _ = std::env::set_current_dir("/");
     set_name(name);
     let mut limit = libc::rlimit {
@@ -78,6 +79,42 @@ pub(crate) fn withdraw(name: &str) {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
             limit.rlim_cur = limit.rlim_max;
             libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}
+
+/// Leaves to the program what this process was started with, but for the standard error, which it speaks to: a lock
+/// that the program gives up, or a pipe that it closes, would otherwise last until it ends.
+pub(crate) fn let_go_of_inherited() {
+    if let Ok(null) = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+    {
+        for fd in 0..2 {
+            // SAFETY: nothing of ours is read from or written to them from here on.
+            unsafe { libc::dup2(null.as_raw_fd(), fd) };
+        }
+    }
+    close_inherited();
+}
+
+/// Closes what came with this process's execution: all that would be left after another, but for the three
+/// standard descriptors. Whatever this process opens itself is closed on execution.
+fn close_inherited() {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let numbers = entries
+        .flatten()
+        .filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
+    for fd in numbers.filter(|fd| *fd > 2) {
+        // SAFETY: numbers alone; a descriptor without the flag is none that a value of ours owns.
+        unsafe {
+            let flags = libc::fcntl(fd, libc::F_GETFD);
+            if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
+                libc::close(fd);
+            }
         }
     }
 }

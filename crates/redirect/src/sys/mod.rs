@@ -6,12 +6,14 @@
 pub(crate) mod epoll;
 pub(crate) mod fork;
 pub(crate) mod identity;
+pub(crate) mod inherited;
 pub(crate) mod notify;
 pub(crate) mod pass;
 pub(crate) mod process;
 pub(crate) mod root;
 pub(crate) mod schedule;
 pub(crate) mod socket;
+pub(crate) mod timers;
 pub(crate) mod wait;
 
 use std::ffi::c_long;

@@ -72,7 +72,7 @@ enum Victim {
 fn killed(victim: Victim) {
     let server = Server::start();
     let run = Run::client(&["forever", &server.tcp.to_string()]);
-    let run = run.route(server.tcp, &server.socket);
+    let run = run.route(server.tcp, &server.socket).keep_running();
     let mut child = run.to_command().stdin(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -107,7 +107,7 @@ fn killed(victim: Victim) {
     assert_eq!(status.success(), victim == Victim::Supervisor, "{status}");
 }
 
-fn first_child(pid: u32) -> i32 {
+pub(crate) fn first_child(pid: u32) -> i32 {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let text = std::fs::read_to_string(path).unwrap();
     text.split_whitespace().next().unwrap().parse().unwrap()

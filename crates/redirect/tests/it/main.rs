@@ -18,6 +18,7 @@ mod changes;
 mod client;
 mod deaths;
 mod likeness;
+mod parent;
 mod raw;
 mod refusals;
 mod server;
@@ -45,6 +46,7 @@ fn trials() -> Vec<Trial> {
     trials.extend(changes::trials());
     trials.extend(tree::trials());
     trials.extend(deaths::trials());
+    trials.extend(parent::trials());
     trials.extend(storms::trials());
     trials
 }

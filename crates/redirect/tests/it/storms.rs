@@ -8,6 +8,13 @@ use crate::trial;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
+        trial("r18_a_read_that_waits_does_not_hold_up_the_others", || {
+            if crate::refusals::is_root() {
+                let (done, _) = run(&["stuck"], &[]);
+                assert!(done.stdout.contains("way unix"), "{done:#?}");
+                done.expect_counts(51, "");
+            }
+        }),
         trial("a_thousand_threads_dial_at_once", threads),
         trial("a_signal_storm_gives_no_wrong_result", || signals(&[])),
         trial(

@@ -17,6 +17,7 @@ pub(crate) struct Run {
     args: Vec<String>,
     uid: Option<u32>,
     is_plain: bool,
+    keeps_running: bool,
 }
 
 impl Run {
@@ -60,6 +61,12 @@ impl Run {
         self
     }
 
+    /// The program goes on when its watchdog is killed.
+    pub(crate) fn keep_running(mut self) -> Self {
+        self.keeps_running = true;
+        self
+    }
+
     /// Without supervision.
     pub(crate) fn plain(mut self) -> Self {
         self.is_plain = true;
@@ -79,6 +86,9 @@ impl Run {
             }
             for name in &self.without {
                 command.args(["--without", name]);
+            }
+            if self.keeps_running {
+                command.arg("--keep-running");
             }
             command.arg("--").args(&self.args);
             command
@@ -141,13 +151,14 @@ impl Done {
 pub(crate) fn main(words: &[String]) -> ExitCode {
     let mut mapping = Mapping::default();
     let mut switches = Switches::default();
-    let mut wants_events = true;
+    let (mut wants_events, mut keeps_running) = (true, false);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--route" => mapping.routes.push(route(words.next().unwrap())),
             "--without" => assert!(switches.set(words.next().unwrap())),
             "--quiet" => wants_events = false,
+            "--keep-running" => keeps_running = true,
             _ => break,
         }
     }
@@ -169,6 +180,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         features,
         switches,
         wants_events,
+        keeps_running,
     };
     let mut say = |event: Event| eprintln!("{event:?}");
     match looptax_redirect::run(&config, &mut say) {

@@ -15,7 +15,48 @@ pub(super) const CASES: &[Case] = &[
     ("repeat", repeat),
     ("reopened", reopened),
     ("fill-queue", fill_queue),
+    ("stuck", stuck),
 ];
+
+/// One thread's address lies in memory that is filled in when another has connected: `userfaultfd(2)`.
+fn stuck(told: &Told<'_>) {
+    const API: u64 = 0xaa;
+    const SAY_API: u64 = 0xc018_aa3f;
+    const REGISTER: u64 = 0xc020_aa00;
+    const FILL: u64 = 0xc028_aa03;
+    // Where nobody answers, this ends it.
+    unsafe { libc::alarm(20) };
+    let ask = |fd: i32, request: u64, words: &mut [u64]| {
+        let result = unsafe { libc::ioctl(fd, request as _, words.as_mut_ptr()) };
+        assert_eq!(raw::number(result.into()), 0);
+    };
+    let faults = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) } as i32;
+    ask(faults, SAY_API, &mut [API, 0, 0]);
+    let (kind, rights) = (
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        libc::PROT_READ | libc::PROT_WRITE,
+    );
+    let page = unsafe { libc::mmap(std::ptr::null_mut(), 4_096, rights, kind, -1, 0) } as u64;
+    ask(faults, REGISTER, &mut [page, 4_096, 1, 0]);
+    let (fd, to) = (raw::tcp(told.to), told.to);
+    let waiting = thread::spawn(move || {
+        let result = unsafe { libc::connect(fd, page as *const _, 16) };
+        assert_eq!(raw::number(result.into()), 0);
+    });
+    // Others are served while it waits, however often it is tried.
+    for _ in 0..50 {
+        raw::close(connected(to));
+        thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let mut filled = raw::raw(told.to, 4_096);
+    ask(
+        faults,
+        FILL,
+        &mut [page, filled.as_mut_ptr() as u64, 4_096, 0, 0],
+    );
+    waiting.join().unwrap();
+    println!("way {}", raw::read(fd).trim_end());
+}
 
 fn number(told: &Told<'_>, idx: usize) -> usize {
     told.words[idx].parse().unwrap()

@@ -24,6 +24,8 @@ pub(super) const CASES: &[Case] = &[
     ("account", account),
     ("listen", listen),
     ("forever", forever),
+    ("inheritance", inheritance),
+    ("closes", closes),
     ("receive-flags", receive_flags),
     ("dissolved", dissolved),
     ("port-alone", port_alone),
@@ -343,6 +345,35 @@ fn listen(_: &Told<'_>) {
 }
 
 /// Connects whenever it reads a line, until there are no more.
+/// What this program was started with.
+fn inheritance(_: &Told<'_>) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    for line in status.lines() {
+        if line.starts_with("Umask") {
+            println!("{line}");
+        }
+    }
+    println!("alarm {}", unsafe { libc::alarm(0) } / 100);
+    println!("nice {}", unsafe {
+        libc::getpriority(libc::PRIO_PROCESS, 0)
+    });
+    println!("parent's death {}", {
+        let mut signal = 0;
+        unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) };
+        signal
+    });
+}
+
+/// Closes its output and what it was given as its ninth descriptor, and waits for the end of its input.
+fn closes(told: &Told<'_>) {
+    talk(connected(told.to));
+    raw::close(9);
+    raw::close(1);
+    for line in std::io::stdin().lines() {
+        line.unwrap();
+    }
+}
+
 fn forever(told: &Told<'_>) {
     let first = connected(told.to);
     talk(first);

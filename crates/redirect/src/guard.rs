@@ -1,0 +1,51 @@
+//! The guard: a process that outlives a killed watchdog for as long as it takes to end the program, too.
+//!
+//! Whoever kills `looptax run` means the program. A parent-death signal cannot say that: the program's parent is
+//! the supervisor, whose death alone changes nothing. And where nobody holds the listener of a filter any more,
+//! the kernel has every stopped call fail with `ENOSYS`, which it offers no way around.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use crate::launch::Started;
+use crate::page::Page;
+use crate::sys::fork::{self, Never};
+use crate::sys::{own_pid, process, wait};
+use crate::watchdog::{Config, keep};
+
+/// Signals of a terminal that stop the program, and not us.
+const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+
+/// Starts the guard of this process, which is the watchdog.
+///
+/// # Errors
+/// When it cannot be forked.
+pub(crate) fn start(
+    config: &Config,
+    page: &'static Page,
+    started: &Started,
+) -> std::io::Result<()> {
+    let watchdog = process::pidfd_open(own_pid(), 0)?;
+    fork::fork(|| guard(config, page, started, &watchdog)).map(drop)
+}
+
+fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &OwnedFd) -> Never {
+    fork::withdraw("looptax-guard");
+    for signal in STOPS {
+        fork::set_disposition(signal, libc::SIG_IGN);
+    }
+    let _ = wait::poll(&[(watchdog.as_fd(), libc::POLLIN)], -1);
+    // It ended as it should: whom the program left behind, somebody else looks after.
+    if page.has_left() {
+        return fork::end(0);
+    }
+    if !config.keeps_running
+        && page.ended().is_none()
+        && let Some(program) = &started.program
+    {
+        let _ = process::pidfd_signal(program.as_fd(), libc::SIGKILL);
+    }
+    match started.supervisor.try_clone() {
+        Ok(supervisor) => keep(config, page, started, &supervisor),
+        Err(_) => fork::end(0),
+    }
+}

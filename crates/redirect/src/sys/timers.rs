@@ -1,0 +1,43 @@
+//! The timers that execution leaves to a program and a fork does not.
+
+use std::io;
+
+use super::checked;
+
+/// Source: getitimer(2).
+const KINDS: [i32; 3] = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
+
+/// What is left of them, and how they repeat.
+#[derive(Clone, Copy)]
+pub(crate) struct Timers([libc::itimerval; 3]);
+
+/// Takes the timers from this process.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(crate) fn take() -> io::Result<Timers> {
+    let none = libc::timeval {
+        tv_sec: 0,
+        tv_usec: 0,
+    };
+    let off = libc::itimerval {
+        it_interval: none,
+        it_value: none,
+    };
+    let mut taken = Timers([off; 3]);
+    for (kind, place) in KINDS.into_iter().zip(&mut taken.0) {
+        // SAFETY: both point to live structures.
+        checked(unsafe { libc::setitimer(kind, &raw const off, place) }.into())?;
+    }
+    Ok(taken)
+}
+
+impl Timers {
+    /// Gives them to this process.
+    pub(crate) fn restore(self) {
+        for (kind, value) in KINDS.into_iter().zip(self.0) {
+            // SAFETY: the structure is live; the kernel refuses no value of its own.
+            unsafe { libc::setitimer(kind, &raw const value, std::ptr::null_mut()) };
+        }
+    }
+}

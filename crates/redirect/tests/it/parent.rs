@@ -1,0 +1,124 @@
+//! Supervision as a parent: what a program inherits, and that nobody else holds it.
+
+use std::io::{BufRead, BufReader, Read, Write, pipe};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+
+use libtest_mimic::Trial;
+
+use crate::server::Server;
+use crate::supervise::Run;
+use crate::trial;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("r18_a_program_inherits_what_it_would", inherited),
+        trial("r18_what_a_program_closes_is_closed", closed),
+        trial("r18_who_kills_the_watchdog_kills_the_program", || killed(1)),
+        trial(
+            "r18_who_kills_watchdog_and_supervisor_kills_the_program",
+            || killed(2),
+        ),
+    ]
+}
+
+/// Signals that are ignored, timers, the mask for new files: set before, seen by the program.
+fn inherited() {
+    let server = Server::start();
+    // Rust's own start changes one of the signals, so that a shell says what they are.
+    let exe = std::env::current_exe().unwrap();
+    let script = format!(
+        "grep -E 'Sig(Ign|Blk)' /proc/self/status; exec {} client inheritance {}",
+        exe.display(),
+        server.tcp
+    );
+    let run = Run::command(&["sh", "-c", &script]);
+    let run = run.route(server.tcp, &server.socket);
+    let seen = |run: &Run, ignored: &'static [i32]| {
+        let mut command = run.to_command();
+        let set = move || {
+            unsafe {
+                for signal in [libc::SIGPIPE, libc::SIGUSR2, libc::SIGCHLD, libc::SIGALRM] {
+                    let is_ignored = ignored.contains(&signal);
+                    let disposition = if is_ignored {
+                        libc::SIG_IGN
+                    } else {
+                        libc::SIG_DFL
+                    };
+                    libc::signal(signal, disposition);
+                }
+                libc::alarm(5_050);
+                libc::umask(0o27);
+                libc::setpriority(libc::PRIO_PROCESS, 0, 3);
+            }
+            Ok(())
+        };
+        unsafe { command.pre_exec(set) };
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for ignored in [&[][..], &[libc::SIGPIPE, libc::SIGUSR2]] {
+        let plain = seen(&run.clone().plain(), ignored);
+        assert!(plain.contains("alarm 50"), "{plain}");
+        assert_eq!(seen(&run, ignored), plain);
+    }
+}
+
+/// The program's output and another pipe that it was given: who reads them sees the end while it lives on.
+fn closed() {
+    let server = Server::start();
+    let run = Run::client(&["closes", &server.tcp.to_string()]);
+    let run = run.route(server.tcp, &server.socket);
+    let (mut theirs, ours) = pipe().unwrap();
+    let mut command = run.to_command();
+    let number = ours.as_raw_fd();
+    let hand_over = move || {
+        let handed = unsafe { libc::dup2(number, 9) };
+        if handed == 9 {
+            Ok(())
+        } else {
+            Err(std::io::Error::last_os_error())
+        }
+    };
+    unsafe { command.pre_exec(hand_over) };
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    drop(ours);
+    let mut text = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
+    assert!(text.contains("echo hello"), "{text}");
+    assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+}
+
+/// Kills the watchdog, or it and the supervisor: the program's output ends, with its input still open.
+fn killed(n_victims: usize) {
+    let server = Server::start();
+    let run = Run::client(&["forever", &server.tcp.to_string()]);
+    let run = run.route(server.tcp, &server.socket);
+    let mut child = run.to_command().stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    writeln!(input, "one").unwrap();
+    let mut line = String::new();
+    while line != "did one\n" {
+        line.clear();
+        output.read_line(&mut line).unwrap();
+    }
+    let watchdog = child.id().cast_signed();
+    let supervisor = crate::deaths::first_child(child.id());
+    for pid in [watchdog, supervisor].into_iter().take(n_victims) {
+        assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+    }
+    line.clear();
+    assert_eq!(output.read_line(&mut line).unwrap(), 0, "{line}");
+    child.wait().unwrap();
+    drop(input);
+}
