@@ -16,7 +16,7 @@ use crate::sys::{process, socket};
 use crate::tag::Tag;
 
 /// The moved socket that a call's first argument is, with what the program believes it to be.
-fn moved(call: &Call, features: Features) -> Option<(OwnedFd, Tag)> {
+pub(crate) fn moved(call: &Call, features: Features) -> Option<(OwnedFd, Tag)> {
     let (_, file) = Caller::with_file(call.tid, call.args[0] as i32, features).ok()?;
     let tag = Tag::read(&socket::own_name(file.as_fd()).ok()?)?;
     Some((file, tag))

@@ -43,7 +43,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     };
     let discarded = n_wanted.and_then(|n| discard(supervisor, call, &file, n, flags));
     match discarded {
-        Ok(n) if !is_message || tell(call) => Answer::Value(n.cast_signed() as i64),
+        Ok(n) if tell(call, is_message) => Answer::Value(n.cast_signed() as i64),
         Ok(_) => Answer::Fail(libc::EFAULT),
         Err(error) => Answer::Fail(errno(&error)),
     }
@@ -76,11 +76,15 @@ fn bytes_of_parts(call: &Call) -> io::Result<usize> {
     Ok(sizes.fold(0, u64::saturating_add).min(i32::MAX as u64) as usize)
 }
 
-/// Writes that there is no control data, and no flag.
-fn tell(call: &Call) -> bool {
+/// Writes that there is no address, or no control data and no flag.
+fn tell(call: &Call, is_message: bool) -> bool {
     let nothing = [0; 12];
-    let place = call.args[1] + TOLD_AT;
-    process::write_memory(call.tid, [(place, &nothing), (place, &[])]).is_ok()
+    let (place, nothing) = match call.args[5] {
+        _ if is_message => (call.args[1] + TOLD_AT, &nothing[..]),
+        0 => return true,
+        place => (place, &nothing[..4]),
+    };
+    process::write_memory(call.tid, [(place, nothing), (place, &[])]).is_ok()
 }
 
 /// Throws away what a TCP socket would, as one call of the program's would; how much it was.
@@ -99,7 +103,8 @@ fn discard(
     let wants_all = flags & libc::MSG_WAITALL != 0 && flags & libc::MSG_PEEK == 0;
     let mut room = vec![0; PART_BYTES.min(n_wanted)];
     let mut n_done = 0;
-    while n_done < n_wanted {
+    // Also where nothing is wanted: whether there is anything is still an answer.
+    loop {
         let n_next = room.len().min(n_wanted - n_done);
         match socket::receive(file.as_fd(), &mut room[..n_next], native) {
             Ok(0) => break,
@@ -119,7 +124,7 @@ fn discard(
                 wait::poll(&[(file.as_fd(), libc::POLLIN)], PATIENCE_MS)?;
             }
         }
-        if flags & libc::MSG_PEEK != 0 {
+        if flags & libc::MSG_PEEK != 0 || n_done >= n_wanted {
             break;
         }
     }

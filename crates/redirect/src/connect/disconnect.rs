@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::settings;
+use super::{holders, settings};
 use crate::caller::Caller;
 use crate::page::Slot;
 use crate::supervisor::Supervisor;
@@ -14,7 +14,7 @@ use crate::watches;
 
 /// Answers for a moved socket; what is none goes on untouched.
 ///
-/// Copies that the program has made of it keep the old connection.
+/// Copies that other processes hold keep the old connection.
 pub(super) fn answer(
     supervisor: &Supervisor,
     call: &Call,
@@ -30,20 +30,26 @@ pub(super) fn answer(
         return Answer::GoOn;
     };
     let exchanged = || -> io::Result<OwnedFd> {
-        let new = socket::stream(tag.family())?;
+        let new = socket::dissolved(tag.family())?;
         settings::copy(&old, &new)?;
         supervisor.options.carry_back(&old, &new);
         let pid = crate::caller::status(call.tid)?.pid;
         let features = supervisor.features;
         let known = supervisor.processes.descriptors(&caller, pid, features);
         let inode = process::inode(old.as_fd())?;
-        let found = watches::find(call.tid, &known.queues, fd, inode, features.has_kcmp);
+        let numbers = holders::numbers(call.tid, inode);
+        let mut found = Vec::new();
+        for number in &numbers {
+            let watches = watches::find(call.tid, &known.queues, *number, inode, features.has_kcmp);
+            found.extend(watches);
+        }
         watches::renew(&caller, new.as_fd(), &found)?;
-        let is_cloexec = caller.is_cloexec(fd)?;
         slot.begin_replacing();
-        supervisor
-            .listener
-            .replace(call.id, new.as_fd(), fd, is_cloexec)?;
+        for number in numbers {
+            let is_cloexec = caller.is_cloexec(number)?;
+            let listener = &supervisor.listener;
+            listener.replace(call.id, new.as_fd(), number, is_cloexec)?;
+        }
         Ok(new)
     };
     match exchanged() {

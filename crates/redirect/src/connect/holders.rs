@@ -74,6 +74,11 @@ pub(super) fn release(socket: OwnedFd) -> Option<Held> {
     None
 }
 
+/// The numbers under which the caller holds a socket.
+pub(super) fn numbers(tid: i32, inode: u64) -> Vec<i32> {
+    in_process(tid, tid, inode).iter().map(|it| it.fd).collect()
+}
+
 /// All descriptors that we may look at and that are the file: first the caller's own.
 pub(super) fn find(tid: i32, inode: u64) -> Vec<Holder> {
     let mut found = in_process(tid, tid, inode);

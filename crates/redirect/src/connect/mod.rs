@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
+use crate::answers;
 use crate::caller::{Caller, Person};
 use crate::page::Slot;
 use crate::supervisor::Supervisor;
@@ -85,11 +86,10 @@ pub(crate) fn answer(
     if bytes.first_chunk() == Some(&UNSPECIFIED) {
         return disconnect::answer(supervisor, call, slot, done_with);
     }
-    let Some(peer) = parse_raw(&bytes) else {
-        return Answer::GoOn;
-    };
-    let Some(route_idx) = supervisor.mapping.find(peer) else {
-        return Answer::GoOn;
+    let peer = parse_raw(&bytes);
+    let Some((peer, route_idx)) = peer.and_then(|it| Some((it, supervisor.mapping.find(it)?)))
+    else {
+        return elsewhere(supervisor, call, &bytes);
     };
     match handle(supervisor, call, slot, peer, route_idx, done_with) {
         Ok((Outcome::Foreign, _)) => Answer::GoOn,
@@ -104,6 +104,19 @@ pub(crate) fn answer(
             supervisor.note_left(route_idx, pid, left.reason, left.errno);
             Answer::GoOn
         }
+    }
+}
+
+/// A `connect` to an address that is not mapped: a moved socket has its connection, whatever is asked of it.
+fn elsewhere(supervisor: &Supervisor, call: &Call, address: &[u8]) -> Answer {
+    let is_inet = |family: i32| address.starts_with(&(family as u16).to_ne_bytes());
+    if !is_inet(libc::AF_INET) && !is_inet(libc::AF_INET6) {
+        return Answer::GoOn;
+    }
+    match answers::moved(call, supervisor.features) {
+        Some((socket, _)) if supervisor.on_their_way.forget(&socket) => Answer::Done,
+        Some(_) => Answer::Fail(libc::EISCONN),
+        None => Answer::GoOn,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_long};
 use std::io;
 use std::mem::size_of;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use super::{checked, new_fd};
@@ -149,6 +150,23 @@ pub(crate) fn set_option(
         )
     };
     checked(result.into()).map(drop)
+}
+
+/// A TCP socket whose connection was dissolved, with all that the kernel remembers of it: its next use hears of a
+/// reset.
+pub(crate) fn dissolved(family: c_int) -> io::Result<OwnedFd> {
+    let loopback = |port: u16| match family {
+        libc::AF_INET => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        _ => SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
+    };
+    let listener = TcpListener::bind(loopback(0))?;
+    let connected = TcpStream::connect(listener.local_addr()?)?;
+    connected.set_nonblocking(true)?;
+    let nothing = [0; 16];
+    // SAFETY: the address is a live array of the given length.
+    let result = unsafe { libc::connect(connected.as_raw_fd(), nothing.as_ptr().cast(), 16) };
+    checked(result.into())?;
+    Ok(connected.into())
 }
 
 /// Receives into `room`; how much came, 0 at the end.

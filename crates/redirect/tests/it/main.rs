@@ -18,6 +18,7 @@ mod changes;
 mod client;
 mod deaths;
 mod likeness;
+mod oracle;
 mod parent;
 mod raw;
 mod refusals;
@@ -35,6 +36,8 @@ fn main() -> ExitCode {
     match words.first().map(String::as_str) {
         Some("supervise") => supervise::main(&words[1..]),
         Some("client") => client::main(&words[1..]),
+        Some("oracle") => oracle::main(&words[1..]),
+        Some("program") => oracle::program(&words[1..]),
         _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
     }
 }
@@ -47,6 +50,7 @@ fn trials() -> Vec<Trial> {
     trials.extend(tree::trials());
     trials.extend(deaths::trials());
     trials.extend(parent::trials());
+    trials.extend(oracle::trials());
     trials.extend(storms::trials());
     trials
 }

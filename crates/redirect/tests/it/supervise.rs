@@ -23,13 +23,13 @@ pub(crate) struct Run {
 impl Run {
     /// This program as the client, doing `words`.
     pub(crate) fn client(words: &[&str]) -> Self {
+        Self::itself(&[&["client"], words].concat())
+    }
+
+    /// This program, with these arguments.
+    pub(crate) fn itself(words: &[&str]) -> Self {
         let exe = std::env::current_exe().unwrap();
-        let mut args = vec![exe.to_str().unwrap().to_owned(), "client".to_owned()];
-        args.extend(words.iter().map(|it| (*it).to_owned()));
-        Self {
-            args,
-            ..Self::default()
-        }
+        Self::command(&[&[exe.to_str().unwrap()], words].concat())
     }
 
     /// Any command.

@@ -137,6 +137,7 @@ fn dissolved(told: &Told<'_>) {
         );
         println!("peer {}", raw::name(true, fd, 28).0);
     }
+    println!("write {}", raw::write(fd, "hello"));
     println!("option {:?}", raw::get_number(fd, option.0, option.1));
     println!("connect {}", raw::connect(fd, told.to));
     talk(fd);

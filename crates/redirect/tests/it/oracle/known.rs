@@ -1,0 +1,84 @@
+//! Differences that there are, in the words of the documentation.
+
+/// The documented difference between what two calls gave, after the same calls before; `None` for any other.
+pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<&'static str> {
+    let words = |line: &str| -> Vec<String> {
+        let words = line.split_ascii_whitespace();
+        words.map(str::to_owned).collect()
+    };
+    let plain = words(plain);
+    let plain: Vec<&str> = plain.iter().map(String::as_str).collect();
+    let has_shut = |hows: &[&str]| {
+        before.iter().map(|line| words(line)).any(|line| {
+            matches!(line.iter().map(String::as_str).collect::<Vec<_>>()[..], ["shutdown", _, how, "0"] if hows.contains(&how))
+        })
+    };
+    let calls = Calls {
+        plain: &plain,
+        moved,
+        has_shut_reading: has_shut(&["0:", "2:"]),
+        has_shut_writing: has_shut(&["1:", "2:"]),
+    };
+    DIFFERENCES
+        .iter()
+        .find(|(is_it, _)| is_it(&calls))
+        .map(|(_, words)| *words)
+}
+
+/// A call in both runs, and what had happened before.
+pub(super) struct Calls<'a> {
+    plain: &'a [&'a str],
+    moved: &'a str,
+    has_shut_reading: bool,
+    has_shut_writing: bool,
+}
+
+pub(super) type Difference = (fn(&Calls<'_>) -> bool, &'static str);
+
+/// The table of the page on `run`, in its order.
+pub(super) const DIFFERENCES: &[Difference] = &[
+    (
+        |calls| matches!(calls.plain, ["sendto", _, _, _, "16:", ..]),
+        "`sendto`, `sendmsg` with an address | passed over | refused (EISCONN)",
+    ),
+    (
+        |calls| {
+            matches!(calls.plain, ["recvfrom", _, _, _, "true:", ..])
+                && !calls.moved.contains(": 0 ")
+        },
+        "`recvfrom`, `recvmsg` with room for an address | none is told | the path of the server's socket",
+    ),
+    (
+        |calls| matches!(calls.plain, ["ioctl", _, "0x894b:", ..]),
+        "`ioctl(SIOCOUTQNSD)` | bytes that are not sent yet | refused (ENOTTY)",
+    ),
+    (
+        |calls| matches!(calls.plain, ["getsockopt", _, "6", "2" | "11" | "12", ..]),
+        "`TCP_INFO`, `TCP_MAXSEG`, `TCP_QUICKACK` asked for | the state of the moment | that of a new socket, connected",
+    ),
+    (
+        |calls| {
+            matches!(
+                calls.plain,
+                ["getsockopt" | "setsockopt", _, "1", "7" | "8", ..]
+            )
+        },
+        "`SO_SNDBUF`, `SO_RCVBUF` | sizes of TCP's buffers | those of a Unix socket",
+    ),
+    (
+        |calls| matches!(calls.plain, ["setsockopt", _, "1", "60", ..]),
+        "`SO_ZEROCOPY` set after `connect` | taken | refused (EOPNOTSUPP)",
+    ),
+    (
+        |calls| calls.has_shut_reading,
+        "`shutdown(SHUT_RD)` | the server does not hear of it | its next write fails (EPIPE)",
+    ),
+    (
+        |calls| calls.has_shut_writing && matches!(calls.plain, ["getpeername", ..]),
+        "`getpeername` when both sides have shut down | refused (ENOTCONN) | the server's address",
+    ),
+    (
+        |calls| calls.has_shut_writing && matches!(calls.plain, ["connect", ..]),
+        "`connect` again after `shutdown` on a socket that does not block | refused (EISCONN) | 0 once, then the same",
+    ),
+];

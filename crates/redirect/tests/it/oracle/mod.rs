@@ -1,0 +1,139 @@
+//! Random programs over sockets, plain over TCP and moved: what each call gives has to be the same, or the
+//! difference is one of those that the documentation lists.
+//!
+//! A program is a seed: `program` makes its calls in an order, with flags, sizes and threads that follow from it
+//! alone, and prints what each gave. `known` says which differences there are. Run with `oracle --programs N
+//! --seed S` for many; a few of them are a test.
+
+mod calls;
+mod known;
+mod program;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use libtest_mimic::Trial;
+
+use crate::server::Server;
+use crate::supervise::Run;
+use crate::trial;
+
+/// Programs that one process runs, one after another: what is remembered of it has to stay right.
+const IN_A_PROCESS: u64 = 5;
+/// Programs of the test.
+const A_FEW: u64 = 100;
+/// How many differences are told in full.
+const MAX_TOLD: usize = 20;
+
+pub(crate) use program::main as program;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![trial(
+        "r18_random_programs_get_what_they_would_over_tcp",
+        || {
+            let found = compare(A_FEW, 18);
+            assert!(found.others.is_empty(), "{}", found.others.join("\n"));
+            assert!(found.n_moved > A_FEW / 2, "{}", found.n_moved);
+        },
+    )]
+}
+
+/// `oracle --programs N --seed S`: compares, and prints what differed.
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    let number = |name: &str, usual: u64| {
+        let at = words.iter().position(|word| word == name);
+        at.map_or(usual, |at| words[at + 1].parse().unwrap())
+    };
+    let (n_programs, seed) = (number("--programs", A_FEW), number("--seed", 18));
+    let found = compare(n_programs, seed);
+    for other in found.others.iter().take(MAX_TOLD) {
+        println!("{other}\n");
+    }
+    println!(
+        "{n_programs} programs from seed {seed}: {} connections moved, {} programs alike to the last call, \
+         {} others",
+        found.n_moved,
+        found.n_alike,
+        found.others.len()
+    );
+    for (difference, n) in &found.known {
+        println!("{n:6} {difference}");
+    }
+    ExitCode::from(u8::from(!found.others.is_empty()))
+}
+
+/// What came of a comparison.
+#[derive(Default)]
+struct Found {
+    n_moved: u64,
+    n_alike: u64,
+    /// Programs by the documented difference that they came to first.
+    known: BTreeMap<&'static str, u64>,
+    /// Differences that are not documented, each with its program up to there.
+    others: Vec<String>,
+}
+
+fn compare(n_programs: u64, seed: u64) -> Found {
+    let found = Mutex::new(Found::default());
+    let next = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let first = next.fetch_add(IN_A_PROCESS, Ordering::SeqCst);
+                    if first >= n_programs {
+                        return;
+                    }
+                    let n = IN_A_PROCESS.min(n_programs - first);
+                    process(seed.wrapping_add(first << 20), n, &found);
+                }
+            });
+        }
+    });
+    found.into_inner().unwrap()
+}
+
+/// Runs some programs in one process, plain and moved.
+fn process(seed: u64, n: u64, found: &Mutex<Found>) {
+    let server = Server::start();
+    let words = [
+        "program",
+        &server.tcp.to_string(),
+        &seed.to_string(),
+        &n.to_string(),
+    ];
+    let run = Run::itself(&words).route(server.tcp, &server.socket);
+    let plain = run.clone().plain().run().good();
+    let moved = run.run().good();
+    let n_moved = moved.stderr.matches("Moved {").count() as u64;
+    let programs = |text: &str| -> Vec<Vec<String>> {
+        let programs = text.split("program ").skip(1);
+        let lines = |it: &str| it.lines().map(str::to_owned).collect();
+        programs.map(lines).collect()
+    };
+    let mut found = found.lock().unwrap();
+    found.n_moved += n_moved;
+    for (plain, moved) in programs(&plain.stdout).iter().zip(&programs(&moved.stdout)) {
+        let difference = plain
+            .iter()
+            .zip(moved)
+            .position(|(one, other)| one != other);
+        let Some(at) = difference else {
+            assert_eq!(plain.len(), moved.len());
+            found.n_alike += 1;
+            continue;
+        };
+        match known::difference(&plain[..at], &plain[at], &moved[at]) {
+            Some(difference) => *found.known.entry(difference).or_default() += 1,
+            None => {
+                let before = plain[..at].join("\n");
+                let (plain, moved) = (&plain[at], &moved[at]);
+                let other = format!("program {before}\nplain {plain}\nmoved {moved}");
+                found.others.push(other);
+            }
+        }
+    }
+}
