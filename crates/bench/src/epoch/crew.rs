@@ -9,7 +9,7 @@ use super::{EpochOrder, EpochRunner};
 use crate::connect::{Origin, Origins};
 use crate::cores::CoreMap;
 use crate::error::BenchError;
-use crate::load::{ClientThread, Failure, Gate, LaneLimits, LeaveOnDrop, Load, Store};
+use crate::load::{AnswerLimits, ClientThread, Failure, Gate, LeaveOnDrop, Load, Store};
 use crate::plan::{ClientModel, Pacing, Placement, ServerThreads};
 
 /// Latencies per second that all client threads together may have: sizes their buffers.
@@ -31,8 +31,8 @@ impl EpochRunner<'_> {
         conduct: impl FnOnce(&Gate, &Self) -> Result<T, Failure>,
     ) -> Result<(Result<T, Failure>, Vec<Store>), BenchError> {
         let failed = |action| move |source| BenchError::Machine { action, source };
-        let connections = threads.iter().flat_map(ClientThread::connections).collect();
-        let gate = Arc::new(Gate::new(threads.len(), connections, self.plan.io_limit));
+        let sockets = threads.iter().flat_map(ClientThread::sockets).collect();
+        let gate = Arc::new(Gate::new(threads.len(), sockets, self.plan.io_limit));
         let leave = LeaveOnDrop(&gate);
         let cores: Arc<[usize]> = self.cores.into();
         let start = |thread: ClientThread| {
@@ -92,7 +92,7 @@ impl EpochRunner<'_> {
         load: &Load,
         origins: &Origins,
     ) -> Vec<ClientThread> {
-        let limits = LaneLimits {
+        let limits = AnswerLimits {
             least_data_bytes: self.plan.least_data_bytes,
             io: self.plan.io_limit,
         };
@@ -102,7 +102,7 @@ impl EpochRunner<'_> {
         });
         let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
         let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
-        let n_lanes = self.plan.connections.div_ceil(n_threads);
+        let n_connections = self.plan.connections.div_ceil(n_threads);
         // Guards have requests too, at most as many again.
         let n_lags = match self.plan.pacing {
             Pacing::Open(open) => {
@@ -116,9 +116,9 @@ impl EpochRunner<'_> {
         let n_there = self.stores.len().max(n_all);
         self.stores.resize_with(n_there, Store::default);
         let thread = |(place, mut store): (usize, Store)| {
-            store.prepare(order.n_slices, n_buckets, n_lanes, n_samples, n_lags);
+            store.prepare(order.n_slices, n_buckets, n_connections, n_samples, n_lags);
             ClientThread {
-                lanes: [Vec::new(), Vec::new()],
+                connections: [Vec::new(), Vec::new()],
                 errands: [None, None],
                 idx: place % n_threads,
                 n_threads,

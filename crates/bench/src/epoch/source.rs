@@ -5,7 +5,7 @@ use looptax_stats::Side;
 use crate::connect::{ConnectError, Connector, Errands, Wired};
 use crate::cores::{CoreMap, pin_process, pin_worker};
 use crate::error::BenchError;
-use crate::load::{ClientThread, Lane, LaneLimits, Load};
+use crate::load::{AnswerLimits, ClientThread, Connection, Load};
 use crate::schedule::EpochDraw;
 use crate::server_cpu::ServerMeter;
 
@@ -89,7 +89,7 @@ impl Source {
         self,
         threads: &mut [ClientThread],
         n_threads: usize,
-        limits: LaneLimits,
+        limits: AnswerLimits,
         load: &Load,
     ) {
         let first = |side: Side| (side.idx() * n_threads) % threads.len();
@@ -97,10 +97,11 @@ impl Source {
         match self {
             Self::Connections(sides) => {
                 for (side, wired) in Side::BOTH.into_iter().zip(sides) {
-                    for (connection, wired) in wired.into_iter().enumerate() {
-                        let lane = Lane::new(wired, limits, load.keys(connection, side, 0));
-                        let thread = &mut threads[first[side.idx()] + connection % n_threads];
-                        thread.lanes[side.idx()].push(lane);
+                    for (connection_idx, wired) in wired.into_iter().enumerate() {
+                        let connection =
+                            Connection::new(wired, limits, load.keys(connection_idx, side, 0));
+                        let thread = &mut threads[first[side.idx()] + connection_idx % n_threads];
+                        thread.connections[side.idx()].push(connection);
                     }
                 }
             }

@@ -10,8 +10,8 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
+use super::connection::Connection;
 use super::gate::SliceSpec;
-use super::lane::Lane;
 use super::tally::Tally;
 use super::thread::busy_wait;
 use super::wait::receive;
@@ -22,24 +22,24 @@ use crate::plan::SidePlan;
 /// Ready connections taken at once.
 pub(super) const MOST_EVENTS: usize = 256;
 
-/// The measured loop of the event model, over all lanes of this thread.
+/// The measured loop of the event model, over all connections of this thread.
 ///
 /// # Cost
 /// Per request one send, one receive, one reading of the clock and a share of an `epoll_wait`. The
 /// epoll itself is made before the first request and lasts one slice.
 pub(crate) fn closed_loop(
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     spec: SliceSpec,
     plan: SidePlan,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
-    let poller = poller_of(lanes)?;
+    let poller = poller_of(connections)?;
     let mut events = Vec::with_capacity(MOST_EVENTS);
-    for lane in lanes.iter_mut() {
-        start(lane, now_ns(), plan.inject_ns, tally)?;
+    for connection in connections.iter_mut() {
+        start(connection, now_ns(), plan.inject_ns, tally)?;
     }
-    let mut n_in_flight = lanes.len();
+    let mut n_in_flight = connections.len();
     while n_in_flight > 0 {
         events.clear();
         tally.waits += 1;
@@ -49,26 +49,26 @@ pub(crate) fn closed_loop(
             Err(errno) => return Err(io("wait")(errno)),
         }
         for event in &events {
-            let lane = &mut lanes[event.data.u64() as usize];
-            let Some(answered_ns) = finish(lane, tally, samples)? else {
+            let connection = &mut connections[event.data.u64() as usize];
+            let Some(answered_ns) = finish(connection, tally, samples)? else {
                 continue;
             };
             if answered_ns >= spec.stop_at_ns {
                 n_in_flight -= 1;
             } else {
-                start(lane, answered_ns, plan.inject_ns, tally)?;
+                start(connection, answered_ns, plan.inject_ns, tally)?;
             }
         }
     }
     Ok(())
 }
 
-/// An epoll over all lanes, each known by its position.
-pub(super) fn poller_of(lanes: &[Lane]) -> Result<OwnedFd, LoadError> {
+/// An epoll over all connections, each known by its position.
+pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
-    for (idx, lane) in lanes.iter().enumerate() {
+    for (idx, connection) in connections.iter().enumerate() {
         let data = epoll::EventData::new_u64(idx as u64);
-        epoll::add(&poller, lane.fd(), data, epoll::EventFlags::IN)
+        epoll::add(&poller, connection.fd(), data, epoll::EventFlags::IN)
             .map_err(io("register with epoll"))?;
     }
     Ok(poller)
@@ -85,19 +85,24 @@ pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
 /// Receives on a ready connection; when its answer was in, if it now is.
 #[inline]
 fn finish(
-    lane: &mut Lane,
+    connection: &mut Connection,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<Option<u64>, LoadError> {
-    let Some(n) = receive(lane, tally, RecvFlags::DONTWAIT)? else {
+    let Some(n) = receive(connection, tally, RecvFlags::DONTWAIT)? else {
         return Ok(None);
     };
-    if !lane.accept(n, tally)? {
+    if !connection.accept(n, tally)? {
         return Ok(None);
     }
     let answered_ns = now_ns();
-    tally.record(lane.sent_ns, answered_ns, lane.is_first, samples);
-    lane.is_first = false;
+    tally.record(
+        connection.sent_ns,
+        answered_ns,
+        connection.is_first,
+        samples,
+    );
+    connection.is_first = false;
     Ok(Some(answered_ns))
 }
 
@@ -105,16 +110,16 @@ fn finish(
 /// next: writing a request takes some 20 ns.
 #[inline]
 fn start(
-    lane: &mut Lane,
+    connection: &mut Connection,
     since_ns: u64,
     inject_ns: Option<u64>,
     tally: &mut Tally,
 ) -> Result<(), LoadError> {
-    lane.prepare();
-    lane.sent_ns = since_ns;
+    connection.prepare();
+    connection.sent_ns = since_ns;
     if let Some(inject_ns) = inject_ns {
         tally.injected_ns += busy_wait(inject_ns);
-        lane.sent_ns = now_ns();
+        connection.sent_ns = now_ns();
     }
-    lane.send(tally)
+    connection.send(tally)
 }

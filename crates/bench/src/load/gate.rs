@@ -68,16 +68,16 @@ pub(crate) struct Gate {
     started: Condvar,
     finished: Condvar,
     n_threads: usize,
-    connections: Vec<Arc<OwnedFd>>,
+    sockets: Vec<Arc<OwnedFd>>,
     answer_limit: Duration,
 }
 
 impl Gate {
-    /// A gate for `n_threads` client threads that drive `connections`, each of which may owe an
+    /// A gate for `n_threads` client threads that drive `sockets`, each of which may owe an
     /// answer for `answer_limit` at most.
     pub(crate) fn new(
         n_threads: usize,
-        connections: Vec<Arc<OwnedFd>>,
+        sockets: Vec<Arc<OwnedFd>>,
         answer_limit: Duration,
     ) -> Self {
         let state = State {
@@ -92,7 +92,7 @@ impl Gate {
             started: Condvar::new(),
             finished: Condvar::new(),
             n_threads,
-            connections,
+            sockets,
             answer_limit,
         }
     }
@@ -133,9 +133,9 @@ impl Gate {
     /// Ends all connections, which wakes every thread that waits for an answer.
     fn cut<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.is_cut = true;
-        for connection in &self.connections {
+        for socket in &self.sockets {
             // A connection that is gone already needs no ending.
-            let _ = shutdown(connection, Shutdown::Both);
+            let _ = shutdown(socket, Shutdown::Both);
         }
         self.finished
             .wait_while(state, |state| state.n_busy > 0)

@@ -5,16 +5,16 @@
 //! The coordinator (in `epoch`) sleeps while a slice runs.
 
 mod alarm;
+mod connection;
 mod errand;
 mod event;
 mod gate;
-mod lane;
 mod open;
 mod tally;
 mod thread;
 mod wait;
 
+pub(crate) use connection::{AnswerLimits, Connection};
 pub(crate) use gate::{Command, Gate, LeaveOnDrop, SliceSpec};
-pub(crate) use lane::{Lane, LaneLimits};
 pub(crate) use tally::Tally;
 pub(crate) use thread::{ClientThread, Failure, Load, Store};

@@ -13,9 +13,9 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use super::alarm::{ALARM, Alarm};
+use super::connection::Connection;
 use super::event::{MOST_EVENTS, io, poller_of};
 use super::gate::SliceSpec;
-use super::lane::Lane;
 use super::tally::Tally;
 use super::wait::receive;
 use crate::arrivals::Schedule;
@@ -45,13 +45,13 @@ pub(crate) struct Kept<'a> {
     pub(crate) lags: &'a mut Vec<u32>,
 }
 
-/// The measured loop of an open loop, over all lanes of this thread.
+/// The measured loop of an open loop, over all connections of this thread.
 ///
 /// # Cost
 /// Per request one send, one receive, two readings of the clock, and at most an `epoll_wait` and a
 /// setting of the timer for each of its two ends.
 pub(crate) fn open_loop(
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     spec: SliceSpec,
     schedule: &mut Schedule,
     may_spin: bool,
@@ -59,22 +59,22 @@ pub(crate) fn open_loop(
     tally: &mut Tally,
     kept: &mut Kept<'_>,
 ) -> Result<(), LoadError> {
-    let poller = poller_of(lanes)?;
+    let poller = poller_of(connections)?;
     let mut alarm = Alarm::new(&poller)?;
     let mut events = Vec::with_capacity(MOST_EVENTS);
     queues.waiting.clear();
     queues.idle.clear();
-    queues.idle.extend(0..lanes.len());
+    queues.idle.extend(0..connections.len());
     loop {
         let now = now_ns();
         arrive(schedule, now.min(spec.stop_at_ns - 1), queues);
         if now >= spec.stop_at_ns {
             give_up(queues, spec, tally, kept);
-            if queues.idle.len() == lanes.len() {
+            if queues.idle.len() == connections.len() {
                 return Ok(());
             }
         }
-        send_waiting(lanes, queues, tally, kept)?;
+        send_waiting(connections, queues, tally, kept)?;
         // Behind the end of a slice only answers are waited for.
         let until_ns = schedule.due_ns().min(spec.stop_at_ns);
         let until_ns = (now < spec.stop_at_ns).then_some(until_ns);
@@ -88,7 +88,7 @@ pub(crate) fn open_loop(
         let ready = events.iter().map(|event| event.data.u64());
         for idx in ready.filter(|data| *data != ALARM) {
             let idx = idx as usize;
-            if finish(&mut lanes[idx], tally, kept)? {
+            if finish(&mut connections[idx], tally, kept)? {
                 queues.idle.push_back(idx);
             }
         }
@@ -126,7 +126,7 @@ fn arrive(schedule: &mut Schedule, until_ns: u64, queues: &mut Queues) {
 /// Sends what waits on connections that are idle.
 #[inline]
 fn send_waiting(
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     queues: &mut Queues,
     tally: &mut Tally,
     kept: &mut Kept<'_>,
@@ -136,16 +136,16 @@ fn send_waiting(
         else {
             return Ok(());
         };
-        let lane = &mut lanes[idx];
-        let idle_since_ns = lane.answered_ns;
-        lane.prepare();
-        lane.sent_ns = due_ns;
+        let connection = &mut connections[idx];
+        let idle_since_ns = connection.answered_ns;
+        connection.prepare();
+        connection.sent_ns = due_ns;
         let now = now_ns();
         // A request that waited for a connection was not late by our doing until there was one.
         let could_go_ns = due_ns.max(idle_since_ns);
         tally.n_queued += u64::from(idle_since_ns > due_ns);
         keep(kept.lags, now.saturating_sub(could_go_ns));
-        lane.send(tally)?;
+        connection.send(tally)?;
     }
     Ok(())
 }
@@ -163,15 +163,19 @@ fn give_up(queues: &mut Queues, spec: SliceSpec, tally: &mut Tally, kept: &mut K
 
 /// Receives on a ready connection; true when its request is answered.
 #[inline]
-fn finish(lane: &mut Lane, tally: &mut Tally, kept: &mut Kept<'_>) -> Result<bool, LoadError> {
-    let Some(n) = receive(lane, tally, RecvFlags::DONTWAIT)? else {
+fn finish(
+    connection: &mut Connection,
+    tally: &mut Tally,
+    kept: &mut Kept<'_>,
+) -> Result<bool, LoadError> {
+    let Some(n) = receive(connection, tally, RecvFlags::DONTWAIT)? else {
         return Ok(false);
     };
-    if !lane.accept(n, tally)? {
+    if !connection.accept(n, tally)? {
         return Ok(false);
     }
-    lane.answered_ns = now_ns();
-    tally.record_due(lane.sent_ns, lane.answered_ns, kept.samples);
+    connection.answered_ns = now_ns();
+    tally.record_due(connection.sent_ns, connection.answered_ns, kept.samples);
     Ok(true)
 }
 

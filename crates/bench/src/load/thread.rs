@@ -11,10 +11,10 @@ use std::time::Duration;
 use looptax_stats::Side;
 use rustix::thread::set_current_timer_slack;
 
+use super::connection::Connection;
 use super::errand;
 use super::event;
 use super::gate::{Command, Gate, SliceSpec};
-use super::lane::Lane;
 use super::open::{Kept, Queues, open_loop};
 use super::tally::{Digests, Tally};
 use super::wait::{Block, Poll, PollFirst, Wait};
@@ -63,16 +63,16 @@ pub(crate) struct Load {
 
 impl Load {
     /// The numbers of a connection in a slice.
-    pub(crate) fn keys(&self, connection: usize, side: Side, rank: u64) -> Keys {
+    pub(crate) fn keys(&self, connection_idx: usize, side: Side, rank: u64) -> Keys {
         let slice = SliceOf {
             epoch: self.epoch,
             contrast: self.contrast,
             side,
             rank,
         };
-        let range = KeyRange::of(self.keys, connection, self.n_connections);
+        let range = KeyRange::of(self.keys, connection_idx, self.n_connections);
         let distribution = self.keys.distribution;
-        Keys::new(self.seed, slice, connection as u64, range, distribution)
+        Keys::new(self.seed, slice, connection_idx as u64, range, distribution)
     }
 }
 
@@ -96,16 +96,16 @@ impl Store {
         &mut self,
         n_slices: usize,
         n_buckets: usize,
-        n_lanes: usize,
+        n_connections: usize,
         n_samples: usize,
         n_lags: usize,
     ) {
         self.tallies.clear();
         self.tallies
-            .resize_with(n_slices, || Tally::with_room(n_buckets, n_lanes));
+            .resize_with(n_slices, || Tally::with_room(n_buckets, n_connections));
         self.digests.clear();
         self.digests
-            .resize_with(n_slices, || Vec::with_capacity(n_lanes));
+            .resize_with(n_slices, || Vec::with_capacity(n_connections));
         for samples in &mut self.samples {
             samples.clear();
             samples.reserve(n_samples);
@@ -119,8 +119,8 @@ impl Store {
 
 /// One client thread with its connections, or its errands, of both sides.
 pub(crate) struct ClientThread {
-    /// By side: connection `first_connection + i * stride` of the epoch.
-    pub(crate) lanes: [Vec<Lane>; 2],
+    /// By side: connection `idx + i * n_threads` of the epoch.
+    pub(crate) connections: [Vec<Connection>; 2],
     /// By side: what it does instead of driving connections.
     pub(crate) errands: [Option<Box<dyn Errand>>; 2],
     /// Number of its first connection.
@@ -135,8 +135,8 @@ pub(crate) struct ClientThread {
 
 impl ClientThread {
     /// Its sockets, for the watchdog.
-    pub(crate) fn connections(&self) -> impl Iterator<Item = Arc<OwnedFd>> {
-        self.lanes.iter().flatten().map(Lane::shared_fd)
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = Arc<OwnedFd>> {
+        self.connections.iter().flatten().map(Connection::shared_fd)
     }
 
     /// Runs until told to leave, then gives its memory back.
@@ -186,13 +186,13 @@ impl ClientThread {
                 errand::once(&mut **errand, &mut keys, &mut tally).map_err(fail)?;
             }
         }
-        for (idx, lane) in self.lanes[side.idx()].iter_mut().enumerate() {
-            let connection = self.idx + idx * self.n_threads;
-            lane.keys = load.keys(connection, side, u64::MAX);
+        for (idx, connection) in self.connections[side.idx()].iter_mut().enumerate() {
+            let connection_idx = self.idx + idx * self.n_threads;
+            connection.keys = load.keys(connection_idx, side, u64::MAX);
             for _ in 0..n_requests {
-                lane.prepare();
-                lane.send(&mut tally).map_err(fail)?;
-                Poll::answer(lane, &mut tally).map_err(fail)?;
+                connection.prepare();
+                connection.send(&mut tally).map_err(fail)?;
+                Poll::answer(connection, &mut tally).map_err(fail)?;
             }
         }
         Ok(())
@@ -200,19 +200,19 @@ impl ClientThread {
 
     /// Whether it has anything to do for a side.
     fn serves(&self, side: Side) -> bool {
-        !self.lanes[side.idx()].is_empty() || self.errands[side.idx()].is_some()
+        !self.connections[side.idx()].is_empty() || self.errands[side.idx()].is_some()
     }
 
     fn slice(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load) -> Result<(), Failure> {
         if !self.serves(spec.side) {
             return Ok(());
         }
-        let lanes = &mut self.lanes[spec.side.idx()];
-        for (idx, lane) in lanes.iter_mut().enumerate() {
-            let connection = self.idx + idx * self.n_threads;
-            lane.keys = load.keys(connection, spec.side, spec.rank);
-            lane.is_first = !load.is_whole;
-            lane.digests = Digests::default();
+        let connections = &mut self.connections[spec.side.idx()];
+        for (idx, connection) in connections.iter_mut().enumerate() {
+            let connection_idx = self.idx + idx * self.n_threads;
+            connection.keys = load.keys(connection_idx, spec.side, spec.rank);
+            connection.is_first = !load.is_whole;
+            connection.digests = Digests::default();
         }
         let tally = &mut self.store.tallies[slice_idx];
         if load.is_whole {
@@ -228,14 +228,15 @@ impl ClientThread {
             Pacing::Closed { think } => self.closed(spec, slice_idx, load, think),
             Pacing::Open(open) => self.open(spec, slice_idx, load, open),
         };
-        let lanes = &mut self.lanes[spec.side.idx()];
+        let connections = &mut self.connections[spec.side.idx()];
         let tally = &mut self.store.tallies[slice_idx];
         tally.cpu_ns = thread_cpu_ns() - cpu_ns;
         let after = thread_usage();
         tally.voluntary = after.voluntary - usage.voluntary;
         tally.involuntary = after.involuntary - usage.involuntary;
 
-        self.store.digests[slice_idx].extend(lanes.iter().map(|lane| lane.digests));
+        self.store.digests[slice_idx]
+            .extend(connections.iter().map(|connection| connection.digests));
         outcome.map_err(|source| {
             let stage = if now_ns() >= spec.stop_at_ns {
                 Stage::Drain
@@ -260,7 +261,7 @@ impl ClientThread {
         load: &Load,
         think: Duration,
     ) -> Result<(), LoadError> {
-        let lanes = &mut self.lanes[spec.side.idx()];
+        let connections = &mut self.connections[spec.side.idx()];
         let tally = &mut self.store.tallies[slice_idx];
         let samples = &mut self.store.samples[spec.side.idx()];
         let plan = load.sides[spec.side.idx()];
@@ -269,12 +270,16 @@ impl ClientThread {
             return errand::closed_loop(&mut **errand, &mut keys, spec, plan, tally, samples);
         }
         match plan.client {
-            ClientModel::Poll => closed_loop::<Poll>(lanes, spec, plan, think, tally, samples),
-            ClientModel::PollFirst => {
-                closed_loop::<PollFirst>(lanes, spec, plan, think, tally, samples)
+            ClientModel::Poll => {
+                closed_loop::<Poll>(connections, spec, plan, think, tally, samples)
             }
-            ClientModel::Block => closed_loop::<Block>(lanes, spec, plan, think, tally, samples),
-            ClientModel::Event => event::closed_loop(lanes, spec, plan, tally, samples),
+            ClientModel::PollFirst => {
+                closed_loop::<PollFirst>(connections, spec, plan, think, tally, samples)
+            }
+            ClientModel::Block => {
+                closed_loop::<Block>(connections, spec, plan, think, tally, samples)
+            }
+            ClientModel::Event => event::closed_loop(connections, spec, plan, tally, samples),
         }
     }
 
@@ -305,7 +310,7 @@ impl ClientThread {
             lags: &mut lags[spec.side.idx()],
         };
         open_loop(
-            &mut self.lanes[spec.side.idx()],
+            &mut self.connections[spec.side.idx()],
             spec,
             &mut schedule,
             open.may_spin,
@@ -338,14 +343,14 @@ fn caught(
 /// # Cost
 /// Per request the model's system calls, one reading of the clock, no allocation.
 fn closed_loop<W: Wait>(
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     spec: SliceSpec,
     plan: SidePlan,
     think: Duration,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
-    let Some(lane) = lanes.first_mut() else {
+    let Some(connection) = connections.first_mut() else {
         return Ok(());
     };
     let mut begun_ns = now_ns();
@@ -354,12 +359,12 @@ fn closed_loop<W: Wait>(
             tally.injected_ns += busy_wait(inject_ns);
             begun_ns = now_ns();
         }
-        lane.prepare();
-        lane.send(tally)?;
-        W::answer(lane, tally)?;
+        connection.prepare();
+        connection.send(tally)?;
+        W::answer(connection, tally)?;
         let answered_ns = now_ns();
-        tally.record(begun_ns, answered_ns, lane.is_first, samples);
-        lane.is_first = false;
+        tally.record(begun_ns, answered_ns, connection.is_first, samples);
+        connection.is_first = false;
         begun_ns = answered_ns;
         if !think.is_zero() && answered_ns < spec.stop_at_ns {
             thread::sleep(think);

@@ -6,14 +6,14 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
-use super::lane::Lane;
+use super::connection::Connection;
 use super::tally::Tally;
 use crate::error::LoadError;
 
 /// A way to wait.
 pub(crate) trait Wait {
     /// Receives until one whole answer is in.
-    fn answer(lane: &mut Lane, tally: &mut Tally) -> Result<(), LoadError>;
+    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError>;
 }
 
 /// Receive, and sleep in it.
@@ -25,13 +25,13 @@ pub(crate) struct Poll;
 
 impl Wait for Block {
     #[inline]
-    fn answer(lane: &mut Lane, tally: &mut Tally) -> Result<(), LoadError> {
+    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError> {
         loop {
             // Nothing comes of a blocking receive only when the socket has a limit of its own.
-            let limit = lane.io_limit();
-            let n =
-                receive(lane, tally, RecvFlags::empty())?.ok_or(LoadError::Timeout { limit })?;
-            if lane.accept(n, tally)? {
+            let limit = connection.io_limit();
+            let n = receive(connection, tally, RecvFlags::empty())?
+                .ok_or(LoadError::Timeout { limit })?;
+            if connection.accept(n, tally)? {
                 return Ok(());
             }
         }
@@ -40,11 +40,11 @@ impl Wait for Block {
 
 impl Wait for PollFirst {
     #[inline]
-    fn answer(lane: &mut Lane, tally: &mut Tally) -> Result<(), LoadError> {
+    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError> {
         loop {
-            wait_readable(lane, tally)?;
-            if let Some(n) = receive(lane, tally, RecvFlags::DONTWAIT)?
-                && lane.accept(n, tally)?
+            wait_readable(connection, tally)?;
+            if let Some(n) = receive(connection, tally, RecvFlags::DONTWAIT)?
+                && connection.accept(n, tally)?
             {
                 return Ok(());
             }
@@ -54,15 +54,15 @@ impl Wait for PollFirst {
 
 impl Wait for Poll {
     #[inline]
-    fn answer(lane: &mut Lane, tally: &mut Tally) -> Result<(), LoadError> {
+    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError> {
         loop {
-            match receive(lane, tally, RecvFlags::DONTWAIT)? {
+            match receive(connection, tally, RecvFlags::DONTWAIT)? {
                 Some(n) => {
-                    if lane.accept(n, tally)? {
+                    if connection.accept(n, tally)? {
                         return Ok(());
                     }
                 }
-                None => wait_readable(lane, tally)?,
+                None => wait_readable(connection, tally)?,
             }
         }
     }
@@ -71,13 +71,13 @@ impl Wait for Poll {
 /// One receive; `None` when nothing was there.
 #[inline]
 pub(crate) fn receive(
-    lane: &mut Lane,
+    connection: &mut Connection,
     tally: &mut Tally,
     flags: RecvFlags,
 ) -> Result<Option<usize>, LoadError> {
     loop {
         tally.receives += 1;
-        match lane.receive(flags) {
+        match connection.receive(flags) {
             Ok(n) => return Ok(Some(n)),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return Ok(None),
@@ -95,11 +95,11 @@ pub(crate) fn receive(
 /// Waits without a limit, as real clients do unless told otherwise: a limit would set a kernel timer
 /// for each answer. The gate's watchdog ends a connection that owes one for too long.
 #[inline]
-fn wait_readable(lane: &Lane, tally: &mut Tally) -> Result<(), LoadError> {
+fn wait_readable(connection: &Connection, tally: &mut Tally) -> Result<(), LoadError> {
     loop {
         tally.waits += 1;
         match poll(
-            &mut [PollFd::from_borrowed_fd(lane.fd(), PollFlags::IN)],
+            &mut [PollFd::from_borrowed_fd(connection.fd(), PollFlags::IN)],
             None,
         ) {
             Ok(_) => return Ok(()),

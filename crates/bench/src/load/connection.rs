@@ -15,7 +15,7 @@ use crate::keys::Keys;
 
 /// What every answer is held against.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LaneLimits {
+pub(crate) struct AnswerLimits {
     /// Fewest bytes of data in an answer.
     pub(crate) least_data_bytes: usize,
     /// Longest wait for one.
@@ -23,14 +23,14 @@ pub(crate) struct LaneLimits {
 }
 
 /// A connection with its buffers.
-pub(crate) struct Lane {
+pub(crate) struct Connection {
     fd: Arc<OwnedFd>,
     codec: Box<dyn Codec>,
     sealed: Option<Sealed>,
     outgoing: Vec<u8>,
     received: Vec<u8>,
     n_received: usize,
-    limits: LaneLimits,
+    limits: AnswerLimits,
     /// How long a request is where it is a stream.
     stream_bytes: Option<u64>,
     /// When the request in flight was sent.
@@ -65,9 +65,9 @@ impl Sealed {
     }
 }
 
-impl Lane {
-    /// A lane over a proved connection.
-    pub(crate) fn new(wired: Wired, limits: LaneLimits, keys: Keys) -> Self {
+impl Connection {
+    /// A proved connection that is put under load.
+    pub(crate) fn new(wired: Wired, limits: AnswerLimits, keys: Keys) -> Self {
         Self {
             fd: Arc::new(wired.fd),
             stream_bytes: wired.codec.stream_bytes(),
@@ -100,7 +100,7 @@ impl Lane {
         self.limits.io
     }
 
-    /// Writes the next request into the buffer, ready for [`Lane::send`].
+    /// Writes the next request into the buffer, ready for [`Connection::send`].
     #[inline]
     pub(crate) fn prepare(&mut self) {
         self.outgoing.clear();
@@ -165,7 +165,7 @@ impl Lane {
     }
 
     /// One receive, behind what is there already: hand the number of bytes, as they travelled, to
-    /// [`Lane::accept`].
+    /// [`Connection::accept`].
     ///
     /// # Cost
     /// One system call; the buffer grows only for an answer longer than any before.
