@@ -2,7 +2,7 @@
 //!
 //! The coordinator's part: it opens, pins, primes and conducts, and sleeps while a slice runs.
 
-mod crew;
+mod workers;
 mod data;
 mod gather;
 mod source;
