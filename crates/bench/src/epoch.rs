@@ -2,10 +2,10 @@
 //!
 //! The coordinator's part: it opens, pins, primes and conducts, and sleeps while a slice runs.
 
-mod workers;
 mod data;
 mod gather;
 mod source;
+mod workers;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,7 +17,7 @@ use crate::clock::now_ns;
 use crate::connect::{ConnectError, Connector, Helper};
 use crate::cores::{CoreMap, pin_process};
 use crate::error::{BenchError, side_name};
-use crate::load::{Command, Failure, Gate, Load, SliceSpec, Store};
+use crate::load::{Command, Failure, Load, SliceBarrier, SliceSpec, Store};
 use crate::machine::Snapshot;
 use crate::plan::Plan;
 use crate::schedule::{EpochDraw, opposite};
@@ -105,8 +105,8 @@ impl EpochRunner<'_> {
         };
         let helpers = helpers.map(|it| Some(it?.pid));
         let threads = self.threads(source, n_threads, order, &load, &origins);
-        let (conducted, stores) = self.drive(threads, &cores, &load, |gate, runner| {
-            runner.conduct(order, &draw, gate, n_priming, &meters, helpers)
+        let (conducted, stores) = self.drive(threads, &cores, &load, |barrier, runner| {
+            runner.conduct(order, &draw, barrier, n_priming, &meters, helpers)
         })?;
         let conducted = conducted.map_err(|failure| BenchError::Request {
             contrast: contrast.name.clone(),
@@ -129,14 +129,14 @@ impl EpochRunner<'_> {
         &self,
         order: &EpochOrder,
         draw: &EpochDraw,
-        gate: &Gate,
+        barrier: &SliceBarrier,
         n_requests: u64,
         meters: &[ServerMeter; 2],
         helpers: [Option<u32>; 2],
     ) -> Result<Option<Conducted>, Failure> {
         let prime_start_ns = now_ns();
         for side in [draw.first, opposite(draw.first)] {
-            gate.run(Command::Prime { side, n_requests })?;
+            barrier.run(Command::Prime { side, n_requests })?;
         }
         let prime_ns = now_ns() - prime_start_ns;
         thread::sleep(draw.jitter);
@@ -157,7 +157,7 @@ impl EpochRunner<'_> {
             let user_before_ns = process_user_ns();
             let start_ns = now_ns();
             let spec = slice_spec(side, n_before[side.idx()], start_ns, order.shape);
-            gate.run(Command::Slice(spec))?;
+            barrier.run(Command::Slice(spec))?;
             // This thread sleeps meanwhile: the process's time is that of its client threads.
             let client_user_ns = process_user_ns().saturating_sub(user_before_ns);
             let helper_cpu_ns = helper_cpu_ns(helpers[side.idx()]).saturating_sub(helper_before_ns);

@@ -9,7 +9,7 @@ use super::{EpochOrder, EpochRunner};
 use crate::connect::{Origin, Origins};
 use crate::cores::CoreMap;
 use crate::error::BenchError;
-use crate::load::{AnswerLimits, ClientThread, Failure, Gate, LeaveOnDrop, Load, Store};
+use crate::load::{AnswerLimits, ClientThread, Failure, LeaveOnDrop, Load, SliceBarrier, Store};
 use crate::plan::{ClientModel, Pacing, Placement, ServerThreads};
 
 /// Latencies per second that all client threads together may have: sizes their buffers.
@@ -28,26 +28,30 @@ impl EpochRunner<'_> {
         threads: Vec<ClientThread>,
         map: &CoreMap,
         load: &Load,
-        conduct: impl FnOnce(&Gate, &Self) -> Result<T, Failure>,
+        conduct: impl FnOnce(&SliceBarrier, &Self) -> Result<T, Failure>,
     ) -> Result<(Result<T, Failure>, Vec<Store>), BenchError> {
         let failed = |action| move |source| BenchError::Machine { action, source };
         let sockets = threads.iter().flat_map(ClientThread::sockets).collect();
-        let gate = Arc::new(Gate::new(threads.len(), sockets, self.plan.io_limit));
-        let leave = LeaveOnDrop(&gate);
+        let barrier = Arc::new(SliceBarrier::new(
+            threads.len(),
+            sockets,
+            self.plan.io_limit,
+        ));
+        let leave = LeaveOnDrop(&barrier);
         let cores: Arc<[usize]> = self.cores.into();
         let start = |thread: ClientThread| {
-            let (gate, load, cores) = (Arc::clone(&gate), *load, Arc::clone(&cores));
+            let (barrier, load, cores) = (Arc::clone(&barrier), *load, Arc::clone(&cores));
             let core = map.client[thread.idx];
             let origin = thread.origin.clone();
             start_from(origin.as_deref(), move || {
-                thread.run(&gate, &load, core, &cores)
+                thread.run(&barrier, &load, core, &cores)
             })
         };
         let running = threads.into_iter().map(start);
         let running = running
             .collect::<io::Result<Vec<_>>>()
             .map_err(failed("start a client thread"))?;
-        let conducted = conduct(&gate, self);
+        let conducted = conduct(&barrier, self);
         drop(leave);
         let ended: Vec<Left> = running
             .into_iter()

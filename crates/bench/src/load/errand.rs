@@ -5,7 +5,7 @@
 
 use looptax_wire::Draws;
 
-use super::gate::SliceSpec;
+use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
 use super::thread::busy_wait;
 use crate::clock::now_ns;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use super::connection::Connection;
-use super::gate::SliceSpec;
+use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
 use super::thread::busy_wait;
 use super::wait::receive;

@@ -8,13 +8,13 @@ mod alarm;
 mod connection;
 mod errand;
 mod event;
-mod gate;
 mod open;
+mod slice_barrier;
 mod tally;
 mod thread;
 mod wait;
 
 pub(crate) use connection::{AnswerLimits, Connection};
-pub(crate) use gate::{Command, Gate, LeaveOnDrop, SliceSpec};
+pub(crate) use slice_barrier::{Command, LeaveOnDrop, SliceBarrier, SliceSpec};
 pub(crate) use tally::Tally;
 pub(crate) use thread::{ClientThread, Failure, Load, Store};

@@ -15,7 +15,7 @@ use rustix::net::RecvFlags;
 use super::alarm::{ALARM, Alarm};
 use super::connection::Connection;
 use super::event::{MOST_EVENTS, io, poller_of};
-use super::gate::SliceSpec;
+use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
 use super::wait::receive;
 use crate::arrivals::Schedule;

@@ -1,4 +1,4 @@
-//! A client thread: waits at the gate, runs slices on its connections, keeps its own counts.
+//! A client thread: waits at the slice barrier, runs slices on its connections, keeps its own counts.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -14,8 +14,8 @@ use rustix::thread::set_current_timer_slack;
 use super::connection::Connection;
 use super::errand;
 use super::event;
-use super::gate::{Command, Gate, SliceSpec};
 use super::open::{Kept, Queues, open_loop};
+use super::slice_barrier::{Command, SliceBarrier, SliceSpec};
 use super::tally::{Digests, Tally};
 use super::wait::{Block, Poll, PollFirst, Wait};
 use crate::arrivals::Schedule;
@@ -142,7 +142,7 @@ impl ClientThread {
     /// Runs until told to leave, then gives its memory back.
     pub(crate) fn run(
         mut self,
-        gate: &Gate,
+        barrier: &SliceBarrier,
         load: &Load,
         core: Option<usize>,
         cores: &[usize],
@@ -156,14 +156,14 @@ impl ClientThread {
         let mut seen = 0;
         let mut slice_idx = 0;
         loop {
-            match gate.next(&mut seen) {
+            match barrier.next(&mut seen) {
                 Command::Prime { side, n_requests } => {
-                    gate.done(caught(side, Stage::Priming, || {
+                    barrier.done(caught(side, Stage::Priming, || {
                         self.prime(side, n_requests, load)
                     }));
                 }
                 Command::Slice(spec) => {
-                    gate.done(caught(spec.side, Stage::Slice, || {
+                    barrier.done(caught(spec.side, Stage::Slice, || {
                         self.slice(spec, slice_idx, load)
                     }));
                     slice_idx += 1;

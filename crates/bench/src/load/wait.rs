@@ -93,7 +93,7 @@ pub(crate) fn receive(
 }
 
 /// Waits without a limit, as real clients do unless told otherwise: a limit would set a kernel timer
-/// for each answer. The gate's watchdog ends a connection that owes one for too long.
+/// for each answer. The slice barrier's watchdog ends a connection that owes one for too long.
 #[inline]
 fn wait_readable(connection: &Connection, tally: &mut Tally) -> Result<(), LoadError> {
     loop {

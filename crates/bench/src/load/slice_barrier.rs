@@ -54,7 +54,7 @@ struct State {
 }
 
 /// Sends all threads home when dropped, so that none waits for a coordinator that gave up.
-pub(crate) struct LeaveOnDrop<'a>(pub(crate) &'a Gate);
+pub(crate) struct LeaveOnDrop<'a>(pub(crate) &'a SliceBarrier);
 
 impl Drop for LeaveOnDrop<'_> {
     fn drop(&mut self) {
@@ -63,7 +63,7 @@ impl Drop for LeaveOnDrop<'_> {
 }
 
 /// Where coordinator and client threads meet, once per slice: outside the measured windows.
-pub(crate) struct Gate {
+pub(crate) struct SliceBarrier {
     state: Mutex<State>,
     started: Condvar,
     finished: Condvar,
@@ -72,8 +72,8 @@ pub(crate) struct Gate {
     answer_limit: Duration,
 }
 
-impl Gate {
-    /// A gate for `n_threads` client threads that drive `sockets`, each of which may owe an
+impl SliceBarrier {
+    /// A barrier for `n_threads` client threads that drive `sockets`, each of which may owe an
     /// answer for `answer_limit` at most.
     pub(crate) fn new(
         n_threads: usize,
