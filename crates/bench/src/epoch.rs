@@ -17,7 +17,7 @@ use crate::clock::now_ns;
 use crate::connect::{ConnectError, Connector, Helper};
 use crate::cores::{CoreMap, pin_process};
 use crate::error::{BenchError, side_name};
-use crate::load::{Command, Failure, Load, SliceBarrier, SliceSpec, Store};
+use crate::load::{Command, Failure, Load, SliceBarrier, SliceSpec, ThreadBuffers};
 use crate::machine::Snapshot;
 use crate::plan::Plan;
 use crate::schedule::{EpochDraw, opposite};
@@ -36,7 +36,7 @@ pub(crate) struct EpochRunner<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) run_start_ns: u64,
     /// Client threads' memory, handed from epoch to epoch.
-    pub(crate) stores: Vec<Store>,
+    pub(crate) buffers: Vec<ThreadBuffers>,
 }
 
 /// Which epoch to run.
@@ -105,7 +105,7 @@ impl EpochRunner<'_> {
         };
         let helpers = helpers.map(|it| Some(it?.pid));
         let threads = self.threads(source, n_threads, order, &load, &origins);
-        let (conducted, stores) = self.drive(threads, &cores, &load, |barrier, runner| {
+        let (conducted, buffers) = self.drive(threads, &cores, &load, |barrier, runner| {
             runner.conduct(order, &draw, barrier, n_priming, &meters, helpers)
         })?;
         let conducted = conducted.map_err(|failure| BenchError::Request {
@@ -115,12 +115,12 @@ impl EpochRunner<'_> {
             source: failure.source,
         })?;
         let measured = conducted.map(|conducted| {
-            let mut measured = conducted.finish(&stores, plan, order.shape.is_whole());
+            let mut measured = conducted.finish(&buffers, plan, order.shape.is_whole());
             measured.raw.reconnect_us = reconnect_ns / 1000;
             [measured.raw.client_cores, measured.raw.server_cores] = cores.by_connection();
             measured
         });
-        self.stores.splice(0..0, stores);
+        self.buffers.splice(0..0, buffers);
         Ok(measured)
     }
 

@@ -45,7 +45,7 @@ pub fn look(
         cores: &cores,
         stop,
         run_start_ns: start_ns,
-        stores: Vec::new(),
+        buffers: Vec::new(),
     };
     let slice = (length / 4).saturating_sub(SETTLE).max(BUCKET * 2);
     let shape = Shape {

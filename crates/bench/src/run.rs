@@ -69,7 +69,7 @@ pub fn run(
         cores: &cores,
         stop,
         run_start_ns: now_ns(),
-        stores: Vec::new(),
+        buffers: Vec::new(),
     };
     let mut experiment = Experiment {
         plan,

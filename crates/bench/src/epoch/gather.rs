@@ -4,7 +4,7 @@ use looptax_record::{Epoch, Hex64, Slice};
 use looptax_stats::{Quantile, Side, nearest_rank};
 
 use super::MeasuredEpoch;
-use crate::load::{SliceSpec, Store, Tally};
+use crate::load::{SliceSpec, Tally, ThreadBuffers};
 use crate::plan::Plan;
 
 /// What the coordinator saw of an epoch, before the client threads' counts are added.
@@ -18,28 +18,33 @@ pub(super) struct Conducted {
 
 impl Conducted {
     /// Adds the client threads' counts; `is_whole` where each slice was one whole request.
-    pub(super) fn finish(self, stores: &[Store], plan: &Plan, is_whole: bool) -> MeasuredEpoch {
+    pub(super) fn finish(
+        self,
+        buffers: &[ThreadBuffers],
+        plan: &Plan,
+        is_whole: bool,
+    ) -> MeasuredEpoch {
         let Self {
             specs,
             mut raw,
             n_primed,
         } = self;
         for (idx, slice) in raw.slices.iter_mut().enumerate() {
-            add_counts(slice, specs[idx], idx, stores);
+            add_counts(slice, specs[idx], idx, buffers);
             if !plan.pacing.is_flat_out() {
-                slice.median_ns = median_ns(&specs, idx, stores);
+                slice.median_ns = median_ns(&specs, idx, buffers);
             }
             if is_whole {
                 end_with_answer(slice);
             }
         }
         let do_answers_agree =
-            answers_agree(&specs, stores) && (!is_whole || raw.slices.windows(2).all(are_as_long));
+            answers_agree(&specs, buffers) && (!is_whole || raw.slices.windows(2).all(are_as_long));
         raw.answers_agree = !plan.are_comparable || do_answers_agree;
         raw.lag_p99_ns = [0, 1].map(|side| {
-            let mut lags: Vec<u32> = stores
+            let mut lags: Vec<u32> = buffers
                 .iter()
-                .flat_map(|it| &it.lags[side])
+                .flat_map(|thread| &thread.lags[side])
                 .copied()
                 .collect();
             nearest_rank(&mut lags, Quantile::P99)
@@ -48,7 +53,10 @@ impl Conducted {
             raw,
             // In room that just fits: it is kept until the run is over.
             samples: [0, 1].map(|side| {
-                let parts: Vec<&[u32]> = stores.iter().map(|it| &it.samples[side][..]).collect();
+                let parts: Vec<&[u32]> = buffers
+                    .iter()
+                    .map(|thread| &thread.samples[side][..])
+                    .collect();
                 parts.concat()
             }),
             n_primed,
@@ -57,12 +65,12 @@ impl Conducted {
 }
 
 /// Adds what all client threads counted in the slice of index `idx`.
-fn add_counts(slice: &mut Slice, spec: SliceSpec, idx: usize, stores: &[Store]) {
+fn add_counts(slice: &mut Slice, spec: SliceSpec, idx: usize, buffers: &[ThreadBuffers]) {
     let mut total = Tally::default();
     let mut checksum = 0_u64;
-    for store in stores {
-        total.merge(&store.tallies[idx]);
-        for digests in &store.digests[idx] {
+    for thread in buffers {
+        total.merge(&thread.tallies[idx]);
+        for digests in &thread.digests[idx] {
             checksum = checksum.rotate_left(7) ^ digests.last();
         }
     }
@@ -105,21 +113,21 @@ fn are_as_long(pair: &[Slice]) -> bool {
 }
 
 /// The median latency of a slice over all threads, by nearest rank; `None` without answers.
-fn median_ns(specs: &[SliceSpec], idx: usize, stores: &[Store]) -> Option<u32> {
+fn median_ns(specs: &[SliceSpec], idx: usize, buffers: &[ThreadBuffers]) -> Option<u32> {
     let side = specs[idx].side;
     let next = (idx + 1..specs.len()).find(|next| specs[*next].side == side);
     let mut latencies: Vec<u32> = Vec::new();
-    for store in stores {
-        let samples = &store.samples[side.idx()];
-        let end = next.map_or(samples.len(), |next| store.tallies[next].first_sample);
-        let of_slice = samples.get(store.tallies[idx].first_sample..end);
+    for thread in buffers {
+        let samples = &thread.samples[side.idx()];
+        let end = next.map_or(samples.len(), |next| thread.tallies[next].first_sample);
+        let of_slice = samples.get(thread.tallies[idx].first_sample..end);
         latencies.extend_from_slice(of_slice.unwrap_or_default());
     }
     nearest_rank(&mut latencies, Quantile::P50)
 }
 
 /// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.
-fn answers_agree<'a>(specs: &[SliceSpec], stores: &'a [Store]) -> bool {
+fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool {
     let idx_of = |side: Side, rank: u64| {
         specs
             .iter()
@@ -134,8 +142,8 @@ fn answers_agree<'a>(specs: &[SliceSpec], stores: &'a [Store]) -> bool {
                 // Each side may have threads of its own: connection by connection, in the same order.
                 (Some(one), Some(two)) => {
                     let digests_of = |idx: usize| {
-                        let of_store = move |store: &'a Store| store.digests[idx].iter();
-                        stores.iter().flat_map(of_store)
+                        let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();
+                        buffers.iter().flat_map(of_thread)
                     };
                     digests_of(one)
                         .zip(digests_of(two))

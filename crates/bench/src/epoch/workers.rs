@@ -9,7 +9,9 @@ use super::{EpochOrder, EpochRunner};
 use crate::connect::{Origin, Origins};
 use crate::cores::CoreMap;
 use crate::error::BenchError;
-use crate::load::{AnswerLimits, ClientThread, Failure, LeaveOnDrop, Load, SliceBarrier, Store};
+use crate::load::{
+    AnswerLimits, ClientThread, Failure, LeaveOnDrop, Load, SliceBarrier, ThreadBuffers,
+};
 use crate::plan::{ClientModel, Pacing, Placement, ServerThreads};
 
 /// Latencies per second that all client threads together may have: sizes their buffers.
@@ -19,7 +21,7 @@ const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
 const LAGS_SPARE: usize = 1_000;
 
 /// What a client thread leaves: its memory, and whether it could be pinned.
-type Left = (Store, io::Result<()>);
+type Left = (ThreadBuffers, io::Result<()>);
 
 impl EpochRunner<'_> {
     /// Starts the client threads, lets `conduct` command them, and gives their memory back.
@@ -29,7 +31,7 @@ impl EpochRunner<'_> {
         map: &CoreMap,
         load: &Load,
         conduct: impl FnOnce(&SliceBarrier, &Self) -> Result<T, Failure>,
-    ) -> Result<(Result<T, Failure>, Vec<Store>), BenchError> {
+    ) -> Result<(Result<T, Failure>, Vec<ThreadBuffers>), BenchError> {
         let failed = |action| move |source| BenchError::Machine { action, source };
         let sockets = threads.iter().flat_map(ClientThread::sockets).collect();
         let barrier = Arc::new(SliceBarrier::new(
@@ -61,12 +63,12 @@ impl EpochRunner<'_> {
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
             .collect();
-        let mut stores = Vec::with_capacity(ended.len());
-        for (store, pinned) in ended {
+        let mut buffers = Vec::with_capacity(ended.len());
+        for (thread, pinned) in ended {
             pinned.map_err(failed("pin a client thread"))?;
-            stores.push(store);
+            buffers.push(thread);
         }
-        Ok((conducted, stores))
+        Ok((conducted, buffers))
     }
 
     /// A thread per connection, or for the event client one per core (`free`, too). Where only one
@@ -114,24 +116,24 @@ impl EpochRunner<'_> {
             }
             Pacing::Closed { .. } => 0,
         };
-        let is_apart = origins.iter().any(Option::is_some);
-        let n_all = if is_apart { 2 * n_threads } else { n_threads };
+        let has_origin = origins.iter().any(Option::is_some);
+        let n_all = if has_origin { 2 * n_threads } else { n_threads };
         // Memory that this epoch does not need is kept for the next.
-        let n_there = self.stores.len().max(n_all);
-        self.stores.resize_with(n_there, Store::default);
-        let thread = |(place, mut store): (usize, Store)| {
-            store.prepare(order.n_slices, n_buckets, n_connections, n_samples, n_lags);
+        let n_there = self.buffers.len().max(n_all);
+        self.buffers.resize_with(n_there, ThreadBuffers::default);
+        let thread = |(place, mut buffers): (usize, ThreadBuffers)| {
+            buffers.prepare(order.n_slices, n_buckets, n_connections, n_samples, n_lags);
             ClientThread {
                 connections: [Vec::new(), Vec::new()],
                 errands: [None, None],
                 idx: place % n_threads,
                 n_threads,
                 origin: origins[place / n_threads].clone(),
-                store,
+                buffers,
             }
         };
-        let stores = self.stores.drain(..n_all).enumerate();
-        let mut threads: Vec<ClientThread> = stores.map(thread).collect();
+        let buffers = self.buffers.drain(..n_all).enumerate();
+        let mut threads: Vec<ClientThread> = buffers.map(thread).collect();
         source.deal(&mut threads, n_threads, limits, load);
         threads
     }

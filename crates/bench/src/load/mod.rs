@@ -17,4 +17,4 @@ mod wait;
 pub(crate) use connection::{AnswerLimits, Connection};
 pub(crate) use slice_barrier::{Command, LeaveOnDrop, SliceBarrier, SliceSpec};
 pub(crate) use tally::Tally;
-pub(crate) use thread::{ClientThread, Failure, Load, Store};
+pub(crate) use thread::{ClientThread, Failure, Load, ThreadBuffers};

@@ -78,7 +78,7 @@ impl Load {
 
 /// A thread's memory, sized before the epoch and handed on to the next.
 #[derive(Default)]
-pub(crate) struct Store {
+pub(crate) struct ThreadBuffers {
     /// One per slice, in the order of time.
     pub(crate) tallies: Vec<Tally>,
     /// Latencies of the counted answers, by side.
@@ -90,7 +90,7 @@ pub(crate) struct Store {
     pub(crate) digests: Vec<Vec<Digests>>,
 }
 
-impl Store {
+impl ThreadBuffers {
     /// Makes room for an epoch; memory of earlier epochs is used again.
     pub(crate) fn prepare(
         &mut self,
@@ -130,7 +130,7 @@ pub(crate) struct ClientThread {
     /// Where it is started from, if not from the coordinator.
     pub(crate) origin: Option<Arc<dyn Origin>>,
     /// Its memory.
-    pub(crate) store: Store,
+    pub(crate) buffers: ThreadBuffers,
 }
 
 impl ClientThread {
@@ -146,7 +146,7 @@ impl ClientThread {
         load: &Load,
         core: Option<usize>,
         cores: &[usize],
-    ) -> (Store, io::Result<()>) {
+    ) -> (ThreadBuffers, io::Result<()>) {
         let pinned = pin_self(core, cores);
         if !load.pacing.is_flat_out() {
             // Sleeps end when they should, not up to 50 µs later; without it requests are only later,
@@ -168,7 +168,7 @@ impl ClientThread {
                     }));
                     slice_idx += 1;
                 }
-                Command::Leave => return (self.store, pinned),
+                Command::Leave => return (self.buffers, pinned),
             }
         }
     }
@@ -214,13 +214,13 @@ impl ClientThread {
             connection.is_first = !load.is_whole;
             connection.digests = Digests::default();
         }
-        let tally = &mut self.store.tallies[slice_idx];
+        let tally = &mut self.buffers.tallies[slice_idx];
         if load.is_whole {
             tally.open(0, u64::MAX, None);
         } else {
             tally.open(spec.count_from_ns, spec.stop_at_ns, load.bucket);
         }
-        tally.first_sample = self.store.samples[spec.side.idx()].len();
+        tally.first_sample = self.buffers.samples[spec.side.idx()].len();
 
         let usage = thread_usage();
         let cpu_ns = thread_cpu_ns();
@@ -229,13 +229,13 @@ impl ClientThread {
             Pacing::Open(open) => self.open(spec, slice_idx, load, open),
         };
         let connections = &mut self.connections[spec.side.idx()];
-        let tally = &mut self.store.tallies[slice_idx];
+        let tally = &mut self.buffers.tallies[slice_idx];
         tally.cpu_ns = thread_cpu_ns() - cpu_ns;
         let after = thread_usage();
         tally.voluntary = after.voluntary - usage.voluntary;
         tally.involuntary = after.involuntary - usage.involuntary;
 
-        self.store.digests[slice_idx]
+        self.buffers.digests[slice_idx]
             .extend(connections.iter().map(|connection| connection.digests));
         outcome.map_err(|source| {
             let stage = if now_ns() >= spec.stop_at_ns {
@@ -262,8 +262,8 @@ impl ClientThread {
         think: Duration,
     ) -> Result<(), LoadError> {
         let connections = &mut self.connections[spec.side.idx()];
-        let tally = &mut self.store.tallies[slice_idx];
-        let samples = &mut self.store.samples[spec.side.idx()];
+        let tally = &mut self.buffers.tallies[slice_idx];
+        let samples = &mut self.buffers.samples[spec.side.idx()];
         let plan = load.sides[spec.side.idx()];
         if let Some(errand) = &mut self.errands[spec.side.idx()] {
             let mut keys = load.keys(self.idx, spec.side, spec.rank);
@@ -298,13 +298,13 @@ impl ClientThread {
         };
         let place = [self.idx, self.n_threads];
         let mut schedule = Schedule::new(open, load.seed, slice, place, now_ns());
-        let Store {
+        let ThreadBuffers {
             tallies,
             samples,
             lags,
             queues,
             ..
-        } = &mut self.store;
+        } = &mut self.buffers;
         let mut kept = Kept {
             samples: &mut samples[spec.side.idx()],
             lags: &mut lags[spec.side.idx()],
