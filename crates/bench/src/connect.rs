@@ -53,28 +53,28 @@ pub trait Records: Send {
 /// A request that brings its own connection: opened, used and closed in one go.
 ///
 /// The load engine repeats it and times it from outside.
-pub trait Errand: Send {
+pub trait OneShotClient: Send {
     /// Does all of it, with the numbers that `draws` gives, and comes back when the server has closed,
     /// too. Has time limits of its own.
     ///
     /// # Errors
     /// Whatever went wrong; the run ends with it.
-    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Failure>;
+    fn run(&mut self, draws: &mut dyn Draws) -> Result<OneShotCalls, Failure>;
 }
 
-/// System calls that an errand took for data.
+/// System calls that one request took for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ErrandCalls {
+pub struct OneShotCalls {
     /// Calls that send.
     pub sends: u64,
     /// Calls that receive.
     pub receives: u64,
 }
 
-/// An epoch's errands.
-pub struct Errands {
+/// The clients of an epoch whose requests bring their own connections.
+pub struct OneShotClients {
     /// One per client, `[baseline, other]`.
-    pub sides: [Vec<Box<dyn Errand>>; 2],
+    pub sides: [Vec<Box<dyn OneShotClient>>; 2],
     /// The server that they go to, where known.
     pub server_pid: Option<u32>,
     /// Whether we may pin all its threads: nobody knows beforehand which of them will serve.
@@ -127,18 +127,18 @@ pub trait Connector {
         [None, None]
     }
 
-    /// The epoch's errands, where requests bring their own connections; else `None`, and
+    /// The epoch's one-shot clients, where requests bring their own connections; else `None`, and
     /// [`Connector::connect`] is asked with the same arguments. What can be proved about the arms is proved here.
     ///
     /// # Errors
     /// As [`Connector::connect`].
-    fn errands(
+    fn one_shot_clients(
         &mut self,
         _contrast_idx: usize,
         _first: Side,
         _coins: u64,
         _n: usize,
-    ) -> Result<Option<Errands>, ConnectError> {
+    ) -> Result<Option<OneShotClients>, ConnectError> {
         Ok(None)
     }
 

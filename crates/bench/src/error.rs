@@ -69,7 +69,7 @@ pub enum LoadError {
     },
     /// A connection that was to be opened, used and closed.
     #[error("a connection failed between its opening and its end")]
-    Errand {
+    OneShot {
         /// Why.
         source: Failure,
     },
@@ -210,7 +210,7 @@ impl Explain for BenchError {
             Self::Connect { source, .. }
             | Self::Refused(source)
             | Self::Request {
-                source: LoadError::Errand { source },
+                source: LoadError::OneShot { source },
                 ..
             } if source.hint().is_some() => source.hint().map(str::to_owned),
             Self::Connect { .. } | Self::Refused(_) => None,

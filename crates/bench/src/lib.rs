@@ -1,8 +1,9 @@
 //! The experiment: which connections run when, the loop that drives them, and the raw numbers.
 //!
-//! [`run_commands`] is the same for whole commands, [`run_blocks`] for single actions of any kind. [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
-//! command line) and gives raw counts per slice. It alone reads the measuring clock. Verdicts are
-//! the statistics room's; the only question asked of them here is when to stop.
+//! [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
+//! command line) and gives raw counts per slice. [`run_commands`] is the same for whole commands, [`run_blocks`] for
+//! single actions of any kind. This room alone reads the measuring clock. Verdicts are the statistics room's; the
+//! only question asked of them here is when to stop.
 
 mod arrivals;
 mod blocks;
@@ -11,9 +12,9 @@ mod connect;
 mod cores;
 mod epoch;
 mod error;
+mod glimpse;
 mod keys;
 mod load;
-mod look;
 mod machine;
 mod patterns;
 mod plan;
@@ -29,13 +30,13 @@ mod whole;
 
 pub use blocks::{BlockPlan, Blocks, Timed, run_blocks};
 pub use connect::{
-    ConnectError, Connector, Errand, ErrandCalls, Errands, Helper, Origin, Origins, Records, Wired,
-    Worker,
+    ConnectError, Connector, Helper, OneShotCalls, OneShotClient, OneShotClients, Origin, Origins,
+    Records, Wired, Worker,
 };
 pub use cores::allowed_cores;
 pub use epoch::MeasuredEpoch;
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
-pub use look::{LookData, look};
+pub use glimpse::{GlimpseData, glimpse};
 pub use patterns::{MESSAGE_BYTES, Pattern, PatternRun, run_pattern};
 pub use plan::{
     Arrivals, ClientModel, Contrast, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement,

@@ -1,7 +1,7 @@
 //! CPU time of a server with all its processes, those that have ended included.
 //!
 //! A server with a process per connection has lost that process when a connection has ended; its parent
-//! has inherited the time. Read before and after each whole run, and each slice of errands.
+//! has inherited the time. Read before and after each whole run, and each slice of one-shot requests.
 
 use std::fs;
 

@@ -13,8 +13,8 @@ pub enum Phase {
     WarmUp,
     /// Counted epochs.
     Measuring,
-    /// A look at the range of rates.
-    Looking,
+    /// A glimpse at the range of rates.
+    Glimpse,
 }
 
 /// The state after an epoch.
@@ -37,7 +37,7 @@ pub struct Progress<'a> {
     pub epoch_theta: Option<f64>,
     /// Epochs of this contrast at its next look; `None` in the warm-up, and when it has ended.
     pub next_look: Option<usize>,
-    /// The running θ, from the latest look or a rough look at all epochs so far.
+    /// The running θ, from the latest look or a rough estimate from all epochs so far.
     pub theta: Option<Estimate>,
     /// Longest time until all contrasts end.
     pub left_at_most: Duration,
@@ -49,7 +49,7 @@ pub trait Observer {
     fn epoch_ended(&mut self, progress: &Progress<'_>);
 }
 
-/// An observer that looks away.
+/// An observer that shows nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

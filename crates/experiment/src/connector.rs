@@ -6,7 +6,9 @@ mod visits;
 use std::fs;
 use std::io;
 
-use looptax_bench::{ConnectError, Connector, Errands, Helper, Origins, Records, Wired, Worker};
+use looptax_bench::{
+    ConnectError, Connector, Helper, OneShotClients, Origins, Records, Wired, Worker,
+};
 use looptax_dsn::Arm;
 use looptax_failure::{Explain, Failure};
 use looptax_path::{
@@ -237,13 +239,13 @@ impl Connector for TargetConnector<'_> {
         self.pairs[contrast_idx].map(|arm| self.target.ways.helper(arm))
     }
 
-    fn errands(
+    fn one_shot_clients(
         &mut self,
         contrast_idx: usize,
         first: Side,
         coins: u64,
         n: usize,
-    ) -> Result<Option<Errands>, ConnectError> {
+    ) -> Result<Option<OneShotClients>, ConnectError> {
         self.visits(contrast_idx, Draw { first, coins }, n)
     }
 

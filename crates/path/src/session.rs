@@ -1,8 +1,8 @@
 //! A session: a connection that runs a workload for a while and is then closed, as pools and workers
 //! that are recycled do.
 //!
-//! The load engine's errands hold one, and open the next when its requests are used up. Its client
-//! blocks in every step. Of the proofs only the cheap one is made here: see [`crate::Visit`].
+//! A one-shot client of the load engine holds one, and opens the next when its requests are used up; it blocks
+//! in every step. Of the proofs only the cheap one is made here: see [`crate::Visit`].
 
 use std::io::{Read, Write};
 

@@ -89,7 +89,7 @@ fn add_counts(slice: &mut Slice, spec: SliceSpec, idx: usize, buffers: &[ThreadB
     slice.sends = total.sends;
     slice.receives = total.receives;
     slice.waits = total.waits;
-    // Nobody counts the bytes of errands.
+    // Nobody counts the bytes of one-shot connections.
     slice.received_bytes = (total.received_bytes > 0).then_some(total.received_bytes);
     slice.injected_ns = total.injected_ns;
     // A helper's CPU is there already.

@@ -1,8 +1,8 @@
-//! Where an epoch's requests come from: connections that last as long as the epoch, or errands.
+//! Where an epoch's requests come from: connections that last as long as the epoch, or one-shot clients.
 
 use looptax_stats::Side;
 
-use crate::connect::{ConnectError, Connector, Errands, Wired};
+use crate::connect::{ConnectError, Connector, OneShotClients, Wired};
 use crate::cores::{CoreMap, pin_process, pin_worker};
 use crate::error::BenchError;
 use crate::load::{AnswerLimits, ClientThread, Connection, Load};
@@ -14,15 +14,15 @@ const PRIMING: u64 = 20;
 /// From so many connections up, [`PRIMING_MANY`] are enough to warm caches that they share.
 const MANY_CONNECTIONS: usize = 256;
 const PRIMING_MANY: u64 = 5;
-/// Untimed errands: there is no connection to warm, and each takes as long as dozens of requests.
-const PRIMING_ERRANDS: u64 = 2;
+/// Untimed one-shot requests: there is no connection to warm, and each takes as long as dozens of requests.
+const PRIMING_ONE_SHOTS: u64 = 2;
 
 /// What the client threads will work with.
 pub(super) enum Source {
     /// `[baseline, other]`.
     Connections([Vec<Wired>; 2]),
     /// Requests that bring their own connections.
-    Errands(Errands),
+    OneShots(OneShotClients),
 }
 
 impl Source {
@@ -34,8 +34,8 @@ impl Source {
         n: usize,
     ) -> Result<Self, ConnectError> {
         Ok(
-            match connector.errands(contrast_idx, draw.first, draw.coins, n)? {
-                Some(errands) => Self::Errands(errands),
+            match connector.one_shot_clients(contrast_idx, draw.first, draw.coins, n)? {
+                Some(clients) => Self::OneShots(clients),
                 None => {
                     Self::Connections(connector.connect(contrast_idx, draw.first, draw.coins, n)?)
                 }
@@ -46,7 +46,7 @@ impl Source {
     /// Untimed requests of each client before the first slice.
     pub(super) fn n_priming(&self, n_connections: usize) -> u64 {
         match self {
-            Self::Errands(_) => PRIMING_ERRANDS,
+            Self::OneShots(_) => PRIMING_ONE_SHOTS,
             Self::Connections(_) if n_connections >= MANY_CONNECTIONS => PRIMING_MANY,
             Self::Connections(_) => PRIMING,
         }
@@ -56,14 +56,14 @@ impl Source {
     pub(super) fn pin(&self, map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
         let pinned = match self {
             Self::Connections(sides) => sides.iter().try_for_each(|wired| {
-                wired.iter().zip(&map.server).try_for_each(|(it, core)| {
-                    match (it.worker, it.may_pin) {
+                wired.iter().zip(&map.server).try_for_each(|(one, core)| {
+                    match (one.worker, one.may_pin) {
                         (Some(worker), true) => pin_worker(worker, *core, cores),
                         _ => Ok(()),
                     }
                 })
             }),
-            Self::Errands(errands) => match (errands.server_pid, errands.may_pin) {
+            Self::OneShots(clients) => match (clients.server_pid, clients.may_pin) {
                 (Some(pid), true) => pin_process(pid, map.server.first().copied().flatten(), cores),
                 _ => Ok(()),
             },
@@ -80,11 +80,11 @@ impl Source {
             Self::Connections([baseline, other]) => {
                 [ServerMeter::new(baseline), ServerMeter::new(other)]
             }
-            Self::Errands(errands) => [0, 1].map(|_| ServerMeter::of_tree(errands.server_pid)),
+            Self::OneShots(clients) => [0, 1].map(|_| ServerMeter::of_tree(clients.server_pid)),
         }
     }
 
-    /// Deals connections or errands over the threads: `n_threads` for both sides, or as many for each.
+    /// Deals connections or one-shot clients over the threads: `n_threads` for both sides, or as many for each.
     pub(super) fn deal(
         self,
         threads: &mut [ClientThread],
@@ -105,11 +105,11 @@ impl Source {
                     }
                 }
             }
-            Self::Errands(errands) => {
-                for (side, errands) in Side::BOTH.into_iter().zip(errands.sides) {
+            Self::OneShots(clients) => {
+                for (side, clients) in Side::BOTH.into_iter().zip(clients.sides) {
                     let threads = &mut threads[first[side.idx()]..];
-                    for (thread, errand) in threads.iter_mut().zip(errands) {
-                        thread.errands[side.idx()] = Some(errand);
+                    for (thread, client) in threads.iter_mut().zip(clients) {
+                        thread.one_shot_clients[side.idx()] = Some(client);
                     }
                 }
             }

@@ -125,7 +125,7 @@ impl EpochRunner<'_> {
             buffers.prepare(order.n_slices, n_buckets, n_connections, n_samples, n_lags);
             ClientThread {
                 connections: [Vec::new(), Vec::new()],
-                errands: [None, None],
+                one_shot_clients: [None, None],
                 idx: place % n_threads,
                 n_threads,
                 origin: origins[place / n_threads].clone(),

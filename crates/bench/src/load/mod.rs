@@ -6,8 +6,8 @@
 
 mod alarm;
 mod connection;
-mod errand;
 mod event;
+mod one_shot;
 mod open;
 mod slice_barrier;
 mod tally;

@@ -12,15 +12,15 @@ use looptax_stats::Side;
 use rustix::thread::set_current_timer_slack;
 
 use super::connection::Connection;
-use super::errand;
 use super::event;
+use super::one_shot;
 use super::open::{Kept, Queues, open_loop};
 use super::slice_barrier::{Command, SliceBarrier, SliceSpec};
 use super::tally::{Digests, Tally};
 use super::wait::{Block, Poll, PollFirst, Wait};
 use crate::arrivals::Schedule;
 use crate::clock::{now_ns, thread_cpu_ns};
-use crate::connect::{Errand, Origin};
+use crate::connect::{OneShotClient, Origin};
 use crate::cores::pin_self;
 use crate::error::{LoadError, Stage};
 use crate::keys::{KeyRange, Keys, SliceOf};
@@ -117,12 +117,12 @@ impl ThreadBuffers {
     }
 }
 
-/// One client thread with its connections, or its errands, of both sides.
+/// One client thread with its connections, or its one-shot clients, of both sides.
 pub(crate) struct ClientThread {
     /// By side: connection `idx + i * n_threads` of the epoch.
     pub(crate) connections: [Vec<Connection>; 2],
     /// By side: what it does instead of driving connections.
-    pub(crate) errands: [Option<Box<dyn Errand>>; 2],
+    pub(crate) one_shot_clients: [Option<Box<dyn OneShotClient>>; 2],
     /// Number of its first connection.
     pub(crate) idx: usize,
     /// Number of client threads that serve a side.
@@ -180,10 +180,10 @@ impl ClientThread {
             stage: Stage::Priming,
             source,
         };
-        if let Some(errand) = &mut self.errands[side.idx()] {
+        if let Some(client) = &mut self.one_shot_clients[side.idx()] {
             let mut keys = load.keys(self.idx, side, u64::MAX);
             for _ in 0..n_requests {
-                errand::once(&mut **errand, &mut keys, &mut tally).map_err(fail)?;
+                one_shot::once(&mut **client, &mut keys, &mut tally).map_err(fail)?;
             }
         }
         for (idx, connection) in self.connections[side.idx()].iter_mut().enumerate() {
@@ -200,7 +200,7 @@ impl ClientThread {
 
     /// Whether it has anything to do for a side.
     fn serves(&self, side: Side) -> bool {
-        !self.connections[side.idx()].is_empty() || self.errands[side.idx()].is_some()
+        !self.connections[side.idx()].is_empty() || self.one_shot_clients[side.idx()].is_some()
     }
 
     fn slice(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load) -> Result<(), Failure> {
@@ -265,9 +265,9 @@ impl ClientThread {
         let tally = &mut self.buffers.tallies[slice_idx];
         let samples = &mut self.buffers.samples[spec.side.idx()];
         let plan = load.sides[spec.side.idx()];
-        if let Some(errand) = &mut self.errands[spec.side.idx()] {
+        if let Some(client) = &mut self.one_shot_clients[spec.side.idx()] {
             let mut keys = load.keys(self.idx, spec.side, spec.rank);
-            return errand::closed_loop(&mut **errand, &mut keys, spec, plan, tally, samples);
+            return one_shot::closed_loop(&mut **client, &mut keys, spec, plan, tally, samples);
         }
         match plan.client {
             ClientModel::Poll => {

@@ -65,7 +65,7 @@ impl Tally {
 /// Sees which transport a command uses: the command line's part.
 pub trait Watcher {
     /// Looks at process `pid` and what it has started, while they run.
-    fn look(&mut self, side: Side, pid: u32) -> Sight;
+    fn watch(&mut self, side: Side, pid: u32) -> Sight;
 
     /// What is wrong with a run on `side` in which this was seen, after runs in which that was.
     fn objection(&self, side: Side, seen: Sight, before: Tally) -> Option<String>;

@@ -92,7 +92,7 @@ pub(super) fn run(
             }
         }
         if next_look.is_some_and(|at| at <= age) {
-            sight.add(watcher.look(side, running.pid));
+            sight.add(watcher.watch(side, running.pid));
             let age = Duration::from_nanos(now_ns() - start_ns);
             next_look = look_after(bounds.looking, age);
         }

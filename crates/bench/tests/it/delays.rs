@@ -1,8 +1,8 @@
-//! The injected delay, and the look at the range of rates.
+//! The injected delay, and the glimpse at the range of rates.
 
 use std::sync::atomic::AtomicBool;
 
-use looptax_bench::{ClientModel, look};
+use looptax_bench::{ClientModel, glimpse};
 use looptax_stats::Side;
 
 use crate::peer::Peers;
@@ -32,7 +32,7 @@ fn a_look_gives_equally_many_rates_for_both_sides() {
     let plan = plan(ClientModel::Poll, 2, 1);
     let stop = AtomicBool::new(false);
     // As short as a look can be: two slices of 200 ms for each side.
-    let seen = look(&plan, &mut Peers::right(), MS, &stop)
+    let seen = glimpse(&plan, &mut Peers::right(), MS, &stop)
         .unwrap()
         .unwrap();
     for rates in &seen.rates_per_s {

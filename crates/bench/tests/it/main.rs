@@ -10,9 +10,9 @@
 
 mod cores;
 mod delays;
-mod errands;
 mod faults;
 mod models;
+mod one_shots;
 mod peer;
 mod samples;
 mod schedule;

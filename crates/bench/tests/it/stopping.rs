@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use looptax_bench::{ClientModel, Observer, Phase, Progress, Silent, look, run};
+use looptax_bench::{ClientModel, Observer, Phase, Progress, Silent, glimpse, run};
 
 use crate::peer::Peers;
 use crate::{MS, plan};
@@ -55,6 +55,6 @@ fn after_the_deadline_no_epoch_begins_and_all_requests_are_counted() {
 fn a_look_told_to_stop_shows_nothing() {
     let stop = AtomicBool::new(true);
     let plan = plan(ClientModel::Poll, 1, 1);
-    let seen = look(&plan, &mut Peers::right(), MS, &stop).unwrap();
+    let seen = glimpse(&plan, &mut Peers::right(), MS, &stop).unwrap();
     assert_eq!(seen, None);
 }

@@ -16,7 +16,7 @@ struct Blind {
 }
 
 impl Watcher for Blind {
-    fn look(&mut self, _: Side, _: u32) -> Sight {
+    fn watch(&mut self, _: Side, _: u32) -> Sight {
         Sight::default()
     }
 

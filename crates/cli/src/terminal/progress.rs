@@ -57,7 +57,7 @@ impl Observer for Line {
                 "{}, warm-up, epoch {}",
                 progress.contrast, progress.n_epochs
             ),
-            Phase::Looking => format!("{}, a short look", progress.contrast),
+            Phase::Glimpse => format!("{}, a short look", progress.contrast),
             Phase::Measuring => measuring(progress),
         };
         self.say(&words);

@@ -1,12 +1,12 @@
 //! Connections that are opened anew after so many requests (`--reconnect-every`).
 
-use looptax_bench::{Errand, ErrandCalls};
+use looptax_bench::{OneShotCalls, OneShotClient};
 use looptax_failure::Failure;
 use looptax_path::{Calls, PathError, Sending, Session, Visit, Workload};
 use looptax_wire::Draws;
 
 /// One client: its session now, and how the next one is opened.
-pub(super) struct SessionErrand {
+pub(super) struct SessionRequests {
     visit: Visit,
     workload: Workload,
     sending: Sending,
@@ -16,7 +16,7 @@ pub(super) struct SessionErrand {
     session: Option<Session>,
 }
 
-impl SessionErrand {
+impl SessionRequests {
     /// A client that opens its first session with its first request.
     pub(super) fn new(visit: Visit, workload: Workload, sending: Sending, every: u32) -> Self {
         Self {
@@ -48,8 +48,8 @@ impl SessionErrand {
     }
 }
 
-impl Errand for SessionErrand {
-    fn run(&mut self, draws: &mut dyn Draws) -> Result<ErrandCalls, Failure> {
+impl OneShotClient for SessionRequests {
+    fn run(&mut self, draws: &mut dyn Draws) -> Result<OneShotCalls, Failure> {
         let is_new = self.session.is_none() || self.n_done == self.every;
         let (session, ended) = self.session()?;
         let before = if is_new {
@@ -60,7 +60,7 @@ impl Errand for SessionErrand {
         session.request(draws)?;
         let calls = session.calls().since(before);
         self.n_done += 1;
-        Ok(ErrandCalls {
+        Ok(OneShotCalls {
             sends: calls.sends + ended.sends,
             receives: calls.receives + ended.receives,
         })

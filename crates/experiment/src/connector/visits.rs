@@ -3,23 +3,23 @@
 
 use std::sync::Arc;
 
-use looptax_bench::{ConnectError, Errand, ErrandCalls, Errands};
+use looptax_bench::{ConnectError, OneShotCalls, OneShotClient, OneShotClients};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
 use looptax_path::{PathError, Visit};
 use looptax_stats::Side;
 use looptax_wire::Draws;
 
-use super::sessions::SessionErrand;
+use super::sessions::SessionRequests;
 use super::{Draw, Met, TargetConnector};
 
 /// A visit as the load engine repeats it.
-struct VisitErrand(Visit);
+struct OneShotRequests(Visit);
 
-impl Errand for VisitErrand {
-    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Failure> {
+impl OneShotClient for OneShotRequests {
+    fn run(&mut self, _draws: &mut dyn Draws) -> Result<OneShotCalls, Failure> {
         let calls = self.0.run()?;
-        Ok(ErrandCalls {
+        Ok(OneShotCalls {
             sends: calls.sends,
             receives: calls.receives,
         })
@@ -33,7 +33,7 @@ impl TargetConnector<'_> {
         contrast_idx: usize,
         draw: Draw,
         n: usize,
-    ) -> Result<Option<Errands>, ConnectError> {
+    ) -> Result<Option<OneShotClients>, ConnectError> {
         if !self.target.opens_within_requests() {
             return Ok(None);
         }
@@ -47,14 +47,14 @@ impl TargetConnector<'_> {
             }
         }
         let [baseline, other] = self.pairs[contrast_idx];
-        Ok(Some(Errands {
+        Ok(Some(OneShotClients {
             sides: [self.visits_of(baseline, n)?, self.visits_of(other, n)?],
             server_pid: self.target.pid(),
             may_pin: self.target.is_private(),
         }))
     }
 
-    fn visits_of(&self, arm: Arm, n: usize) -> Result<Vec<Box<dyn Errand>>, PathError> {
+    fn visits_of(&self, arm: Arm, n: usize) -> Result<Vec<Box<dyn OneShotClient>>, PathError> {
         let visit = Visit {
             arm,
             protocol: self.target.protocol,
@@ -68,11 +68,11 @@ impl TargetConnector<'_> {
             n_begun: { self.target.ways.redirect(arm) }
                 .map_or_else(Arc::default, |it| it.n_begun()),
         };
-        let errand = || -> Box<dyn Errand> {
+        let client = || -> Box<dyn OneShotClient> {
             let visit = visit.clone();
             match self.target.reconnect_every {
-                None => Box::new(VisitErrand(visit)),
-                Some(every) => Box::new(SessionErrand::new(
+                None => Box::new(OneShotRequests(visit)),
+                Some(every) => Box::new(SessionRequests::new(
                     visit,
                     self.target.workload.clone(),
                     self.target.sending,
@@ -80,6 +80,6 @@ impl TargetConnector<'_> {
                 )),
             }
         };
-        Ok(std::iter::repeat_with(errand).take(n).collect())
+        Ok(std::iter::repeat_with(client).take(n).collect())
     }
 }

@@ -66,7 +66,7 @@ impl Onlooker {
 }
 
 impl Watcher for Onlooker {
-    fn look(&mut self, _: Side, pid: u32) -> Sight {
+    fn watch(&mut self, _: Side, pid: u32) -> Sight {
         let mut sight = Sight::default();
         for peer in peers_of(pid) {
             let found = self.sort(peer);

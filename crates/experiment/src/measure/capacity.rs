@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use looptax_bench::{Pacing, look};
+use looptax_bench::{Pacing, glimpse};
 use looptax_failure::Failure;
 use looptax_stats::median;
 
@@ -33,7 +33,7 @@ pub(super) fn of(
         ..plan::bench(settings, target, case, seed, None)
     };
     let mut connector = TargetConnector::new(target, pairs(case));
-    let Some(mut seen) = look(&plan, &mut connector, LENGTH, stop)? else {
+    let Some(mut seen) = glimpse(&plan, &mut connector, LENGTH, stop)? else {
         return Ok(None);
     };
     let medians = { seen.rates_per_s.iter_mut() }.filter_map(|rates| median(rates));

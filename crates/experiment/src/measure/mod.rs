@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use looptax_analysis::Ending;
 use looptax_analysis::judged::ProvedArm;
-use looptax_bench::{BenchError, Outcome, Placement, look, run};
+use looptax_bench::{BenchError, Outcome, Placement, glimpse, run};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
 use looptax_path::LocalPorts;
@@ -58,7 +58,7 @@ pub(crate) fn target(
                         judge(target, settings, case, seed, sink, stage, stop)
                     })
             }
-            Doing::Look(length) => look_at(target, settings, case, seed, length, sink, stop),
+            Doing::Glimpse(length) => glimpse_at(target, settings, case, seed, length, sink, stop),
         };
         stage.end();
         sink.record.interrupted |= stop.load(Ordering::Relaxed);
@@ -83,7 +83,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
                 "finding out what the slower arm can serve".to_owned()
             }
             Doing::Judge => "connecting, then warming up".to_owned(),
-            Doing::Look(length) => format!("a look of {}, not judged", plan::minutes(length)),
+            Doing::Glimpse(length) => format!("a look of {}, not judged", plan::minutes(length)),
         },
         unit: Unit::Requests,
     }
@@ -306,7 +306,7 @@ fn arms(
     Ok(arms)
 }
 
-fn look_at(
+fn glimpse_at(
     target: &Target,
     settings: &Experiment,
     case: &Case,
@@ -317,7 +317,7 @@ fn look_at(
 ) -> Result<(), Failure> {
     let plan = plan::bench(settings, target, case, seed, None);
     let mut connector = TargetConnector::new(target, pairs(case));
-    let Some(seen) = look(&plan, &mut connector, length, stop)? else {
+    let Some(seen) = glimpse(&plan, &mut connector, length, stop)? else {
         return Ok(());
     };
     connector.check()?;

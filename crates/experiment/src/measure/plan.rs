@@ -46,7 +46,7 @@ pub enum Doing {
     /// Epochs until a verdict.
     Judge,
     /// A short look at the range of rates.
-    Look(Duration),
+    Glimpse(Duration),
 }
 
 /// One number of connections under one placement.
@@ -213,7 +213,7 @@ fn cases(
                 connections: most,
                 placement,
                 clients,
-                doing: Doing::Look(length),
+                doing: Doing::Glimpse(length),
                 load: CaseLoad::Closed {
                     think: Duration::ZERO,
                 },

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use looptax_bench::look;
+use looptax_bench::glimpse;
 use looptax_experiment::Experiment;
 use looptax_experiment::Machine;
 use looptax_experiment::TargetConnector;
@@ -124,7 +124,7 @@ fn one(
     };
     let data = runner.folder().join("perf.data");
     let perf = record(&data, pid)?;
-    let looked = look(&plan, &mut connector, length, runner.stop());
+    let looked = glimpse(&plan, &mut connector, length, runner.stop());
     let ended = end(perf);
     let profile = looked
         .map_err(Failure::from)

@@ -82,7 +82,7 @@ pub fn case_name(case: &Case) -> String {
     let s = if case.connections == 1 { "" } else { "s" };
     let look = match case.doing {
         Doing::Judge => "",
-        Doing::Look(_) => ", a look",
+        Doing::Glimpse(_) => ", a look",
     };
     format!(
         "{} connection{s}, {}{look}",
@@ -124,7 +124,7 @@ fn case_line(settings: &Experiment, case: &Case, time: MostTime) -> String {
             most_epochs(settings, case)
         ),
         Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
-        Doing::Look(_) => "looked at, not judged".to_owned(),
+        Doing::Glimpse(_) => "looked at, not judged".to_owned(),
     };
     let slices = case.slice.map_or_else(String::new, |slice| {
         format!(", slices of {} ms", slice.as_millis())
@@ -172,7 +172,7 @@ impl MostTime {
 
 fn most_time(settings: &Experiment, case: &Case, is_cared_for: bool) -> MostTime {
     match case.doing {
-        Doing::Look(length) => MostTime {
+        Doing::Glimpse(length) => MostTime {
             measuring: length,
             warm_up: Duration::ZERO,
             warm_up_epochs: None,

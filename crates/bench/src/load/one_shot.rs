@@ -1,6 +1,6 @@
-//! The loop over errands: requests that open a connection of their own and close it again.
+//! The loop over one-shot connections: requests that open a connection of their own and close it again.
 //!
-//! The errand allocates and locks as any connection set-up does; this loop adds two readings of the
+//! The request allocates and locks as any connection set-up does; this loop adds two readings of the
 //! clock and nothing else.
 
 use looptax_wire::Draws;
@@ -9,13 +9,13 @@ use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
 use super::thread::busy_wait;
 use crate::clock::now_ns;
-use crate::connect::Errand;
+use crate::connect::OneShotClient;
 use crate::error::LoadError;
 use crate::plan::SidePlan;
 
-/// One errand after the other until the slice is over.
+/// Runs one request after the other, each over a connection of its own, until the slice is over.
 pub(crate) fn closed_loop(
-    errand: &mut dyn Errand,
+    client: &mut dyn OneShotClient,
     draws: &mut dyn Draws,
     spec: SliceSpec,
     plan: SidePlan,
@@ -28,7 +28,7 @@ pub(crate) fn closed_loop(
             tally.injected_ns += busy_wait(inject_ns);
         }
         let sent_ns = now_ns();
-        once(errand, draws, tally)?;
+        once(client, draws, tally)?;
         let answered_ns = now_ns();
         tally.record(sent_ns, answered_ns, is_first, samples);
         is_first = false;
@@ -38,15 +38,15 @@ pub(crate) fn closed_loop(
     }
 }
 
-/// One errand, whose system calls are counted.
+/// Runs one request and counts its system calls.
 pub(crate) fn once(
-    errand: &mut dyn Errand,
+    client: &mut dyn OneShotClient,
     draws: &mut dyn Draws,
     tally: &mut Tally,
 ) -> Result<(), LoadError> {
-    let calls = errand
+    let calls = client
         .run(draws)
-        .map_err(|source| LoadError::Errand { source })?;
+        .map_err(|source| LoadError::OneShot { source })?;
     tally.sends += calls.sends;
     tally.receives += calls.receives;
     Ok(())

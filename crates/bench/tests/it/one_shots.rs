@@ -1,12 +1,12 @@
-//! Errands: requests that bring their own connections are counted, timed and ended like any others.
+//! One-shot connections: requests that bring their own connections are counted, timed and ended like any others.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use looptax_bench::{
-    BenchError, ClientModel, ConnectError, Connector, Errand, ErrandCalls, Errands, LoadError,
-    Outcome, Silent, Stage, Wired, run,
+    BenchError, ClientModel, ConnectError, Connector, LoadError, OneShotCalls, OneShotClient,
+    OneShotClients, Outcome, Silent, Stage, Wired, run,
 };
 use looptax_failure::Failure;
 use looptax_stats::Side;
@@ -20,26 +20,26 @@ struct Counting {
     fails_after: u64,
 }
 
-impl Errand for Counting {
-    fn run(&mut self, _draws: &mut dyn Draws) -> Result<ErrandCalls, Failure> {
+impl OneShotClient for Counting {
+    fn run(&mut self, _draws: &mut dyn Draws) -> Result<OneShotCalls, Failure> {
         if self.n_runs.fetch_add(1, Ordering::Relaxed) >= self.fails_after {
             return Err(io::Error::from(io::ErrorKind::AddrNotAvailable).into());
         }
-        Ok(ErrandCalls {
+        Ok(OneShotCalls {
             sends: 3,
             receives: 2,
         })
     }
 }
 
-/// Gives errands and no connections.
-struct Errander {
+/// Gives one-shot clients and no connections.
+struct OneShotConnector {
     n_runs: [Arc<AtomicU64>; 2],
     /// Of the other side.
     fails_after: u64,
 }
 
-impl Errander {
+impl OneShotConnector {
     fn new(fails_after: u64) -> Self {
         Self {
             n_runs: [Arc::default(), Arc::default()],
@@ -55,27 +55,27 @@ impl Errander {
     }
 }
 
-impl Connector for Errander {
-    fn errands(
+impl Connector for OneShotConnector {
+    fn one_shot_clients(
         &mut self,
         _contrast_idx: usize,
         _first: Side,
         _coins: u64,
         n: usize,
-    ) -> Result<Option<Errands>, ConnectError> {
-        let of = |side: Side, fails_after| {
-            let errand = || {
+    ) -> Result<Option<OneShotClients>, ConnectError> {
+        let clients_of = |side: Side, fails_after| {
+            let client = || {
                 Box::new(Counting {
                     n_runs: Arc::clone(&self.n_runs[side.idx()]),
                     fails_after,
-                }) as Box<dyn Errand>
+                }) as Box<dyn OneShotClient>
             };
-            std::iter::repeat_with(errand).take(n).collect()
+            std::iter::repeat_with(client).take(n).collect()
         };
-        Ok(Some(Errands {
+        Ok(Some(OneShotClients {
             sides: [
-                of(Side::Baseline, u64::MAX),
-                of(Side::Other, self.fails_after),
+                clients_of(Side::Baseline, u64::MAX),
+                clients_of(Side::Other, self.fails_after),
             ],
             server_pid: Some(std::process::id()),
             may_pin: false,
@@ -89,22 +89,22 @@ impl Connector for Errander {
         _coins: u64,
         _n: usize,
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
-        Err(Failure::new("errands need no connections").into())
+        Err(Failure::new("one-shot clients need no connections").into())
     }
 }
 
-fn outcome(errander: &mut Errander, connections: usize) -> Outcome {
+fn outcome(connector: &mut OneShotConnector, connections: usize) -> Outcome {
     let plan = plan(ClientModel::Block, connections, 6);
-    run(&plan, errander, &mut Silent, &AtomicBool::new(false)).unwrap()
+    run(&plan, connector, &mut Silent, &AtomicBool::new(false)).unwrap()
 }
 
 #[test]
-fn every_errand_is_counted_once() {
+fn every_one_shot_request_is_counted_once() {
     for connections in [1, 3] {
-        let mut errander = Errander::new(u64::MAX);
-        let found = outcome(&mut errander, connections);
+        let mut connector = OneShotConnector::new(u64::MAX);
+        let found = outcome(&mut connector, connections);
         assert!(found.failure.is_none(), "{found:?}");
-        assert_eq!(found.n_requests, errander.n_runs());
+        assert_eq!(found.n_requests, connector.n_runs());
         let epochs = &found.contrasts[0].epochs;
         let slices = || epochs.iter().flat_map(|it| &it.raw.slices);
         // A single slice may see none: a busy machine takes longer breaks than a slice is long.
@@ -118,12 +118,12 @@ fn every_errand_is_counted_once() {
 }
 
 #[test]
-fn an_errand_that_fails_ends_the_run_with_its_cause() {
-    let found = outcome(&mut Errander::new(3), 1);
+fn a_one_shot_request_that_fails_ends_the_run_with_its_cause() {
+    let found = outcome(&mut OneShotConnector::new(3), 1);
     let Some(BenchError::Request {
         side,
         stage,
-        source: LoadError::Errand { source },
+        source: LoadError::OneShot { source },
         ..
     }) = found.failure
     else {

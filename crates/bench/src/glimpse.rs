@@ -1,4 +1,4 @@
-//! A short look at the range of rates under a placement: what is seen, without a verdict.
+//! A glimpse at the range of rates under a placement: what is seen, without a verdict.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -13,31 +13,31 @@ use crate::error::BenchError;
 use crate::plan::Plan;
 use crate::shape::Shape;
 
-/// Time that each quarter of a look leaves the scheduler before it counts.
+/// Time that each quarter of a glimpse leaves the scheduler before it counts.
 const SETTLE: Duration = Duration::from_millis(400);
 /// Width of the rates shown.
 const BUCKET: Duration = Duration::from_millis(100);
 
-/// What a look saw.
+/// The rates that a glimpse saw.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LookData {
+pub struct GlimpseData {
     /// Rates of each 100 ms in requests per second, `[baseline, other]`, in the order of time.
     pub rates_per_s: [Vec<f64>; 2],
     /// How long it took.
     pub took: Duration,
 }
 
-/// Looks at the plan's first contrast for about `length`: four long slices on fresh connections.
+/// Glimpses at the plan's first contrast for about `length`: four long slices on fresh connections.
 /// `None` when told to stop.
 ///
 /// # Errors
 /// Those of connecting and of the first failed request.
-pub fn look(
+pub fn glimpse(
     plan: &Plan,
     connector: &mut dyn Connector,
     length: Duration,
     stop: &AtomicBool,
-) -> Result<Option<LookData>, BenchError> {
+) -> Result<Option<GlimpseData>, BenchError> {
     let cores = cores_for(plan.placement)?;
     let start_ns = now_ns();
     let mut runner = EpochRunner {
@@ -73,7 +73,7 @@ pub fn look(
             .collect()
     };
     let took = Duration::from_nanos(now_ns() - start_ns);
-    Ok(Some(LookData {
+    Ok(Some(GlimpseData {
         rates_per_s: Side::BOTH.map(rates_of),
         took,
     }))
