@@ -1,7 +1,7 @@
 //! Opens an epoch's connections and proves every one of them: the load engine's way to a target.
 
+mod one_shots;
 mod sessions;
-mod visits;
 
 use std::fs;
 use std::io;
@@ -246,7 +246,7 @@ impl Connector for TargetConnector<'_> {
         coins: u64,
         n: usize,
     ) -> Result<Option<OneShotClients>, ConnectError> {
-        self.visits(contrast_idx, Draw { first, coins }, n)
+        self.open_one_shots(contrast_idx, Draw { first, coins }, n)
     }
 
     fn connect(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use looptax_dsn::Protocol;
 use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
-use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts, Visit};
+use crate::{Echo, Endpoint, Limits, Link, LinkFacts, OneShot, PathError, TlsClient, TlsFacts};
 
 /// A connection that is logged in and not yet under load.
 pub struct Conversation {
@@ -75,8 +75,8 @@ impl Conversation {
     ///
     /// # Errors
     /// As [`Conversation::open`].
-    pub(crate) fn open_briefly(visit: &Visit) -> Result<Self, PathError> {
-        let Visit {
+    pub(crate) fn open_briefly(one_shot: &OneShot) -> Result<Self, PathError> {
+        let OneShot {
             arm,
             protocol,
             endpoint,
@@ -84,7 +84,7 @@ impl Conversation {
             limits,
             tls,
             ..
-        } = visit;
+        } = one_shot;
         let link = Link::open_briefly(*arm, endpoint, *limits)?;
         let facts = link.facts().clone();
         if let Some(tls) = tls {

@@ -10,6 +10,7 @@ mod endpoint;
 mod error;
 mod link;
 mod network;
+mod one_shot;
 mod ports;
 mod prepare;
 mod proof;
@@ -17,7 +18,6 @@ mod session;
 mod sighting;
 mod sockmap;
 mod tls;
-mod visit;
 mod workload;
 
 pub use census::{Census, ClientSeen, SeenAs};
@@ -29,11 +29,11 @@ pub use network::{
     Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces,
     move_to_sidecar, namespace_name,
 };
+pub use one_shot::OneShot;
 pub use ports::LocalPorts;
 pub use proof::{Proof, prove};
 pub use session::Session;
 pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};
 pub use tls::{Seal, TlsClient, TlsFacts};
-pub use visit::Visit;
 pub use workload::{Echo, EchoRequest, Oltp, Sending, TPCB_ACCOUNTS, Workload};

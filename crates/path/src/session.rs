@@ -2,13 +2,13 @@
 //! that are recycled do.
 //!
 //! A one-shot client of the load engine holds one, and opens the next when its requests are used up; it blocks
-//! in every step. Of the proofs only the cheap one is made here: see [`crate::Visit`].
+//! in every step. Of the proofs only the cheap one is made here: see [`crate::OneShot`].
 
 use std::io::{Read, Write};
 
 use looptax_wire::{Codec, Draws, WireError};
 
-use crate::{Calls, Link, PathError, Sending, Visit, Workload};
+use crate::{Calls, Link, OneShot, PathError, Sending, Workload};
 
 /// Room for an answer before it has to grow.
 const RECEIVE_BYTES: usize = 4 * 1024;
@@ -29,16 +29,20 @@ impl Session {
     /// Connects, logs in and prepares the workload.
     ///
     /// # Errors
-    /// Those of [`Visit::run`]'s beginning and of [`crate::Conversation::codec`].
-    pub fn open(visit: &Visit, workload: &Workload, sending: Sending) -> Result<Self, PathError> {
-        let mut talk = visit.begin()?;
+    /// Those of [`OneShot::run`]'s beginning and of [`crate::Conversation::codec`].
+    pub fn open(
+        one_shot: &OneShot,
+        workload: &Workload,
+        sending: Sending,
+    ) -> Result<Self, PathError> {
+        let mut talk = one_shot.begin()?;
         let codec = talk.codec(workload, sending)?;
         let goodbye = talk.goodbye();
         Ok(Self {
             link: talk.into_link(),
             codec,
             goodbye,
-            endpoint: visit.endpoint.to_string(),
+            endpoint: one_shot.endpoint.to_string(),
             least_data_bytes: workload.least_data_bytes(),
             outgoing: Vec::with_capacity(1024),
             received: vec![0; RECEIVE_BYTES],

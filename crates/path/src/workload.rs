@@ -43,7 +43,7 @@ pub enum Workload {
         value_bytes: usize,
     },
     /// A connection from its opening to its end, with one [`Workload::Ping`] in between: see
-    /// [`crate::Visit`].
+    /// [`crate::OneShot`].
     Connect,
     /// One of sysbench's transactions.
     Oltp {

@@ -2,12 +2,12 @@
 
 use looptax_bench::{OneShotCalls, OneShotClient};
 use looptax_failure::Failure;
-use looptax_path::{Calls, PathError, Sending, Session, Visit, Workload};
+use looptax_path::{Calls, OneShot, PathError, Sending, Session, Workload};
 use looptax_wire::Draws;
 
 /// One client: its session now, and how the next one is opened.
 pub(super) struct SessionRequests {
-    visit: Visit,
+    one_shot: OneShot,
     workload: Workload,
     sending: Sending,
     /// Requests of one session.
@@ -18,9 +18,9 @@ pub(super) struct SessionRequests {
 
 impl SessionRequests {
     /// A client that opens its first session with its first request.
-    pub(super) fn new(visit: Visit, workload: Workload, sending: Sending, every: u32) -> Self {
+    pub(super) fn new(one_shot: OneShot, workload: Workload, sending: Sending, every: u32) -> Self {
         Self {
-            visit,
+            one_shot,
             workload,
             sending,
             every,
@@ -42,7 +42,7 @@ impl SessionRequests {
             session
         } else {
             self.n_done = 0;
-            Session::open(&self.visit, &self.workload, self.sending)?
+            Session::open(&self.one_shot, &self.workload, self.sending)?
         };
         Ok((self.session.insert(session), ended))
     }

@@ -1,6 +1,6 @@
-//! A visit: a connection from its opening to its end, with one question in between.
+//! A one-shot connection: opened, asked one question and closed.
 //!
-//! What an application without a pool does for every page. The load engine repeats visits and times
+//! What an application without a pool does for every page. The load engine repeats them and times
 //! them; nothing is kept between two of them. Of the proofs only the cheap one is made here, the
 //! address family; the rest is proved on a connection of the same kind, once per epoch.
 
@@ -19,9 +19,9 @@ use crate::{Calls, Conversation, Endpoint, Limits, PathError, TlsClient};
 /// A key that no server has.
 const MISSING_KEY: &[u8] = b"looptax:missing";
 
-/// Where to go, again and again.
+/// Where one-shot connections go, and how.
 #[derive(Debug, Clone)]
-pub struct Visit {
+pub struct OneShot {
     /// What the endpoint has to be.
     pub arm: Arm,
     /// The protocol spoken there.
@@ -38,7 +38,7 @@ pub struct Visit {
     pub n_begun: Arc<AtomicU64>,
 }
 
-impl Visit {
+impl OneShot {
     /// Connects, logs in, asks once, says goodbye, and waits until the server has closed, too.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Visit {
     }
 }
 
-impl Visit {
+impl OneShot {
     /// Connects, logs in, and looks at the address family.
     pub(crate) fn begin(&self) -> Result<Conversation, PathError> {
         self.n_begun.fetch_add(1, Ordering::Relaxed);

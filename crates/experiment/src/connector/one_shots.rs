@@ -6,15 +6,15 @@ use std::sync::Arc;
 use looptax_bench::{ConnectError, OneShotCalls, OneShotClient, OneShotClients};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::{PathError, Visit};
+use looptax_path::{OneShot, PathError};
 use looptax_stats::Side;
 use looptax_wire::Draws;
 
 use super::sessions::SessionRequests;
 use super::{Draw, Met, TargetConnector};
 
-/// A visit as the load engine repeats it.
-struct OneShotRequests(Visit);
+/// A one-shot connection as the load engine repeats it.
+struct OneShotRequests(OneShot);
 
 impl OneShotClient for OneShotRequests {
     fn run(&mut self, _draws: &mut dyn Draws) -> Result<OneShotCalls, Failure> {
@@ -27,8 +27,8 @@ impl OneShotClient for OneShotRequests {
 }
 
 impl TargetConnector<'_> {
-    /// An epoch's visits, `n` clients on each side; `None` where requests share connections.
-    pub(super) fn visits(
+    /// An epoch's one-shot clients, `n` on each side; `None` where requests share connections.
+    pub(super) fn open_one_shots(
         &mut self,
         contrast_idx: usize,
         draw: Draw,
@@ -37,7 +37,7 @@ impl TargetConnector<'_> {
         if !self.target.opens_within_requests() {
             return Ok(None);
         }
-        // Of the visits so far only the counts can tell.
+        // Of the one-shot connections so far only the counts can tell.
         self.target.ways.check_moved()?;
         let Met { talks, censuses } = self.meet(contrast_idx, draw, 1)?;
         for (side, (talks, census)) in Side::BOTH.into_iter().zip(talks.iter().zip(&censuses)) {
@@ -48,14 +48,17 @@ impl TargetConnector<'_> {
         }
         let [baseline, other] = self.pairs[contrast_idx];
         Ok(Some(OneShotClients {
-            sides: [self.visits_of(baseline, n)?, self.visits_of(other, n)?],
+            sides: [
+                self.clients_of_arm(baseline, n)?,
+                self.clients_of_arm(other, n)?,
+            ],
             server_pid: self.target.pid(),
             may_pin: self.target.is_private(),
         }))
     }
 
-    fn visits_of(&self, arm: Arm, n: usize) -> Result<Vec<Box<dyn OneShotClient>>, PathError> {
-        let visit = Visit {
+    fn clients_of_arm(&self, arm: Arm, n: usize) -> Result<Vec<Box<dyn OneShotClient>>, PathError> {
+        let one_shot = OneShot {
             arm,
             protocol: self.target.protocol,
             endpoint: self
@@ -69,11 +72,11 @@ impl TargetConnector<'_> {
                 .map_or_else(Arc::default, |it| it.n_begun()),
         };
         let client = || -> Box<dyn OneShotClient> {
-            let visit = visit.clone();
+            let one_shot = one_shot.clone();
             match self.target.reconnect_every {
-                None => Box::new(OneShotRequests(visit)),
+                None => Box::new(OneShotRequests(one_shot)),
                 Some(every) => Box::new(SessionRequests::new(
-                    visit,
+                    one_shot,
                     self.target.workload.clone(),
                     self.target.sending,
                     every,
