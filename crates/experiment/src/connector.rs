@@ -12,7 +12,7 @@ use looptax_bench::{
 use looptax_dsn::Arm;
 use looptax_failure::{Explain, Failure};
 use looptax_path::{
-    Census, Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, Unlimited, prove,
+    Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, ServerView, Unlimited, prove,
 };
 use looptax_stats::Side;
 use looptax_wire::Codec;
@@ -103,19 +103,25 @@ impl<'a> TargetConnector<'a> {
 
     /// The servers' view of both sides' connections: asked once where one server is behind both, else
     /// of each side's process, which has to be ours and like the other.
-    fn censuses(&self, talks: &mut [Vec<Conversation>; 2]) -> Result<[Census; 2], PathError> {
+    fn server_views(
+        &self,
+        talks: &mut [Vec<Conversation>; 2],
+    ) -> Result<[ServerView; 2], PathError> {
         let ids = |talks: &[Conversation]| -> Vec<u64> {
             talks.iter().map(Conversation::connection_id).collect()
         };
         let [baseline_ids, other_ids] = talks.each_ref().map(|side| ids(side));
         let [baseline, other] = talks.each_mut().map(|side| &mut side[0]);
         if self.target.processes_per_arm().is_none() {
-            let census = baseline.census(&[baseline_ids, other_ids].concat())?;
-            return Ok([census.clone(), census]);
+            let view = baseline.server_view(&[baseline_ids, other_ids].concat())?;
+            return Ok([view.clone(), view]);
         }
-        let censuses = [baseline.census(&baseline_ids)?, other.census(&other_ids)?];
-        for census in &censuses {
-            let pid = census
+        let views = [
+            baseline.server_view(&baseline_ids)?,
+            other.server_view(&other_ids)?,
+        ];
+        for view in &views {
+            let pid = view
                 .server_pid
                 .filter(|pid| !self.target.pids.contains(pid));
             if let Some(stranger) = pid {
@@ -123,12 +129,12 @@ impl<'a> TargetConnector<'a> {
                 return Err(PathError::DifferentServers { detail });
             }
         }
-        let [one, two] = censuses.each_ref().map(|it| &it.identity);
+        let [one, two] = views.each_ref().map(|it| &it.identity);
         if one != two {
             let detail = format!("the processes are not alike: `{one}` and `{two}`");
             return Err(PathError::DifferentServers { detail });
         }
-        Ok(censuses)
+        Ok(views)
     }
 
     /// Opens `n` connections per side, the drawn one first, and asks the servers how they see them.
@@ -156,8 +162,8 @@ impl<'a> TargetConnector<'a> {
             let now = watch(&mut talks[0][0], self.others_at_first)?;
             self.others_at_first = self.others_at_first.or(now);
         }
-        let censuses = self.censuses(&mut talks)?;
-        Ok(Met { talks, censuses })
+        let views = self.server_views(&mut talks)?;
+        Ok(Met { talks, views })
     }
 
     /// What goes through the port proxies now, for an arm that does.
@@ -171,11 +177,11 @@ impl<'a> TargetConnector<'a> {
         contrast_idx: usize,
         side: Side,
         talk: &Conversation,
-        census: &Census,
+        view: &ServerView,
         relayed: Option<&Relayed>,
     ) -> Result<Proof, PathError> {
         let arm = self.pairs[contrast_idx][side.idx()];
-        let proof = prove(arm, talk.connection_id(), talk.facts(), census, relayed)?;
+        let proof = prove(arm, talk.connection_id(), talk.facts(), view, relayed)?;
         self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
             facts: talk.facts().clone(),
             proof: proof.clone(),
@@ -189,12 +195,12 @@ impl<'a> TargetConnector<'a> {
         contrast_idx: usize,
         side: Side,
         talks: Vec<Conversation>,
-        census: &Census,
+        view: &ServerView,
     ) -> Result<Vec<Wired>, ConnectError> {
         let mut wired = Vec::with_capacity(talks.len());
         let relayed = self.relayed(contrast_idx, side);
         for mut talk in talks {
-            let proof = self.prove(contrast_idx, side, &talk, census, relayed.as_ref())?;
+            let proof = self.prove(contrast_idx, side, &talk, view, relayed.as_ref())?;
             let codec = self.codec(&mut talk, wired.len()).map_err(not_prepared)?;
             self.n_prepared += 1;
             let worker = worker_of(&proof, &self.target.pids);
@@ -222,7 +228,7 @@ struct Draw {
 /// Connections of both sides, and how the servers see them, `[baseline, other]`.
 struct Met {
     talks: [Vec<Conversation>; 2],
-    censuses: [Census; 2],
+    views: [ServerView; 2],
 }
 
 impl Connector for TargetConnector<'_> {
@@ -258,21 +264,21 @@ impl Connector for TargetConnector<'_> {
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
         let Met {
             talks: [baseline, other],
-            censuses,
+            views,
         } = self.meet(contrast_idx, Draw { first, coins }, n)?;
         // Preparing happens in the drawn order too: no side is always first at anything.
         Ok(match first {
             Side::Baseline => {
-                let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &censuses[0])?;
+                let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?;
                 [
                     baseline,
-                    self.wire(contrast_idx, Side::Other, other, &censuses[1])?,
+                    self.wire(contrast_idx, Side::Other, other, &views[1])?,
                 ]
             }
             Side::Other => {
-                let other = self.wire(contrast_idx, Side::Other, other, &censuses[1])?;
+                let other = self.wire(contrast_idx, Side::Other, other, &views[1])?;
                 [
-                    self.wire(contrast_idx, Side::Baseline, baseline, &censuses[0])?,
+                    self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?,
                     other,
                 ]
             }

@@ -1,10 +1,9 @@
 //! The arms: ways to reach one server. Opens a connection, and proves which way it really took.
 //!
 //! Nothing here is assumed from a name: the address family comes from the kernel, the peer from
-//! `SO_PEERCRED`, and the server is asked how it sees each connection ([`Census`]).
+//! `SO_PEERCRED`, and the server is asked how it sees each connection ([`ServerView`]).
 //! Called by the command line when it hands connections to the load engine; measures nothing.
 
-mod census;
 mod conversation;
 mod endpoint;
 mod error;
@@ -14,13 +13,13 @@ mod one_shot;
 mod ports;
 mod prepare;
 mod proof;
+mod server_view;
 mod session;
 mod sighting;
 mod sockmap;
 mod tls;
 mod workload;
 
-pub use census::{Census, ClientSeen, SeenAs};
 pub use conversation::Conversation;
 pub use endpoint::{Endpoint, MAX_SOCKET_PATH_BYTES, host_of};
 pub use error::PathError;
@@ -32,6 +31,7 @@ pub use network::{
 pub use one_shot::OneShot;
 pub use ports::LocalPorts;
 pub use proof::{Proof, prove};
+pub use server_view::{ClientSeen, SeenAs, ServerView};
 pub use session::Session;
 pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use looptax_dsn::Arm;
 
 use crate::endpoint::has_family;
-use crate::{Census, Family, LinkFacts, PathError, Relayed, SeenAs};
+use crate::{Family, LinkFacts, PathError, Relayed, SeenAs, ServerView};
 
 /// Why we believe that a connection is what its arm says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,9 +24,9 @@ pub struct Proof {
 
 /// Proves one connection.
 ///
-/// The census must have been taken from a connection of the baseline arm: a connection of the other
+/// The server's view must have been taken from a connection of the baseline arm: a connection of the other
 /// arm that it lists, with our own local port, ends in the same server. Where each arm has a process
-/// of its own (memcached), each has its own census, and their identities are compared instead. Through a port
+/// of its own (memcached), each has its own view, and their identities are compared instead. Through a port
 /// proxy the server sees the proxy's connection: `relayed` are all that it has, by [`relayed_by`].
 ///
 /// [`relayed_by`]: crate::relayed_by
@@ -38,7 +38,7 @@ pub fn prove(
     arm: Arm,
     connection_id: u64,
     facts: &LinkFacts,
-    census: &Census,
+    view: &ServerView,
     relayed: Option<&Relayed>,
 ) -> Result<Proof, PathError> {
     let unproved = |found: String| PathError::Unproved {
@@ -52,7 +52,7 @@ pub fn prove(
     if facts.tls.is_some() != arm.is_tls() {
         return Err(unproved(format!("TLS {:?}", facts.tls)));
     }
-    let seen = census
+    let seen = view
         .clients
         .iter()
         .find(|client| client.connection_id == connection_id)
@@ -84,7 +84,7 @@ pub fn prove(
         family: facts.family,
         peer_pid: facts.peer_pid,
         server_view,
-        server_identity: census.identity.clone(),
+        server_identity: view.identity.clone(),
         worker: seen.worker,
     })
 }
@@ -114,8 +114,8 @@ mod tests {
         }
     }
 
-    fn census(seen_as: SeenAs) -> Census {
-        Census {
+    fn server_view(seen_as: SeenAs) -> ServerView {
+        ServerView {
             identity: "x".to_owned(),
             server_pid: None,
             clients: vec![ClientSeen {
@@ -128,7 +128,7 @@ mod tests {
 
     #[track_caller]
     fn check(arm: Arm, id: u64, facts: &LinkFacts, seen: SeenAs, expected: bool) {
-        let proof = prove(arm, id, facts, &census(seen), None);
+        let proof = prove(arm, id, facts, &server_view(seen), None);
         assert_eq!(proof.is_ok(), expected);
     }
 
@@ -177,8 +177,8 @@ mod tests {
                 accepted: accepted.to_vec(),
                 opened: opened.to_vec(),
             };
-            let census = census(SeenAs::Tcp(seen));
-            prove(Arm::Proxy, 7, &tcp, &census, Some(&relayed)).is_ok()
+            let view = server_view(SeenAs::Tcp(seen));
+            prove(Arm::Proxy, 7, &tcp, &view, Some(&relayed)).is_ok()
         };
         assert!(proof(&[ours], &[its], its));
         assert!(!proof(&[], &[its], its)); // ours went elsewhere

@@ -83,7 +83,7 @@ fn refuse_if_different(
 ) -> Result<(), PathError> {
     let identity = |talk: &mut Conversation| {
         let id = talk.connection_id();
-        Ok(talk.census(&[id])?.identity)
+        Ok(talk.server_view(&[id])?.identity)
     };
     let [tcp, unix] = [identity(by_tcp)?, identity(by_socket)?];
     if tcp == unix {

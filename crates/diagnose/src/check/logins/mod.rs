@@ -208,7 +208,7 @@ fn words(error: &PathError) -> String {
 fn identity(opened: &mut Opened) -> Option<String> {
     let conversation = opened.conversation.as_mut().ok()?;
     let id = conversation.connection_id();
-    conversation.census(&[id]).ok().map(|it| it.identity)
+    conversation.server_view(&[id]).ok().map(|it| it.identity)
 }
 
 /// Whether the login works over both; no more is to be known of Redis and memcached, and a role of

@@ -1,6 +1,6 @@
 //! What a memcached process says about itself, and which of its threads does the work.
 //!
-//! Reads `/proc` of the process that answers. Called by the census, for memcached alone.
+//! Reads `/proc` of the process that answers. Called by `server_view`, for memcached alone.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use looptax_wire::WireError;
 use looptax_wire::memcached::Connection;
 
-use super::{Census, ClientSeen, SeenAs};
+use super::{ClientSeen, SeenAs, ServerView};
 use crate::{Family, Link, LinkFacts};
 
 /// Options and settings that say where a process listens: two that differ in nothing else are alike.
@@ -23,11 +23,11 @@ const WORKER: &str = "mc-worker";
 ///
 /// The identity is what all processes started alike have in common: version, settings and command
 /// line. There is no more to prove, for a memcached that listens on a socket does not listen on TCP.
-pub(super) fn census(
+pub(super) fn server_view(
     connection: &mut Connection<Link>,
     facts: &LinkFacts,
     ids: &[u64],
-) -> Result<Census, WireError> {
+) -> Result<ServerView, WireError> {
     let pid = process(&connection.stats("")?)?;
     let settings = connection.stats("settings")?;
     let identity = format!(
@@ -56,7 +56,7 @@ pub(super) fn census(
             .filter(|client| ids.contains(&client.connection_id))
             .collect()
     };
-    Ok(Census {
+    Ok(ServerView {
         identity,
         server_pid: Some(pid),
         clients,

@@ -42,7 +42,7 @@ pub struct ClientSeen {
 
 /// The server's view of itself and of some of its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Census {
+pub struct ServerView {
     /// What tells this server instance from any other; memcached: what makes two processes alike.
     pub identity: String,
     /// Its process id, where it tells.
@@ -51,7 +51,7 @@ pub struct Census {
     pub clients: Vec<ClientSeen>,
 }
 
-impl Census {
+impl ServerView {
     fn has_workers(&self) -> bool {
         self.clients.iter().all(|client| client.worker.is_some())
     }
@@ -63,25 +63,25 @@ impl Conversation {
     /// # Errors
     /// [`PathError::Talk`] when the server refuses the question; [`PathError::NoWorker`] when it is
     /// memcached and none of its threads is known to serve connections.
-    pub fn census(&mut self, ids: &[u64]) -> Result<Census, PathError> {
+    pub fn server_view(&mut self, ids: &[u64]) -> Result<ServerView, PathError> {
         let endpoint = self.endpoint().to_string();
         let answer = match &mut self.talk {
             Talk::Mysql(it) => mysql(it, ids),
             Talk::Postgres(it) => postgres(it, ids),
             Talk::Redis(it) => redis(it, ids),
-            Talk::Memcached(it) => memcached::census(it, &self.facts, ids),
+            Talk::Memcached(it) => memcached::server_view(it, &self.facts, ids),
             Talk::Echo(it) => Ok(echo(it, ids)),
         };
-        let census = answer.map_err(|source| PathError::Talk {
+        let view = answer.map_err(|source| PathError::Talk {
             action: "ask the server about our connections",
             endpoint,
             source,
         })?;
-        match census.server_pid {
-            Some(pid) if self.protocol() == Protocol::Memcached && !census.has_workers() => {
+        match view.server_pid {
+            Some(pid) if self.protocol() == Protocol::Memcached && !view.has_workers() => {
                 Err(PathError::NoWorker { pid })
             }
-            _ => Ok(census),
+            _ => Ok(view),
         }
     }
 }
@@ -106,7 +106,7 @@ fn list(ids: &[u64]) -> String {
 fn mysql(
     connection: &mut looptax_wire::mysql::Connection<Link>,
     ids: &[u64],
-) -> Result<Census, WireError> {
+) -> Result<ServerView, WireError> {
     let identity = connection
         .query(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
@@ -143,7 +143,7 @@ fn mysql(
             })
         })
         .collect();
-    Ok(Census {
+    Ok(ServerView {
         identity,
         server_pid: None,
         clients,
@@ -167,7 +167,7 @@ fn mysql_host(host: &str) -> SeenAs {
 fn postgres(
     connection: &mut looptax_wire::postgres::Connection<Link>,
     ids: &[u64],
-) -> Result<Census, WireError> {
+) -> Result<ServerView, WireError> {
     let identity = connection.query(
         "SELECT pg_postmaster_start_time()::text, current_setting('data_directory', true), \
          current_setting('port')",
@@ -203,7 +203,7 @@ fn postgres(
             })
         })
         .collect();
-    Ok(Census {
+    Ok(ServerView {
         identity,
         server_pid: None,
         clients,
@@ -225,7 +225,7 @@ fn postgres_client(row: &Row) -> SeenAs {
 fn redis(
     connection: &mut looptax_wire::redis::Connection<Link>,
     ids: &[u64],
-) -> Result<Census, WireError> {
+) -> Result<ServerView, WireError> {
     let info = redis_text(connection, &[b"INFO", b"server"])?;
     let field = |name: &str| {
         info.lines()
@@ -239,7 +239,7 @@ fn redis(
         .filter_map(|line| redis_client(line, server_pid))
         .filter(|client| ids.contains(&client.connection_id))
         .collect();
-    Ok(Census {
+    Ok(ServerView {
         identity,
         server_pid,
         clients,
@@ -289,9 +289,9 @@ fn redis_client(line: &str, server_pid: Option<u32>) -> Option<ClientSeen> {
 }
 
 /// The echo server greets every connection with its pid and the thread that serves it.
-fn echo(connection: &looptax_wire::echo::Connection<Link>, ids: &[u64]) -> Census {
+fn echo(connection: &looptax_wire::echo::Connection<Link>, ids: &[u64]) -> ServerView {
     let pid = connection.server_pid();
-    Census {
+    ServerView {
         identity: format!("pid={pid}"),
         server_pid: Some(pid),
         clients: ids
