@@ -73,11 +73,11 @@ impl<'a> TargetConnector<'a> {
         let endpoint = endpoints[picked(coins, side, endpoints.len())].clone();
         let endpoint = self.target.ways.seen_from_there(arm, endpoint);
         let links = self.target.ways.open(arm, &endpoint, self.limits, n)?;
-        let talk = |link| {
-            let talk = self.target.talk_over(arm, link, self.limits);
-            talk.map_err(cut_off)
+        let converse = |link| {
+            let conversation = self.target.converse_over(arm, link, self.limits);
+            conversation.map_err(cut_off)
         };
-        links.into_iter().map(talk).collect()
+        links.into_iter().map(converse).collect()
     }
 
     /// Whether what was asked on a case that is over took its arms' ways, as far as only counts can tell.
@@ -89,11 +89,15 @@ impl<'a> TargetConnector<'a> {
     }
 
     /// The workload, or the user's own, on one connection of a side.
-    fn codec(&self, talk: &mut Conversation, idx: usize) -> Result<Box<dyn Codec>, PathError> {
+    fn codec(
+        &self,
+        conversation: &mut Conversation,
+        idx: usize,
+    ) -> Result<Box<dyn Codec>, PathError> {
         match &self.target.script {
-            None => talk.codec(&self.target.workload, self.target.sending),
+            None => conversation.codec(&self.target.workload, self.target.sending),
             Some(script) => Ok(Box::new(ScriptCodec::prepare(
-                talk,
+                conversation,
                 &script.set,
                 self.target.sending.sent,
                 script.presets(idx),
@@ -105,13 +109,16 @@ impl<'a> TargetConnector<'a> {
     /// of each side's process, which has to be ours and like the other.
     fn server_views(
         &self,
-        talks: &mut [Vec<Conversation>; 2],
+        conversations: &mut [Vec<Conversation>; 2],
     ) -> Result<[ServerView; 2], PathError> {
-        let ids = |talks: &[Conversation]| -> Vec<u64> {
-            talks.iter().map(Conversation::connection_id).collect()
+        let ids = |conversations: &[Conversation]| -> Vec<u64> {
+            conversations
+                .iter()
+                .map(Conversation::connection_id)
+                .collect()
         };
-        let [baseline_ids, other_ids] = talks.each_ref().map(|side| ids(side));
-        let [baseline, other] = talks.each_mut().map(|side| &mut side[0]);
+        let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
+        let [baseline, other] = conversations.each_mut().map(|side| &mut side[0]);
         if self.target.processes_per_arm().is_none() {
             let view = baseline.server_view(&[baseline_ids, other_ids].concat())?;
             return Ok([view.clone(), view]);
@@ -148,7 +155,7 @@ impl<'a> TargetConnector<'a> {
             return Err(Failure::new("no connection was asked for"));
         }
         let open = |side| self.open(contrast_idx, side, coins, n);
-        let mut talks = match first {
+        let mut conversations = match first {
             Side::Baseline => {
                 let baseline = open(Side::Baseline)?;
                 [baseline, open(Side::Other)?]
@@ -159,11 +166,14 @@ impl<'a> TargetConnector<'a> {
             }
         };
         if self.target.is_cared_for {
-            let now = watch(&mut talks[0][0], self.others_at_first)?;
+            let now = watch(&mut conversations[0][0], self.others_at_first)?;
             self.others_at_first = self.others_at_first.or(now);
         }
-        let views = self.server_views(&mut talks)?;
-        Ok(Met { talks, views })
+        let views = self.server_views(&mut conversations)?;
+        Ok(Met {
+            conversations,
+            views,
+        })
     }
 
     /// What goes through the port proxies now, for an arm that does.
@@ -176,14 +186,20 @@ impl<'a> TargetConnector<'a> {
         &mut self,
         contrast_idx: usize,
         side: Side,
-        talk: &Conversation,
+        conversation: &Conversation,
         view: &ServerView,
         relayed: Option<&Relayed>,
     ) -> Result<Proof, PathError> {
         let arm = self.pairs[contrast_idx][side.idx()];
-        let proof = prove(arm, talk.connection_id(), talk.facts(), view, relayed)?;
+        let proof = prove(
+            arm,
+            conversation.connection_id(),
+            conversation.facts(),
+            view,
+            relayed,
+        )?;
         self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
-            facts: talk.facts().clone(),
+            facts: conversation.facts().clone(),
             proof: proof.clone(),
         });
         Ok(proof)
@@ -194,17 +210,19 @@ impl<'a> TargetConnector<'a> {
         &mut self,
         contrast_idx: usize,
         side: Side,
-        talks: Vec<Conversation>,
+        conversations: Vec<Conversation>,
         view: &ServerView,
     ) -> Result<Vec<Wired>, ConnectError> {
-        let mut wired = Vec::with_capacity(talks.len());
+        let mut wired = Vec::with_capacity(conversations.len());
         let relayed = self.relayed(contrast_idx, side);
-        for mut talk in talks {
-            let proof = self.prove(contrast_idx, side, &talk, view, relayed.as_ref())?;
-            let codec = self.codec(&mut talk, wired.len()).map_err(not_prepared)?;
+        for mut conversation in conversations {
+            let proof = self.prove(contrast_idx, side, &conversation, view, relayed.as_ref())?;
+            let codec = self
+                .codec(&mut conversation, wired.len())
+                .map_err(not_prepared)?;
             self.n_prepared += 1;
             let worker = worker_of(&proof, &self.target.pids);
-            let Unlimited { fd, seal } = talk.into_link().into_unlimited()?;
+            let Unlimited { fd, seal } = conversation.into_link().into_unlimited()?;
             wired.push(Wired {
                 fd,
                 codec,
@@ -227,7 +245,7 @@ struct Draw {
 
 /// Connections of both sides, and how the servers see them, `[baseline, other]`.
 struct Met {
-    talks: [Vec<Conversation>; 2],
+    conversations: [Vec<Conversation>; 2],
     views: [ServerView; 2],
 }
 
@@ -263,7 +281,7 @@ impl Connector for TargetConnector<'_> {
         n: usize,
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
         let Met {
-            talks: [baseline, other],
+            conversations: [baseline, other],
             views,
         } = self.meet(contrast_idx, Draw { first, coins }, n)?;
         // Preparing happens in the drawn order too: no side is always first at anything.
@@ -301,7 +319,8 @@ impl Records for SealedRecords {
 
 /// Logging in worked when the run began, so a login that is cut off later has another cause.
 fn cut_off(error: PathError) -> Failure {
-    let is_crowded = matches!(&error, PathError::Talk { source, .. } if source.may_be_crowding());
+    let is_crowded =
+        matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
     let failure = Failure::from(error);
     if !is_crowded {
         return failure;

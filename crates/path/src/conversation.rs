@@ -11,13 +11,13 @@ use crate::{Echo, Endpoint, Limits, Link, LinkFacts, OneShot, PathError, TlsClie
 
 /// A connection that is logged in and not yet under load.
 pub struct Conversation {
-    pub(crate) talk: Talk,
+    pub(crate) connection: ProtocolConnection,
     pub(crate) facts: LinkFacts,
     endpoint: Endpoint,
 }
 
 /// The protocol's half of a [`Conversation`].
-pub(crate) enum Talk {
+pub(crate) enum ProtocolConnection {
     Mysql(mysql::Connection<Link>),
     Postgres(postgres::Connection<Link>),
     Redis(redis::Connection<Link>),
@@ -29,7 +29,7 @@ impl Conversation {
     /// Connects and logs in; with the echo server as [`Echo::default`] says.
     ///
     /// # Errors
-    /// Those of [`Link::open`]; [`PathError::Talk`] when the server refuses or speaks otherwise.
+    /// Those of [`Link::open`]; [`PathError::Protocol`] when the server refuses or speaks otherwise.
     pub fn open(
         protocol: Protocol,
         endpoint: &Endpoint,
@@ -42,7 +42,7 @@ impl Conversation {
     /// The same over a connection that is open already.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when the server refuses or speaks otherwise.
+    /// [`PathError::Protocol`] when the server refuses or speaks otherwise.
     pub fn over(
         link: Link,
         protocol: Protocol,
@@ -50,14 +50,14 @@ impl Conversation {
         limits: Limits,
     ) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
-        let talk = log_in(protocol, link, login, limits.io);
-        Self::of(talk, facts, &endpoint)
+        let connection = log_in(protocol, link, login, limits.io);
+        Self::from_login(connection, facts, &endpoint)
     }
 
     /// The same over TLS.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when the server refuses, offers no TLS, or speaks otherwise.
+    /// [`PathError::Protocol`] when the server refuses, offers no TLS, or speaks otherwise.
     pub fn over_tls(
         link: Link,
         protocol: Protocol,
@@ -66,8 +66,8 @@ impl Conversation {
         limits: Limits,
     ) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
-        let talk = sealed::log_in(protocol, link, login, tls, limits.io, false);
-        Self::of_sealed(talk, facts, &endpoint)
+        let connection = sealed::log_in(protocol, link, login, tls, limits.io, false);
+        Self::from_sealed_login(connection, facts, &endpoint)
     }
 
     /// The same with nothing that an application would not do: no question about the server, and of
@@ -88,51 +88,51 @@ impl Conversation {
         let link = Link::open_briefly(*arm, endpoint, *limits)?;
         let facts = link.facts().clone();
         if let Some(tls) = tls {
-            let talk = sealed::log_in(*protocol, link, login, tls, limits.io, true);
-            return Self::of_sealed(talk, facts, endpoint);
+            let connection = sealed::log_in(*protocol, link, login, tls, limits.io, true);
+            return Self::from_sealed_login(connection, facts, endpoint);
         }
-        let talk = match protocol {
-            Protocol::Redis => {
-                redis::Connection::login_briefly(link, login, limits.io).map(Talk::Redis)
-            }
+        let connection = match protocol {
+            Protocol::Redis => redis::Connection::login_briefly(link, login, limits.io)
+                .map(ProtocolConnection::Redis),
             _ => log_in(*protocol, link, login, limits.io),
         };
-        Self::of(talk, facts, endpoint)
+        Self::from_login(connection, facts, endpoint)
     }
 
     /// Agrees with the echo server on what requests are, over a connection that is open already.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when it speaks otherwise; [`PathError::Option`] when the kernel refuses.
+    /// [`PathError::Protocol`] when it speaks otherwise; [`PathError::Option`] when the kernel refuses.
     pub fn echo_over(mut link: Link, echo: &Echo, limits: Limits) -> Result<Self, PathError> {
         if !echo.is_nodelay {
             link.leave_nodelay()?;
         }
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
-        let talk = echo::Connection::login(link, echo.hello(), limits.io).map(Talk::Echo);
-        Self::of(talk, facts, &endpoint)
+        let connection =
+            echo::Connection::login(link, echo.hello(), limits.io).map(ProtocolConnection::Echo);
+        Self::from_login(connection, facts, &endpoint)
     }
 
-    fn of_sealed(
-        talk: Result<(Talk, TlsFacts), WireError>,
+    fn from_sealed_login(
+        connection: Result<(ProtocolConnection, TlsFacts), WireError>,
         mut facts: LinkFacts,
         endpoint: &Endpoint,
     ) -> Result<Self, PathError> {
-        let talk = talk.map(|(talk, tls)| {
+        let connection = connection.map(|(connection, tls)| {
             facts.tls = Some(tls);
-            talk
+            connection
         });
-        Self::of(talk, facts, endpoint)
+        Self::from_login(connection, facts, endpoint)
     }
 
-    fn of(
-        talk: Result<Talk, WireError>,
+    fn from_login(
+        connection: Result<ProtocolConnection, WireError>,
         facts: LinkFacts,
         endpoint: &Endpoint,
     ) -> Result<Self, PathError> {
-        let talk = talk.map_err(|source| login_failed(endpoint, source))?;
+        let connection = connection.map_err(|source| login_failed(endpoint, source))?;
         Ok(Self {
-            talk,
+            connection,
             facts,
             endpoint: endpoint.clone(),
         })
@@ -140,47 +140,49 @@ impl Conversation {
 
     /// The server's version as it states it.
     pub fn server_version(&self) -> &str {
-        match &self.talk {
-            Talk::Mysql(it) => it.server_version(),
-            Talk::Postgres(it) => it.server_version(),
-            Talk::Redis(it) => it.server_version(),
-            Talk::Memcached(it) => it.server_version(),
-            Talk::Echo(_) => env!("CARGO_PKG_VERSION"),
+        match &self.connection {
+            ProtocolConnection::Mysql(it) => it.server_version(),
+            ProtocolConnection::Postgres(it) => it.server_version(),
+            ProtocolConnection::Redis(it) => it.server_version(),
+            ProtocolConnection::Memcached(it) => it.server_version(),
+            ProtocolConnection::Echo(_) => env!("CARGO_PKG_VERSION"),
         }
     }
 
     /// The server's number for this connection. memcached tells none: our own port over TCP, and 0
     /// over the socket.
     pub fn connection_id(&self) -> u64 {
-        match &self.talk {
-            Talk::Mysql(it) => it.connection_id(),
-            Talk::Postgres(it) => it.connection_id(),
-            Talk::Redis(it) => it.connection_id(),
-            Talk::Memcached(_) => own_port(&self.facts),
-            Talk::Echo(it) => it.connection_id(),
+        match &self.connection {
+            ProtocolConnection::Mysql(it) => it.connection_id(),
+            ProtocolConnection::Postgres(it) => it.connection_id(),
+            ProtocolConnection::Redis(it) => it.connection_id(),
+            ProtocolConnection::Memcached(_) => own_port(&self.facts),
+            ProtocolConnection::Echo(it) => it.connection_id(),
         }
     }
 
     /// Whether the server offers TLS to whoever connects to this address; `None` where it does not tell.
     pub fn offers_tls(&mut self) -> Option<bool> {
-        match &mut self.talk {
-            Talk::Mysql(it) => Some(it.offers_tls()),
-            Talk::Postgres(it) => {
+        match &mut self.connection {
+            ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
+            ProtocolConnection::Postgres(it) => {
                 let rows = it.query("SHOW ssl").ok()?;
                 Some(rows.first()?.first()?.as_deref() == Some(b"on"))
             }
-            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => None,
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Echo(_) => None,
         }
     }
 
     /// The protocol spoken here.
     pub fn protocol(&self) -> Protocol {
-        match &self.talk {
-            Talk::Mysql(_) => Protocol::Mysql,
-            Talk::Postgres(_) => Protocol::Postgres,
-            Talk::Redis(_) => Protocol::Redis,
-            Talk::Memcached(_) => Protocol::Memcached,
-            Talk::Echo(_) => Protocol::Echo,
+        match &self.connection {
+            ProtocolConnection::Mysql(_) => Protocol::Mysql,
+            ProtocolConnection::Postgres(_) => Protocol::Postgres,
+            ProtocolConnection::Redis(_) => Protocol::Redis,
+            ProtocolConnection::Memcached(_) => Protocol::Memcached,
+            ProtocolConnection::Echo(_) => Protocol::Echo,
         }
     }
 
@@ -189,10 +191,12 @@ impl Conversation {
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
     pub fn execute(&mut self, sql: &str) -> Result<u64, WireError> {
-        match &mut self.talk {
-            Talk::Mysql(it) => it.execute(sql),
-            Talk::Postgres(it) => it.execute(sql),
-            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => Err(no_sql()),
+        match &mut self.connection {
+            ProtocolConnection::Mysql(it) => it.execute(sql),
+            ProtocolConnection::Postgres(it) => it.execute(sql),
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Echo(_) => Err(no_sql()),
         }
     }
 
@@ -201,10 +205,12 @@ impl Conversation {
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
-        let rows = match &mut self.talk {
-            Talk::Mysql(it) => it.query(sql)?,
-            Talk::Postgres(it) => it.query(sql)?,
-            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => return Err(no_sql()),
+        let rows = match &mut self.connection {
+            ProtocolConnection::Mysql(it) => it.query(sql)?,
+            ProtocolConnection::Postgres(it) => it.query(sql)?,
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Echo(_) => return Err(no_sql()),
         };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(rows
@@ -218,7 +224,7 @@ impl Conversation {
     /// # Errors
     /// The first refusal; [`WireError::Unsupported`] where there is no Redis.
     pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<redis::Value>, WireError> {
-        let Talk::Redis(it) = &mut self.talk else {
+        let ProtocolConnection::Redis(it) = &mut self.connection else {
             return Err(WireError::Unsupported {
                 what: "a Redis command".to_owned(),
             });
@@ -250,8 +256,8 @@ impl Conversation {
     }
 
     fn memcached(&mut self) -> Result<&mut memcached::Connection<Link>, WireError> {
-        match &mut self.talk {
-            Talk::Memcached(it) => Ok(it),
+        match &mut self.connection {
+            ProtocolConnection::Memcached(it) => Ok(it),
             _ => Err(WireError::Unsupported {
                 what: "a memcached command".to_owned(),
             }),
@@ -270,12 +276,12 @@ impl Conversation {
 
     /// The connection underneath, for the load engine; the login stays valid.
     pub fn into_link(self) -> Link {
-        match self.talk {
-            Talk::Mysql(it) => it.into_stream(),
-            Talk::Postgres(it) => it.into_stream(),
-            Talk::Redis(it) => it.into_stream(),
-            Talk::Memcached(it) => it.into_stream(),
-            Talk::Echo(it) => it.into_stream(),
+        match self.connection {
+            ProtocolConnection::Mysql(it) => it.into_stream(),
+            ProtocolConnection::Postgres(it) => it.into_stream(),
+            ProtocolConnection::Redis(it) => it.into_stream(),
+            ProtocolConnection::Memcached(it) => it.into_stream(),
+            ProtocolConnection::Echo(it) => it.into_stream(),
         }
     }
 }
@@ -291,7 +297,7 @@ fn no_sql() -> WireError {
 }
 
 fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
-    PathError::Talk {
+    PathError::Protocol {
         action: "log in",
         endpoint: endpoint.to_string(),
         source,
@@ -303,19 +309,25 @@ fn log_in(
     link: Link,
     login: &Login,
     limit: Duration,
-) -> Result<Talk, WireError> {
+) -> Result<ProtocolConnection, WireError> {
     let channel = match link.endpoint() {
         Endpoint::Unix(_) | Endpoint::Abstract(_) => Channel::Local,
         Endpoint::Tcp(_) => Channel::PlainTcp,
     };
     Ok(match protocol {
-        Protocol::Mysql => Talk::Mysql(mysql::Connection::login(link, login, channel, limit)?),
-        Protocol::Postgres => Talk::Postgres(postgres::Connection::login(link, login, limit)?),
-        Protocol::Redis => Talk::Redis(redis::Connection::login(link, login, limit)?),
-        Protocol::Memcached => Talk::Memcached(memcached::Connection::hello(link, limit)?),
+        Protocol::Mysql => {
+            ProtocolConnection::Mysql(mysql::Connection::login(link, login, channel, limit)?)
+        }
+        Protocol::Postgres => {
+            ProtocolConnection::Postgres(postgres::Connection::login(link, login, limit)?)
+        }
+        Protocol::Redis => ProtocolConnection::Redis(redis::Connection::login(link, login, limit)?),
+        Protocol::Memcached => {
+            ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
+        }
         Protocol::Echo => {
             let hello = Echo::default().hello();
-            Talk::Echo(echo::Connection::login(link, hello, limit)?)
+            ProtocolConnection::Echo(echo::Connection::login(link, hello, limit)?)
         }
     })
 }

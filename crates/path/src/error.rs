@@ -47,7 +47,7 @@ pub enum PathError {
     },
     /// The server did not speak its protocol, or refused us.
     #[error("cannot {action} over {endpoint}")]
-    Talk {
+    Protocol {
         /// What was tried: `log in`, `prepare the query`.
         action: &'static str,
         /// Where.
@@ -105,7 +105,7 @@ impl Explain for PathError {
             }
             Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
-            Self::Talk { source, .. } => wire_hint(source),
+            Self::Protocol { source, .. } => wire_hint(source),
             Self::Refused { .. } => {
                 Some("mend it; the server's own client shows the same".to_owned())
             }

@@ -11,7 +11,7 @@ use looptax_dsn::Arm;
 use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
-use crate::conversation::Talk;
+use crate::conversation::ProtocolConnection;
 use crate::endpoint::has_family;
 use crate::prepare::{PING_BYTES, ping};
 use crate::{Calls, Conversation, Endpoint, Limits, PathError, TlsClient};
@@ -43,22 +43,22 @@ impl OneShot {
     ///
     /// # Errors
     /// Those of [`Conversation::open`]; [`PathError::Unproved`] when the address family is not the
-    /// arm's; [`PathError::Talk`] for a wrong answer.
+    /// arm's; [`PathError::Protocol`] for a wrong answer.
     ///
     /// # Cost
     /// Allocates as any login does.
     pub fn run(&self) -> Result<Calls, PathError> {
         let endpoint = &self.endpoint;
-        let mut talk = self.begin()?;
+        let mut conversation = self.begin()?;
         let failed = |action| {
-            move |source| PathError::Talk {
+            move |source| PathError::Protocol {
                 action,
                 endpoint: endpoint.to_string(),
                 source,
             }
         };
-        talk.ask_once().map_err(failed("ask one query"))?;
-        talk.close().map_err(failed("end the connection"))
+        conversation.ask_once().map_err(failed("ask one query"))?;
+        conversation.close().map_err(failed("end the connection"))
     }
 }
 
@@ -66,15 +66,15 @@ impl OneShot {
     /// Connects, logs in, and looks at the address family.
     pub(crate) fn begin(&self) -> Result<Conversation, PathError> {
         self.n_begun.fetch_add(1, Ordering::Relaxed);
-        let talk = Conversation::open_briefly(self)?;
-        let facts = talk.facts();
+        let conversation = Conversation::open_briefly(self)?;
+        let facts = conversation.facts();
         // Of a connection that is moved only whoever moves it can tell: the caller holds counts together.
         if self.arm == Arm::Redirect || has_family(self.arm, facts.family) {
-            return Ok(talk);
+            return Ok(conversation);
         }
         Err(PathError::Unproved {
             arm: self.arm.name(),
-            connection_id: talk.connection_id(),
+            connection_id: conversation.connection_id(),
             found: format!("address family {:?}", facts.family),
         })
     }
@@ -83,13 +83,15 @@ impl OneShot {
 impl Conversation {
     /// One round trip that reads no table, and holds the answer against what it must be.
     fn ask_once(&mut self) -> Result<(), WireError> {
-        let is_right = match &mut self.talk {
-            Talk::Mysql(it) => has_one_cell(&it.query(&ping())?),
-            Talk::Postgres(it) => has_one_cell(&it.query(&ping())?),
-            Talk::Redis(it) => it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None),
-            Talk::Echo(it) => return it.exchange(),
+        let is_right = match &mut self.connection {
+            ProtocolConnection::Mysql(it) => has_one_cell(&it.query(&ping())?),
+            ProtocolConnection::Postgres(it) => has_one_cell(&it.query(&ping())?),
+            ProtocolConnection::Redis(it) => {
+                it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None)
+            }
+            ProtocolConnection::Echo(it) => return it.exchange(),
             // It has no login, and a process of its own on each arm.
-            Talk::Memcached(_) => {
+            ProtocolConnection::Memcached(_) => {
                 return Err(WireError::Unsupported {
                     what: "a visit to memcached".to_owned(),
                 });
@@ -115,10 +117,12 @@ impl Conversation {
 
     /// The protocol's last word; empty where it has none.
     pub(crate) fn goodbye(&self) -> &'static [u8] {
-        match &self.talk {
-            Talk::Mysql(_) => &mysql::GOODBYE,
-            Talk::Postgres(_) => &postgres::GOODBYE,
-            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => &[],
+        match &self.connection {
+            ProtocolConnection::Mysql(_) => &mysql::GOODBYE,
+            ProtocolConnection::Postgres(_) => &postgres::GOODBYE,
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Echo(_) => &[],
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use looptax_wire::transaction::Statement;
 use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, redis};
 
-use crate::conversation::Talk;
+use crate::conversation::ProtocolConnection;
 use crate::{Conversation, PathError, Sending, Workload};
 
 /// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
@@ -18,7 +18,7 @@ impl Conversation {
     /// Prepares the workload on this connection.
     ///
     /// # Errors
-    /// [`PathError::NoSuchWorkload`], or [`PathError::Talk`] when the server refuses to prepare it.
+    /// [`PathError::NoSuchWorkload`], or [`PathError::Protocol`] when the server refuses to prepare it.
     pub fn codec(
         &mut self,
         workload: &Workload,
@@ -26,16 +26,18 @@ impl Conversation {
     ) -> Result<Box<dyn Codec>, PathError> {
         let endpoint = self.endpoint().to_string();
         let protocol = self.protocol().title();
-        let prepared = match &mut self.talk {
-            Talk::Mysql(_) | Talk::Postgres(_) => self.sql(workload, sending.sent),
-            Talk::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),
-            Talk::Memcached(_) => Ok(keyed_codec(
+        let prepared = match &mut self.connection {
+            ProtocolConnection::Mysql(_) | ProtocolConnection::Postgres(_) => {
+                self.sql(workload, sending.sent)
+            }
+            ProtocolConnection::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),
+            ProtocolConnection::Memcached(_) => Ok(keyed_codec(
                 workload,
                 sending.pipeline,
                 memcached::Get::new,
                 memcached::Set::new,
             )),
-            Talk::Echo(it) => Ok(match workload {
+            ProtocolConnection::Echo(it) => Ok(match workload {
                 Workload::Echo(echo) => Some(pipelined(
                     it.codec(echo.write_bytes()),
                     workload,
@@ -45,7 +47,7 @@ impl Conversation {
             }),
         };
         prepared
-            .map_err(|source| PathError::Talk {
+            .map_err(|source| PathError::Protocol {
                 action: "prepare the query",
                 endpoint,
                 source,
@@ -61,7 +63,7 @@ impl Conversation {
     /// `place` says where it comes from, for errors.
     ///
     /// # Errors
-    /// [`PathError::Refused`] when the server refuses it and `place` is known; [`PathError::Talk`]
+    /// [`PathError::Refused`] when the server refuses it and `place` is known; [`PathError::Protocol`]
     /// otherwise, and where there is no SQL.
     pub fn statement(
         &mut self,
@@ -69,10 +71,12 @@ impl Conversation {
         sent: Sent,
         place: Option<&str>,
     ) -> Result<Box<dyn Statement>, PathError> {
-        let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.talk {
-            Talk::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
-            Talk::Postgres(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
-            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => Err(WireError::Unsupported {
+        let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.connection {
+            ProtocolConnection::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
+            ProtocolConnection::Postgres(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Echo(_) => Err(WireError::Unsupported {
                 what: "SQL".to_owned(),
             }),
         };
@@ -81,7 +85,7 @@ impl Conversation {
                 place: place.to_owned(),
                 source,
             },
-            (source, place) => PathError::Talk {
+            (source, place) => PathError::Protocol {
                 action: "prepare the statement",
                 endpoint: match place {
                     Some(place) => format!("{}: {place}", self.endpoint()),
@@ -99,30 +103,40 @@ impl Conversation {
         sent: Sent,
     ) -> Result<Option<Box<dyn Codec>>, WireError> {
         if let Workload::Dump { table, rows } = workload {
-            return Ok(match &self.talk {
-                Talk::Mysql(it) => Some(Box::new(it.dump(table, *rows))),
-                Talk::Postgres(it) => Some(Box::new(it.copy_out(table, *rows))),
-                Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => None,
+            return Ok(match &self.connection {
+                ProtocolConnection::Mysql(it) => Some(Box::new(it.dump(table, *rows))),
+                ProtocolConnection::Postgres(it) => Some(Box::new(it.copy_out(table, *rows))),
+                ProtocolConnection::Redis(_)
+                | ProtocolConnection::Memcached(_)
+                | ProtocolConnection::Echo(_) => None,
             });
         }
         // One statement with one key, or none, has a codec of its own: the leanest.
         if sent == Sent::Prepared
             && let Some(sql) = single(workload)
         {
-            return Ok(Some(match &mut self.talk {
-                Talk::Mysql(it) => Box::new(it.prepare(&sql)?),
-                Talk::Postgres(it) => Box::new(it.prepare("looptax", &sql.replace('?', "$1"))?),
-                Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => return Ok(None),
+            return Ok(Some(match &mut self.connection {
+                ProtocolConnection::Mysql(it) => Box::new(it.prepare(&sql)?),
+                ProtocolConnection::Postgres(it) => {
+                    Box::new(it.prepare("looptax", &sql.replace('?', "$1"))?)
+                }
+                ProtocolConnection::Redis(_)
+                | ProtocolConnection::Memcached(_)
+                | ProtocolConnection::Echo(_) => return Ok(None),
             }));
         }
         let Some(transaction) = workload.transaction() else {
             return Ok(None);
         };
         let transaction = Arc::new(transaction);
-        Ok(Some(match &mut self.talk {
-            Talk::Mysql(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
-            Talk::Postgres(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
-            Talk::Redis(_) | Talk::Memcached(_) | Talk::Echo(_) => return Ok(None),
+        Ok(Some(match &mut self.connection {
+            ProtocolConnection::Mysql(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
+            ProtocolConnection::Postgres(it) => {
+                Box::new(it.prepare_transaction(&transaction, sent)?)
+            }
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Echo(_) => return Ok(None),
         }))
     }
 }

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use looptax_dsn::Protocol;
 use looptax_wire::WireError;
 
-use crate::conversation::Talk;
+use crate::conversation::ProtocolConnection;
 use crate::{Conversation, Link, PathError};
 
 /// How the server sees where a connection comes from.
@@ -61,18 +61,18 @@ impl Conversation {
     /// Asks the server who it is and how it sees the connections `ids`.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when the server refuses the question; [`PathError::NoWorker`] when it is
+    /// [`PathError::Protocol`] when the server refuses the question; [`PathError::NoWorker`] when it is
     /// memcached and none of its threads is known to serve connections.
     pub fn server_view(&mut self, ids: &[u64]) -> Result<ServerView, PathError> {
         let endpoint = self.endpoint().to_string();
-        let answer = match &mut self.talk {
-            Talk::Mysql(it) => mysql(it, ids),
-            Talk::Postgres(it) => postgres(it, ids),
-            Talk::Redis(it) => redis(it, ids),
-            Talk::Memcached(it) => memcached::server_view(it, &self.facts, ids),
-            Talk::Echo(it) => Ok(echo(it, ids)),
+        let answer = match &mut self.connection {
+            ProtocolConnection::Mysql(it) => mysql(it, ids),
+            ProtocolConnection::Postgres(it) => postgres(it, ids),
+            ProtocolConnection::Redis(it) => redis(it, ids),
+            ProtocolConnection::Memcached(it) => memcached::server_view(it, &self.facts, ids),
+            ProtocolConnection::Echo(it) => Ok(echo(it, ids)),
         };
-        let view = answer.map_err(|source| PathError::Talk {
+        let view = answer.map_err(|source| PathError::Protocol {
             action: "ask the server about our connections",
             endpoint,
             source,

@@ -35,11 +35,11 @@ impl Session {
         workload: &Workload,
         sending: Sending,
     ) -> Result<Self, PathError> {
-        let mut talk = one_shot.begin()?;
-        let codec = talk.codec(workload, sending)?;
-        let goodbye = talk.goodbye();
+        let mut conversation = one_shot.begin()?;
+        let codec = conversation.codec(workload, sending)?;
+        let goodbye = conversation.goodbye();
         Ok(Self {
-            link: talk.into_link(),
+            link: conversation.into_link(),
             codec,
             goodbye,
             endpoint: one_shot.endpoint.to_string(),
@@ -53,9 +53,9 @@ impl Session {
     /// One request and its answer.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when the connection fails or the answer is not right.
+    /// [`PathError::Protocol`] when the connection fails or the answer is not right.
     pub fn request(&mut self, draws: &mut dyn Draws) -> Result<(), PathError> {
-        self.exchange(draws).map_err(|source| PathError::Talk {
+        self.exchange(draws).map_err(|source| PathError::Protocol {
             action: "run a request",
             endpoint: self.endpoint.clone(),
             source,
@@ -119,12 +119,12 @@ impl Session {
     /// Says goodbye and waits until the server has closed, too.
     ///
     /// # Errors
-    /// [`PathError::Talk`] when it does not.
+    /// [`PathError::Protocol`] when it does not.
     pub fn end(self) -> Result<Calls, PathError> {
         let endpoint = self.endpoint;
         self.link
             .end(self.goodbye)
-            .map_err(|source| PathError::Talk {
+            .map_err(|source| PathError::Protocol {
                 action: "end the connection",
                 endpoint,
                 source,

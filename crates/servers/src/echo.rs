@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use looptax_wire::echo::{Hello, Talk, Welcome};
+use looptax_wire::echo::{Hello, Traffic, Welcome};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
 
@@ -130,8 +130,8 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
         return;
     };
     set_up(connection, hello, is_tcp);
-    let ended = match hello.talk {
-        Talk::PingPong {
+    let ended = match hello.traffic {
+        Traffic::PingPong {
             request_bytes,
             reply_bytes,
         } => {
@@ -139,7 +139,7 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
             let mut reply = pattern(reply_bytes as usize);
             exchange(connection, &mut request, &mut reply)
         }
-        Talk::Stream { bytes } => {
+        Traffic::Stream { bytes } => {
             let mut buffer = vec![0; STREAM_BUFFER_BYTES];
             swallow(connection, &mut buffer, bytes)
         }
@@ -295,9 +295,9 @@ mod tests {
     #[test]
     fn a_stream_is_answered_when_its_last_byte_is_in() {
         let bytes = 3 * STREAM_BUFFER_BYTES as u64 + 5;
-        let talk = Talk::Stream { bytes };
+        let traffic = Traffic::Stream { bytes };
         let (mut client, served) = greeted(Hello {
-            talk,
+            traffic,
             is_nodelay: true,
         });
         for key in 1..=2_u64 {

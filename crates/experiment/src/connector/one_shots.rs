@@ -39,11 +39,16 @@ impl TargetConnector<'_> {
         }
         // Of the one-shot connections so far only the counts can tell.
         self.target.ways.check_moved()?;
-        let Met { talks, views } = self.meet(contrast_idx, draw, 1)?;
-        for (side, (talks, view)) in Side::BOTH.into_iter().zip(talks.iter().zip(&views)) {
+        let Met {
+            conversations,
+            views,
+        } = self.meet(contrast_idx, draw, 1)?;
+        for (side, (conversations, view)) in
+            Side::BOTH.into_iter().zip(conversations.iter().zip(&views))
+        {
             let relayed = self.relayed(contrast_idx, side);
-            for talk in talks {
-                self.prove(contrast_idx, side, talk, view, relayed.as_ref())?;
+            for conversation in conversations {
+                self.prove(contrast_idx, side, conversation, view, relayed.as_ref())?;
             }
         }
         let [baseline, other] = self.pairs[contrast_idx];

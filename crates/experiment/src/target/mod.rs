@@ -313,35 +313,35 @@ impl Target {
 
     /// A connection for questions.
     pub fn converse(&self, arm: Arm) -> Result<Conversation, PathError> {
-        self.talk_to(arm, &self.endpoint(arm)?, Limits::default())
+        self.converse_at(arm, &self.endpoint(arm)?, Limits::default())
     }
 
     /// A connection for questions to each process that holds data of its own.
     pub fn converse_with_each(&self, limits: Limits) -> Result<Vec<Conversation>, PathError> {
-        let talk = |arm| {
+        let converse_on = |arm| {
             let endpoints = self.endpoints(arm)?.into_iter();
-            let talks = endpoints.map(|endpoint| self.talk_to(arm, &endpoint, limits));
-            talks.collect::<Result<Vec<_>, PathError>>()
+            let conversations = endpoints.map(|endpoint| self.converse_at(arm, &endpoint, limits));
+            conversations.collect::<Result<Vec<_>, PathError>>()
         };
-        let mut talks = talk(Arm::Unix)?;
+        let mut conversations = converse_on(Arm::Unix)?;
         if self.processes_per_arm().is_some() {
-            talks.extend(talk(Arm::Tcp)?);
+            conversations.extend(converse_on(Arm::Tcp)?);
         }
-        Ok(talks)
+        Ok(conversations)
     }
 
     /// A connection of this process to one of an arm's endpoints, as the workload needs it.
-    fn talk_to(
+    fn converse_at(
         &self,
         arm: Arm,
         endpoint: &Endpoint,
         limits: Limits,
     ) -> Result<Conversation, PathError> {
-        self.talk_over(arm, Link::open(endpoint, limits)?, limits)
+        self.converse_over(arm, Link::open(endpoint, limits)?, limits)
     }
 
     /// The same over a connection that is open already.
-    pub fn talk_over(
+    pub fn converse_over(
         &self,
         arm: Arm,
         link: Link,

@@ -81,9 +81,9 @@ fn refuse_if_different(
     by_tcp: &mut Conversation,
     by_socket: &mut Conversation,
 ) -> Result<(), PathError> {
-    let identity = |talk: &mut Conversation| {
-        let id = talk.connection_id();
-        Ok(talk.server_view(&[id])?.identity)
+    let identity = |conversation: &mut Conversation| {
+        let id = conversation.connection_id();
+        Ok(conversation.server_view(&[id])?.identity)
     };
     let [tcp, unix] = [identity(by_tcp)?, identity(by_socket)?];
     if tcp == unix {
@@ -122,7 +122,7 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
 /// MySQL's and PostgreSQL's "access denied", Redis's "authentication required".
 fn wants_password(error: &PathError) -> bool {
     match error {
-        PathError::Talk {
+        PathError::Protocol {
             source: WireError::Server { code, .. },
             ..
         } => {

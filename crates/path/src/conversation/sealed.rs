@@ -6,7 +6,7 @@ use std::time::Duration;
 use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
-use super::Talk;
+use super::ProtocolConnection;
 use crate::{Link, TlsClient, TlsFacts};
 
 /// Starts TLS where the protocol wants it, and logs in; `is_brief` as an application would.
@@ -17,23 +17,23 @@ pub(super) fn log_in(
     tls: &TlsClient,
     limit: Duration,
     is_brief: bool,
-) -> Result<(Talk, TlsFacts), WireError> {
+) -> Result<(ProtocolConnection, TlsFacts), WireError> {
     let mut facts = None;
     let mut start = |link: &mut Link| -> io::Result<()> {
         link.start_tls(tls)?;
         facts.clone_from(&link.facts().tls);
         Ok(())
     };
-    let talk = match protocol {
+    let connection = match protocol {
         // After the greeting.
-        Protocol::Mysql => Talk::Mysql(mysql::Connection::login_over_tls(
+        Protocol::Mysql => ProtocolConnection::Mysql(mysql::Connection::login_over_tls(
             link, login, limit, &mut start,
         )?),
         // Asked for by the first message.
         Protocol::Postgres => {
             postgres::ask_for_tls(&mut link, limit)?;
             start(&mut link).map_err(failed)?;
-            Talk::Postgres(postgres::Connection::login(link, login, limit)?)
+            ProtocolConnection::Postgres(postgres::Connection::login(link, login, limit)?)
         }
         // From the first byte, on a port of its own.
         Protocol::Redis => {
@@ -43,12 +43,12 @@ pub(super) fn log_in(
             } else {
                 redis::Connection::login
             };
-            Talk::Redis(log_in(link, login, limit)?)
+            ProtocolConnection::Redis(log_in(link, login, limit)?)
         }
         Protocol::Memcached | Protocol::Echo => return Err(none(protocol)),
     };
     let facts = facts.ok_or_else(|| none(protocol))?;
-    Ok((talk, facts))
+    Ok((connection, facts))
 }
 
 fn failed(source: io::Error) -> WireError {

@@ -1,6 +1,6 @@
 //! What is asked of the echo server, where nothing but the transport is left.
 
-use looptax_wire::echo::{Hello, Talk};
+use looptax_wire::echo::{Hello, Traffic};
 
 /// Bytes of a request and its reply where nothing is said: about what a point select sends and
 /// receives.
@@ -58,18 +58,18 @@ impl Echo {
 
     /// How the conversation is opened.
     pub(crate) fn hello(&self) -> Hello {
-        let talk = match self.request {
+        let traffic = match self.request {
             EchoRequest::Ping {
                 request_bytes,
                 reply_bytes,
-            } => Talk::PingPong {
+            } => Traffic::PingPong {
                 request_bytes,
                 reply_bytes,
             },
-            EchoRequest::Stream { bytes, .. } => Talk::Stream { bytes },
+            EchoRequest::Stream { bytes, .. } => Traffic::Stream { bytes },
         };
         Hello {
-            talk,
+            traffic,
             is_nodelay: self.is_nodelay,
         }
     }

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
 
-use looptax_wire::echo::{Hello, Talk};
+use looptax_wire::echo::{Hello, Traffic};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -161,17 +161,17 @@ struct Asked {
     reply_bytes: usize,
 }
 
-impl From<Talk> for Asked {
-    fn from(talk: Talk) -> Self {
-        match talk {
-            Talk::PingPong {
+impl From<Traffic> for Asked {
+    fn from(traffic: Traffic) -> Self {
+        match traffic {
+            Traffic::PingPong {
                 request_bytes,
                 reply_bytes,
             } => Self {
                 request_bytes: u64::from(request_bytes),
                 reply_bytes: reply_bytes as usize,
             },
-            Talk::Stream { bytes } => Self {
+            Traffic::Stream { bytes } => Self {
                 request_bytes: bytes,
                 reply_bytes: KEY_BYTES,
             },
@@ -212,7 +212,7 @@ impl Peer {
             set_up(&self.connection, hello, self.is_tcp);
             // The socket is new: a welcome always finds room.
             send(&self.connection, &welcome().encode())?;
-            let asked = Asked::from(hello.talk);
+            let asked = Asked::from(hello.traffic);
             if room.reply.len() < asked.reply_bytes {
                 room.reply = pattern(asked.reply_bytes);
             }
@@ -369,7 +369,7 @@ mod tests {
         let served = Served::start();
         let bytes = 3 * STREAM_BUFFER_BYTES + 5;
         let mut tcp = served.tcp(Hello {
-            talk: Talk::Stream {
+            traffic: Traffic::Stream {
                 bytes: bytes as u64,
             },
             is_nodelay: false,

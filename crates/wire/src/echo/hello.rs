@@ -20,7 +20,7 @@ const IS_DELAYED: u32 = 2;
 
 /// What requests and replies are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Talk {
+pub enum Traffic {
     /// A message there, a message back.
     PingPong {
         /// Bytes of each request, 8 to 1 MiB.
@@ -39,7 +39,7 @@ pub enum Talk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
     /// What requests and replies are.
-    pub talk: Talk,
+    pub traffic: Traffic,
     /// Whether the server sends small packets at once over TCP, as it does unless told otherwise.
     pub is_nodelay: bool,
 }
@@ -51,7 +51,7 @@ impl Hello {
     /// Messages of these sizes, with `TCP_NODELAY`.
     pub fn ping_pong(request_bytes: u32, reply_bytes: u32) -> Self {
         Self {
-            talk: Talk::PingPong {
+            traffic: Traffic::PingPong {
                 request_bytes,
                 reply_bytes,
             },
@@ -62,12 +62,12 @@ impl Hello {
     /// As it is sent.
     pub fn encode(self) -> [u8; Self::BYTES] {
         let delayed = if self.is_nodelay { 0 } else { IS_DELAYED };
-        let (flags, [first, second]) = match self.talk {
-            Talk::PingPong {
+        let (flags, [first, second]) = match self.traffic {
+            Traffic::PingPong {
                 request_bytes,
                 reply_bytes,
             } => (delayed, [request_bytes, reply_bytes]),
-            Talk::Stream { bytes } => (delayed | IS_STREAM, halves(bytes)),
+            Traffic::Stream { bytes } => (delayed | IS_STREAM, halves(bytes)),
         };
         let mut encoded = [0; Self::BYTES];
         encoded[..4].copy_from_slice(&MAGIC);
@@ -88,18 +88,18 @@ impl Hello {
         };
         check_magic(magic)?;
         let [flags, first, second] = [flags, first, second].map(|it| u32::from_le_bytes(*it));
-        let talk = if flags & IS_STREAM == 0 {
-            Talk::PingPong {
+        let traffic = if flags & IS_STREAM == 0 {
+            Traffic::PingPong {
                 request_bytes: first,
                 reply_bytes: second,
             }
         } else {
-            Talk::Stream {
+            Traffic::Stream {
                 bytes: u64::from(first) | u64::from(second) << 32,
             }
         };
         let hello = Self {
-            talk,
+            traffic,
             is_nodelay: flags & IS_DELAYED == 0,
         };
         hello.check()?;
@@ -109,15 +109,15 @@ impl Hello {
     /// Whether all sizes are within bounds.
     pub(super) fn check(self) -> Result<(), WireError> {
         let bounds = LEAST_BYTES..=MOST_BYTES;
-        let (is_right, found) = match self.talk {
-            Talk::PingPong {
+        let (is_right, found) = match self.traffic {
+            Traffic::PingPong {
                 request_bytes,
                 reply_bytes,
             } => (
                 bounds.contains(&request_bytes) && bounds.contains(&reply_bytes),
                 format!("{request_bytes} and {reply_bytes} bytes"),
             ),
-            Talk::Stream { bytes } => (
+            Traffic::Stream { bytes } => (
                 (u64::from(LEAST_BYTES)..=MOST_STREAM_BYTES).contains(&bytes),
                 format!("a stream of {bytes} bytes"),
             ),

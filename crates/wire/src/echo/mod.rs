@@ -11,7 +11,7 @@ mod hello;
 use std::time::Duration;
 
 pub use codec::EchoCodec;
-pub use hello::{Hello, Talk, Welcome};
+pub use hello::{Hello, Traffic, Welcome};
 
 use crate::error::printable;
 use crate::io::{read_exact, write_all};
@@ -72,12 +72,12 @@ impl<S: Stream> Connection<S> {
 
     /// The requests and replies of this conversation. A stream goes out in writes of `write_bytes`.
     pub fn codec(&self, write_bytes: u32) -> EchoCodec {
-        match self.hello.talk {
-            Talk::PingPong {
+        match self.hello.traffic {
+            Traffic::PingPong {
                 request_bytes,
                 reply_bytes,
             } => EchoCodec::ping_pong(request_bytes, reply_bytes),
-            Talk::Stream { bytes } => EchoCodec::stream(bytes, write_bytes),
+            Traffic::Stream { bytes } => EchoCodec::stream(bytes, write_bytes),
         }
     }
 
@@ -87,10 +87,10 @@ impl<S: Stream> Connection<S> {
     /// [`WireError::Malformed`] when another key comes back or the conversation is a stream;
     /// `Timeout`, `Closed`, `Io`.
     pub fn exchange(&mut self) -> Result<(), WireError> {
-        let Talk::PingPong {
+        let Traffic::PingPong {
             request_bytes,
             reply_bytes,
-        } = self.hello.talk
+        } = self.hello.traffic
         else {
             return Err(malformed(
                 SEND_REQUEST,

@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use looptax_testkit::replay::{End, Replay};
-use looptax_wire::echo::{Connection, EchoCodec, Hello, Talk, Welcome};
+use looptax_wire::echo::{Connection, EchoCodec, Hello, Traffic, Welcome};
 use looptax_wire::{Codec, Reply, WireError};
 
 const LIMIT: Duration = Duration::from_secs(1);
 const HELLO: Hello = Hello {
-    talk: Talk::PingPong {
+    traffic: Traffic::PingPong {
         request_bytes: 16,
         reply_bytes: 12,
     },
@@ -29,9 +29,12 @@ fn greets_with_its_sizes_and_learns_who_serves_it() {
 }
 
 #[track_caller]
-fn check_hello(talk: Talk, is_accepted: bool) {
+fn check_hello(traffic: Traffic, is_accepted: bool) {
     for is_nodelay in [true, false] {
-        let hello = Hello { talk, is_nodelay };
+        let hello = Hello {
+            traffic,
+            is_nodelay,
+        };
         let decoded = Hello::decode(hello.encode());
         let mut peer = Replay::new(WELCOME.encode(), End::Closed);
         let login = Connection::login(&mut peer, hello, LIMIT);
@@ -45,11 +48,11 @@ fn check_hello(talk: Talk, is_accepted: bool) {
 
 #[track_caller]
 fn check_sizes(request_bytes: u32, reply_bytes: u32, is_accepted: bool) {
-    let talk = Talk::PingPong {
+    let traffic = Traffic::PingPong {
         request_bytes,
         reply_bytes,
     };
-    check_hello(talk, is_accepted);
+    check_hello(traffic, is_accepted);
 }
 
 #[test]
@@ -61,11 +64,11 @@ fn both_ends_hold_the_sizes_within_bounds() {
     check_sizes((1 << 20) + 1, 8, false);
     check_sizes(8, u32::MAX, false);
     check_sizes(0, 0, false);
-    check_hello(Talk::Stream { bytes: 8 }, true);
-    check_hello(Talk::Stream { bytes: 1 << 32 }, true);
-    check_hello(Talk::Stream { bytes: 7 }, false);
+    check_hello(Traffic::Stream { bytes: 8 }, true);
+    check_hello(Traffic::Stream { bytes: 1 << 32 }, true);
+    check_hello(Traffic::Stream { bytes: 7 }, false);
     check_hello(
-        Talk::Stream {
+        Traffic::Stream {
             bytes: (1 << 32) + 1,
         },
         false,

@@ -176,7 +176,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
             rights.map_or(Ok(()), super::rights::Rights::take)?;
             Ok(open(sides.address.protocol, &door.endpoint(), login))
         })?;
-        is_met = matches!(opened, Ok(_) | Err(PathError::Talk { .. }));
+        is_met = matches!(opened, Ok(_) | Err(PathError::Protocol { .. }));
         Ok(opened.map_err(|error| door.named(&words(&error), path)))
     });
     Opened {
