@@ -20,7 +20,7 @@ use looptax_wire::Codec;
 use crate::arms::ways::NotOnWay;
 use crate::script::ScriptCodec;
 use crate::target::Target;
-use crate::target::care::others_running;
+use crate::target::load_limits::others_running;
 
 /// So many running queries may be chance: only more than twice this counts as doubled.
 const LEAST_DOUBLED: u64 = 4;
@@ -165,7 +165,7 @@ impl<'a> TargetConnector<'a> {
                 [open(Side::Baseline)?, other]
             }
         };
-        if self.target.is_cared_for {
+        if self.target.has_load_limits {
             let now = watch(&mut conversations[0][0], self.others_at_first)?;
             self.others_at_first = self.others_at_first.or(now);
         }

@@ -22,7 +22,7 @@ pub use alone::Claim;
 pub use arms::Machine;
 pub use connector::TargetConnector;
 pub use host::host;
-pub use measure::{Sink, plan};
+pub use measure::{RecordWriter, plan};
 pub use observer::Observer;
 pub use spec::Experiment;
 pub use target::workloads::list as list_workloads;

@@ -7,7 +7,7 @@ use looptax_analysis::remedies;
 use looptax_experiment::AskPassword;
 use looptax_experiment::Experiment;
 use looptax_experiment::Machine;
-use looptax_experiment::Sink;
+use looptax_experiment::RecordWriter;
 use looptax_experiment::comparison::{empty_record, measure_all, parts};
 use looptax_experiment::list_workloads;
 use looptax_experiment::spec::target::TargetSpec;
@@ -59,9 +59,9 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let alone = claim(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
-    let mut sink = sink(args, settings)?;
-    sink.record.problems.extend(alone.problem());
-    sink.record.problems.extend(parts.not_measured());
+    let mut writer = record_writer(args, settings)?;
+    writer.record.problems.extend(alone.problem());
+    writer.record.problems.extend(parts.not_measured());
     let mut stage = if args.live {
         let steps = parts.all.iter().flat_map(|part| part.plan.steps.clone());
         Stage::live(terminal, steps.collect(), &stop)?
@@ -69,26 +69,26 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         Stage::line(terminal)
     };
     let ask = (machine, terminal::password as AskPassword);
-    let measured = measure_all(&parts.all, ask, &mut sink, &mut stage, &stop);
+    let measured = measure_all(&parts.all, ask, &mut writer, &mut stage, &stop);
     drop(stage);
-    sink.record.interrupted |= stop.load(Ordering::Relaxed);
+    writer.record.interrupted |= stop.load(Ordering::Relaxed);
     if let Some(today) = &asked.today {
-        sink.record.remedies = remedies::of(&sink.record.comparisons, today);
+        writer.record.remedies = remedies::of(&writer.record.comparisons, today);
     }
     // What was measured is shown even when it cannot be saved.
-    let saved = sink.finish();
-    let path = sink.path().filter(|_| saved.is_ok());
-    if !args.no_history && !sink.is_empty() {
-        remember(&sink.record, path.as_deref().map(Path::new), terminal);
+    let saved = writer.finish();
+    let path = writer.path().filter(|_| saved.is_ok());
+    if !args.no_history && !writer.is_empty() {
+        remember(&writer.record, path.as_deref().map(Path::new), terminal);
     }
-    let shown = show(args, &sink, path.as_deref(), terminal);
-    let paged = write_page(args, &sink, path.as_deref());
+    let shown = show(args, &writer, path.as_deref(), terminal);
+    let paged = write_page(args, &writer, path.as_deref());
     // The first error is told; where there are several, one full disk is behind them all.
     measured.and(saved).and(shown).and(paged)?;
-    sink.check_samples()?;
+    writer.check_samples()?;
     Ok(if stop.load(Ordering::Relaxed) {
         Exit::Interrupted
-    } else if has_invalid(&sink.record) {
+    } else if has_invalid(&writer.record) {
         Exit::Invalid
     } else {
         Exit::Done
@@ -113,7 +113,7 @@ fn agree(settings: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-fn sink(args: &CompareArgs, settings: &Experiment) -> Result<Sink, Failure> {
+fn record_writer(args: &CompareArgs, settings: &Experiment) -> Result<RecordWriter, Failure> {
     let now = jiff::Zoned::now();
     let is_stdout = args
         .json
@@ -133,33 +133,33 @@ fn sink(args: &CompareArgs, settings: &Experiment) -> Result<Sink, Failure> {
         Existing::Keep
     };
     let saver = path.map(|path| Saver::new(&path, existing)).transpose()?;
-    Ok(Sink::new(empty_record(settings), saver))
+    Ok(RecordWriter::new(empty_record(settings), saver))
 }
 
 /// Prints the result, and writes copies of it; one that cannot be written is an error after that.
 fn show(
     args: &CompareArgs,
-    sink: &Sink,
+    writer: &RecordWriter,
     path: Option<&str>,
     terminal: Terminal,
 ) -> Result<(), Failure> {
     let copied = match &args.json {
         Some(json) if json.as_os_str() == "-" => {
-            terminal::json(&sink.record)?;
+            terminal::json(&writer.record)?;
             return Ok(());
         }
-        Some(json) => looptax_store::save(&sink.record, json, Existing::Replace),
+        Some(json) => looptax_store::save(&writer.record, json, Existing::Replace),
         None => Ok(()),
     };
-    if sink.is_empty() {
-        if sink.record.interrupted {
+    if writer.is_empty() {
+        if writer.record.interrupted {
             terminal.words("interrupted before anything was measured: nothing is saved");
         }
         return Ok(copied?);
     }
-    let written = formats::write(&args.formats, &sink.record);
+    let written = formats::write(&args.formats, &writer.record);
     if !matches!(written, Ok(true)) {
-        let table = report::compare(&sink.record, path, terminal.style());
+        let table = report::compare(&writer.record, path, terminal.style());
         terminal::data(&table)?;
     }
     copied?;
@@ -167,12 +167,16 @@ fn show(
 }
 
 /// The page of `--html`; a run without anything measured has none.
-fn write_page(args: &CompareArgs, sink: &Sink, path: Option<&str>) -> Result<(), Failure> {
-    let Some(html) = args.html.as_ref().filter(|_| !sink.is_empty()) else {
+fn write_page(
+    args: &CompareArgs,
+    writer: &RecordWriter,
+    path: Option<&str>,
+) -> Result<(), Failure> {
+    let Some(html) = args.html.as_ref().filter(|_| !writer.is_empty()) else {
         return Ok(());
     };
     let source = Source {
-        record: &sink.record,
+        record: &writer.record,
         path: path.map(Path::new),
     };
     // What could not be read stands on the page.

@@ -4,7 +4,7 @@
 //! and why not the others; [`ways::Ways`] are a target's own: threads in other namespaces, port proxies,
 //! TLS. Called by `compare`, `measure::plan`, `target` and `connector`.
 
-mod apart;
+mod arm_thread;
 pub(crate) mod redirect;
 mod spliced;
 pub(crate) mod ways;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol};
-use looptax_failure::{Explain, Failure};
+use looptax_failure::Failure;
 use looptax_path::host_of;
 use looptax_path::{
     Host, Network, OwnCgroup, Sockmap, SockmapError, get_right, has_nft, may_make_namespaces,
@@ -81,7 +81,7 @@ impl Machine {
             network,
             supervisor: supervisor.map_err(|failure| one_line(&failure)),
             cgroup: if asks_for(Arm::Sockmap) {
-                cgroup().map(Some).map_err(|error| told(&error))
+                cgroup().map(Some).map_err(|error| one_line(&error.into()))
             } else {
                 Ok(None)
             },
@@ -250,17 +250,6 @@ fn cgroup() -> Result<OwnCgroup, SockmapError> {
     }
 }
 
-/// With its causes and the next step, in one line.
-fn told(error: &SockmapError) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |it| it.source());
-    let causes: Vec<String> = causes.map(ToString::to_string).collect();
-    let chain = [vec![error.to_string()], causes].concat().join(": ");
-    match error.hint() {
-        Some(hint) => format!("{chain}; {hint}"),
-        None => chain,
-    }
-}
-
 fn ipv6() -> Result<(), String> {
     match TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
         Ok(_) => Ok(()),
@@ -278,7 +267,10 @@ fn no_network(error: &Failure, had_right: bool) -> String {
     format!("no network namespace of our own: {error:#}; {next}")
 }
 
+/// Renders a failure with its causes and the next step.
 fn one_line(failure: &Failure) -> String {
-    let hint = failure.hint().unwrap_or_default();
-    format!("{failure:#}; {hint}")
+    match failure.hint() {
+        Some(hint) => format!("{failure:#}; {hint}"),
+        None => format!("{failure:#}"),
+    }
 }

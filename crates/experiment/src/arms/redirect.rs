@@ -15,7 +15,7 @@ use looptax_redirect::{
     Mapping, Obstacle, OwnThreads, RedirectError, Route, SocketName, Stats, Switches, probe,
 };
 
-use super::apart::{Apart, Job};
+use super::arm_thread::{ArmThread, Job};
 
 const WITHOUT: &str =
     "leave redirect out of --arms; `looptax run` could not move anything here either";
@@ -91,7 +91,7 @@ impl Explain for NotMoved {
 /// One target's arm. Its thread ends with it.
 pub(crate) struct RedirectArm {
     beside: Arc<OwnThreads>,
-    apart: Apart,
+    thread: ArmThread,
     /// What the supervisor had counted before.
     before: Stats,
     n_begun: Arc<AtomicU64>,
@@ -110,7 +110,7 @@ impl RedirectArm {
         Ok(Self {
             beside: Arc::clone(beside),
             before: beside.stats(),
-            apart: Apart::start("redirect", move || -> Result<(), Failure> {
+            thread: ArmThread::start("redirect", move || -> Result<(), Failure> {
                 Ok(supervisor.cover(&mapping)?)
             })?,
             n_begun: Arc::default(),
@@ -131,7 +131,7 @@ impl RedirectArm {
         let begin = move || {
             n_begun.fetch_add(1, Ordering::Relaxed);
         };
-        let links = self.apart.open(endpoint, limits, n, begin)?;
+        let links = self.thread.open(endpoint, limits, n, begin)?;
         let mut links = links.map_err(|error| match error {
             error if is_unanswered(&error) => NotMoved::Died.into(),
             error => Failure::from(error),
@@ -174,7 +174,7 @@ impl RedirectArm {
 
 impl Origin for RedirectArm {
     fn run(&self, job: Job) {
-        self.apart.run(job);
+        self.thread.run(job);
     }
 }
 

@@ -17,7 +17,7 @@ use looptax_servers::PrivateServer;
 use looptax_servers::publish::{self, Published};
 
 use super::Machine;
-use super::apart::{Apart, GoneError};
+use super::arm_thread::{ArmThread, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
 use super::spliced::{NotSpliced, Spliced};
 
@@ -26,7 +26,7 @@ use super::spliced::{NotSpliced, Spliced};
 pub(crate) struct Ways {
     redirect: Option<Arc<RedirectArm>>,
     spliced: Option<Spliced>,
-    hosts: Vec<(Host, Arc<Apart>)>,
+    hosts: Vec<(Host, Arc<ArmThread>)>,
     sidecar: Option<Sidecar>,
     proxies: Vec<Proxy>,
     pub tls: Option<TlsClient>,
@@ -35,7 +35,7 @@ pub(crate) struct Ways {
 /// A thread that shares a folder with the server and nothing else.
 struct Sidecar {
     folder: PathBuf,
-    apart: Arc<Apart>,
+    thread: Arc<ArmThread>,
 }
 
 /// A running port proxy.
@@ -131,8 +131,8 @@ impl Ways {
         let folder = folder.to_owned();
         let shared = folder.clone();
         let enter = move || -> Result<(), HostError> { Ok(move_to_sidecar(&shared)?) };
-        let apart = Arc::new(Apart::start("sidecar", enter)?);
-        self.sidecar = Some(Sidecar { folder, apart });
+        let thread = Arc::new(ArmThread::start("sidecar", enter)?);
+        self.sidecar = Some(Sidecar { folder, thread });
         Ok(())
     }
 
@@ -177,13 +177,13 @@ impl Ways {
     }
 
     /// The thread that opens an arm's connections, where it is not this process at large.
-    fn apart(&self, arm: Arm) -> Option<&Arc<Apart>> {
+    fn thread_of(&self, arm: Arm) -> Option<&Arc<ArmThread>> {
         if let Some(sidecar) = self.sidecar(arm) {
-            return Some(&sidecar.apart);
+            return Some(&sidecar.thread);
         }
         let wanted = host_of(arm)?;
         let found = self.hosts.iter().find(|(host, _)| *host == wanted);
-        found.map(|(_, apart)| apart)
+        found.map(|(_, thread)| thread)
     }
 
     /// Opens `n` connections of an arm, from where it starts.
@@ -197,8 +197,8 @@ impl Ways {
         if let Some(redirect) = self.redirect(arm) {
             return redirect.open(endpoint, limits, n);
         }
-        if let Some(apart) = self.apart(arm) {
-            return Ok(apart.open(endpoint, limits, n, || ())??);
+        if let Some(thread) = self.thread_of(arm) {
+            return Ok(thread.open(endpoint, limits, n, || ())??);
         }
         let open = |_| Link::open(endpoint, limits);
         Ok((0..n).map(open).collect::<Result<_, _>>()?)
@@ -229,7 +229,7 @@ impl Ways {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Arc::clone(redirect) as Arc<dyn Origin>);
         }
-        Some(Arc::clone(self.apart(arm)?) as Arc<dyn Origin>)
+        Some(Arc::clone(self.thread_of(arm)?) as Arc<dyn Origin>)
     }
 
     /// The process that does part of an arm's work.
@@ -278,8 +278,8 @@ impl Ways {
     }
 }
 
-fn thread_on(network: &Arc<Network>, host: Host) -> Result<Arc<Apart>, HostError> {
+fn thread_on(network: &Arc<Network>, host: Host) -> Result<Arc<ArmThread>, HostError> {
     let network = Arc::clone(network);
     let enter = move || -> Result<(), HostError> { Ok(network.move_to_host(host)?) };
-    Apart::start("host", enter).map(Arc::new)
+    ArmThread::start("host", enter).map(Arc::new)
 }

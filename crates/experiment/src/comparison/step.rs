@@ -15,7 +15,7 @@ use looptax_store::{Existing, Saver};
 use super::parts::Asked;
 use super::{empty_record, measure_all, parts};
 use crate::arms::Machine;
-use crate::measure::Sink;
+use crate::measure::RecordWriter;
 use crate::observer::Observer;
 use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, new_seed};
@@ -62,12 +62,18 @@ pub fn measured(
     record.id.push_str(named.suffix);
     record.problems.extend(parts.not_measured());
     let saver = named.path.map(|path| Saver::new(path, Existing::Replace));
-    let mut sink = Sink::new(record, saver.transpose()?);
-    let done = measure_all(&parts.all, (machine, ask_nobody), &mut sink, observer, stop);
-    let saved = sink.finish();
-    let kept = sink.check_samples();
+    let mut writer = RecordWriter::new(record, saver.transpose()?);
+    let done = measure_all(
+        &parts.all,
+        (machine, ask_nobody),
+        &mut writer,
+        observer,
+        stop,
+    );
+    let saved = writer.finish();
+    let kept = writer.check_samples();
     Ok(Measured {
-        record: sink.record,
+        record: writer.record,
         failure: done.and(saved).and(kept).err(),
     })
 }

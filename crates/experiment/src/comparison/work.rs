@@ -9,7 +9,7 @@ use super::parts::Part;
 use crate::arms::Machine;
 use crate::exec;
 use crate::measure::plan::{Case, TargetPlan};
-use crate::measure::{self, Sink};
+use crate::measure::{self, RecordWriter};
 use crate::observer::Observer;
 use crate::target::{AskPassword, Host, Target};
 
@@ -20,18 +20,18 @@ use crate::target::{AskPassword, Host, Target};
 pub fn measure_all(
     parts: &[Part<'_>],
     (machine, ask): (Machine, AskPassword),
-    sink: &mut Sink,
+    writer: &mut RecordWriter,
     stage: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let settings = parts[0].settings;
     if let (Some(exec), []) = (&settings.exec, settings.targets.as_slice()) {
-        let measured = exec::measure(None, settings, exec, sink, stage, stop);
+        let measured = exec::measure(None, settings, exec, writer, stage, stop);
         return unless_stopped(measured, stop);
     }
     let host = Host::new(machine, ask)?;
     for part in parts {
-        measure_part(part, &host, sink, stage, stop)?;
+        measure_part(part, &host, writer, stage, stop)?;
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ pub fn measure_all(
 fn measure_part(
     Part { settings, plan, .. }: &Part<'_>,
     host: &Host,
-    sink: &mut Sink,
+    writer: &mut RecordWriter,
     stage: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
@@ -56,9 +56,11 @@ fn measure_part(
         }
         let mut target = opened?;
         let measured = match (&settings.exec, planned) {
-            (Some(exec), _) => exec::measure(Some(&mut target), settings, exec, sink, stage, stop),
-            (None, Some(planned)) => offered(planned, &target, sink).and_then(|cases| {
-                measure::target(&mut target, settings, &cases, sink, stage, stop)
+            (Some(exec), _) => {
+                exec::measure(Some(&mut target), settings, exec, writer, stage, stop)
+            }
+            (None, Some(planned)) => offered(planned, &target, writer).and_then(|cases| {
+                measure::target(&mut target, settings, &cases, writer, stage, stop)
             }),
             (None, None) => Ok(()),
         };
@@ -82,7 +84,11 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
 ///
 /// # Errors
 /// What keeps TLS from being measured, where nothing else would be left.
-fn offered(planned: &TargetPlan, target: &Target, sink: &mut Sink) -> Result<Vec<Case>, Failure> {
+fn offered(
+    planned: &TargetPlan,
+    target: &Target,
+    writer: &mut RecordWriter,
+) -> Result<Vec<Case>, Failure> {
     let mut arms = planned.arms.clone();
     for arm in [Arm::Tls, Arm::TlsUnix] {
         let is_unsure = planned.unsure == Some(arm);
@@ -100,7 +106,7 @@ fn offered(planned: &TargetPlan, target: &Target, sink: &mut Sink) -> Result<Vec
         if is_offered || !is_unsure {
             let name = &target.name;
             let why = format!("{name}: {arm} is not measured: {error}");
-            sink.record.problems.push(why);
+            writer.record.problems.push(why);
         }
     }
     Ok(planned.only(&arms))

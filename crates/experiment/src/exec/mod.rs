@@ -16,7 +16,7 @@ use looptax_failure::Failure;
 use looptax_stats::StopRule;
 
 use crate::measure::plan::DELTA;
-use crate::measure::{Sink, with_log};
+use crate::measure::{RecordWriter, with_log};
 use crate::observer::Unit;
 use crate::observer::{Observer, Scene};
 use crate::spec::exec::Exec;
@@ -29,7 +29,7 @@ pub(crate) fn measure(
     mut target: Option<&mut Target>,
     settings: &Experiment,
     exec: &Exec,
-    sink: &mut Sink,
+    writer: &mut RecordWriter,
     stage: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
@@ -45,10 +45,10 @@ pub(crate) fn measure(
     stage.end();
     if !outcome.contrast.epochs.is_empty() {
         let judged = record::comparison(target.as_deref(), settings, exec, &plan, &outcome)?;
-        sink.record.comparisons.push(judged);
+        writer.record.comparisons.push(judged);
     }
-    sink.record.interrupted |= stop.load(Ordering::Relaxed);
-    sink.save()?;
+    writer.record.interrupted |= stop.load(Ordering::Relaxed);
+    writer.save()?;
     let failure = outcome.failure.map(Failure::from);
     failure.map_or(Ok(()), |failure| {
         Err(match &mut target {

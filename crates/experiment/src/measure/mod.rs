@@ -3,7 +3,7 @@
 mod capacity;
 pub(crate) mod judging;
 pub mod plan;
-mod sink;
+mod record_writer;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use crate::spec::Experiment;
 use crate::target::Target;
 use crate::target::counters::Counter;
 use plan::{Case, Doing};
-pub use sink::Sink;
+pub use record_writer::RecordWriter;
 
 /// How often, and how far apart, a server is looked at after a failure: a fifth of a second in all.
 const LOOKS_AFTER_FAILURE: usize = 20;
@@ -38,7 +38,7 @@ pub(crate) fn target(
     target: &mut Target,
     settings: &Experiment,
     cases: &[Case],
-    sink: &mut Sink,
+    writer: &mut RecordWriter,
     stage: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
@@ -55,14 +55,16 @@ pub(crate) fn target(
                     .of(target, settings, case, seed, stop)
                     .and_then(|capacity| {
                         let case = Loaded { case, capacity };
-                        judge(target, settings, case, seed, sink, stage, stop)
+                        judge(target, settings, case, seed, writer, stage, stop)
                     })
             }
-            Doing::Glimpse(length) => glimpse_at(target, settings, case, seed, length, sink, stop),
+            Doing::Glimpse(length) => {
+                glimpse_at(target, settings, case, seed, length, writer, stop)
+            }
         };
         stage.end();
-        sink.record.interrupted |= stop.load(Ordering::Relaxed);
-        sink.save()?;
+        writer.record.interrupted |= stop.load(Ordering::Relaxed);
+        writer.save()?;
         measured.map_err(|failure| with_log(failure, target))?;
     }
     Ok(())
@@ -151,7 +153,7 @@ fn judge(
     settings: &Experiment,
     Loaded { case, capacity }: Loaded<'_>,
     seed: u64,
-    sink: &mut Sink,
+    writer: &mut RecordWriter,
     stage: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
@@ -159,7 +161,7 @@ fn judge(
     let pairs = pairs(case);
     let mut connector = TargetConnector::new(target, pairs);
     // Where others use the server, its count holds their requests too.
-    let counter = (!target.is_cared_for)
+    let counter = (!target.has_load_limits)
         .then(|| Counter::start(target))
         .flatten();
     let ports = ports(settings, case);
@@ -203,8 +205,10 @@ fn judge(
                 failure.as_ref(),
             ));
             let saved = contrast.epochs.into_iter().map(|epoch| record::Epoch {
-                // The sink takes the latencies: they are most of what a run keeps in memory.
-                samples: epoch.samples.map(|latencies_ns| sink.append(latencies_ns)),
+                // The writer takes the latencies: they are most of what a run keeps in memory.
+                samples: epoch
+                    .samples
+                    .map(|latencies_ns| writer.append(latencies_ns)),
                 ..epoch.raw
             });
             comparison.raw.epochs.extend(saved);
@@ -218,9 +222,9 @@ fn judge(
         comparison.server_count.clone_from(&server_count);
         comparison.time_wait.clone_from(&time_wait);
         comparison.load = judging::load_of(target, case, &plan, capacity);
-        judge_live(&mut comparison, &arms, &endings, sink);
-        sink.record.comparisons.push(comparison);
-        looptax_analysis::compare_slice_lengths(&mut sink.record.comparisons);
+        judge_live(&mut comparison, &arms, &endings, writer);
+        writer.record.comparisons.push(comparison);
+        looptax_analysis::compare_slice_lengths(&mut writer.record.comparisons);
     }
     failure.map_or(Ok(()), |failure| Err(failure.into()))
 }
@@ -273,13 +277,13 @@ fn judge_live(
     comparison: &mut record::Comparison,
     arms: &[ProvedArm],
     endings: &[Ending],
-    sink: &mut Sink,
+    writer: &mut RecordWriter,
 ) {
-    let mut samples: BTreeMap<u64, Vec<u32>> = sink.take_samples();
+    let mut samples: BTreeMap<u64, Vec<u32>> = writer.take_samples();
     looptax_analysis::judge(comparison, arms, endings, &mut |at| {
         samples.remove(&at.offset_bytes).unwrap_or_default()
     });
-    if !sink.keeps_samples() {
+    if !writer.keeps_samples() {
         for epoch in &mut comparison.raw.epochs {
             epoch.samples = [None, None];
         }
@@ -312,7 +316,7 @@ fn glimpse_at(
     case: &Case,
     seed: u64,
     length: std::time::Duration,
-    sink: &mut Sink,
+    writer: &mut RecordWriter,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = plan::bench(settings, target, case, seed, None);
@@ -324,7 +328,7 @@ fn glimpse_at(
     let arms = [0, 1].map(|side| looked_at(case.arms[side], &seen.rates_per_s[side]));
     let placement = judging::placement_for(&target.workload, case.placement);
     let (target, workload) = judging::what(target, settings);
-    sink.record.looks.push(record::Look {
+    writer.record.looks.push(record::Look {
         target,
         workload,
         connections: case.connections,

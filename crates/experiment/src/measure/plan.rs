@@ -357,7 +357,7 @@ pub fn bench(
         may_adapt_shape: case.slice.or(settings.slice).is_none()
             && !case.load.is_open()
             && !settings.requests.are_dumps(),
-        warm_up: warm_up_of(settings, case, target.is_cared_for),
+        warm_up: warm_up_of(settings, case, target.has_load_limits),
         stopping: Stopping {
             looks: looks(settings, case),
             rule: StopRule {
@@ -379,9 +379,9 @@ pub fn bench(
 }
 
 /// What was asked for, or what fits the server and the placement.
-fn warm_up_of(settings: &Experiment, case: &Case, is_cared_for: bool) -> WarmUp {
+fn warm_up_of(settings: &Experiment, case: &Case, has_load_limits: bool) -> WarmUp {
     match settings.warm_up {
-        _ if is_cared_for || settings.requests.are_dumps() => short_warm_up(),
+        _ if has_load_limits || settings.requests.are_dumps() => short_warm_up(),
         Some(length) => WarmUp {
             least_epochs: 2,
             least: length,

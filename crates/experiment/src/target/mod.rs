@@ -1,7 +1,7 @@
 //! A target made ready: a private server started and filled, or a running one looked at.
 
-pub(crate) mod care;
 pub(crate) mod counters;
+pub(crate) mod load_limits;
 mod room;
 mod running;
 mod scratch;
@@ -105,8 +105,8 @@ pub struct Target {
     pub(crate) settings: Vec<(String, String)>,
     /// Whether it offers TLS on the port of `tcp`, where it tells.
     pub(crate) offers_tls: Option<bool>,
-    /// Others use it: watch them, and stop when they suffer.
-    pub(crate) is_cared_for: bool,
+    /// Others use it: they are watched, and measuring stops when they suffer.
+    pub(crate) has_load_limits: bool,
     /// One, or those of the processes that serve the arm.
     sockets: Vec<PathBuf>,
     /// As `sockets`.
@@ -215,7 +215,7 @@ impl Target {
             pids: server.instances.iter().map(|it| it.pid).collect(),
             settings: server.settings.clone(),
             offers_tls: None,
-            is_cared_for: false,
+            has_load_limits: false,
             sockets: all().filter_map(|it| it.socket.clone()).collect(),
             addresses: all().filter_map(|it| it.tcp).collect(),
             tls_addresses: all().filter_map(|it| it.tls).collect(),

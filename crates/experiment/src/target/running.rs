@@ -9,7 +9,7 @@ use looptax_path::{Conversation, Endpoint, Limits, PathError, TlsClient, Workloa
 use looptax_wire::{Login, WireError};
 
 use super::AskPassword;
-use super::care::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
+use super::load_limits::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
 use super::scratch::Scratch;
 use super::workloads::{self, Place};
 use super::{Script, Target, connections, sending, threads_of};
@@ -54,7 +54,7 @@ pub(super) fn open(
         pids: Vec::new(),
         settings: Vec::new(),
         offers_tls: conversation.offers_tls(),
-        is_cared_for: !settings.is_own_server,
+        has_load_limits: !settings.is_own_server,
         sockets: vec![socket],
         addresses: vec![spec.tcp],
         tls_addresses: vec![spec.tcp],

@@ -27,9 +27,9 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
                 "    {arm} where the server offers it, as its own programs would take it"
             );
         }
-        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         for case in &target.cases {
-            let time = most_time(settings, case, is_cared_for);
+            let time = most_time(settings, case, has_load_limits);
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
         }
     }
@@ -52,9 +52,9 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
 /// The longest that all of it can take while slices do not grow.
 pub(super) fn at_most(settings: &Experiment, targets: &[TargetPlan]) -> Duration {
     let of_target = |(spec, target): (&TargetSpec, &TargetPlan)| -> Duration {
-        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         let times = target.cases.iter();
-        let times = times.map(|case| most_time(settings, case, is_cared_for));
+        let times = times.map(|case| most_time(settings, case, has_load_limits));
         times.map(|time| time.measuring + time.warm_up).sum()
     };
     settings.targets.iter().zip(targets).map(of_target).sum()
@@ -64,9 +64,9 @@ pub(super) fn at_most(settings: &Experiment, targets: &[TargetPlan]) -> Duration
 pub(super) fn steps(settings: &Experiment, targets: &[TargetPlan]) -> Vec<PlannedStep> {
     let mut steps = Vec::new();
     for (spec, target) in settings.targets.iter().zip(targets) {
-        let is_cared_for = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         steps.extend(target.cases.iter().map(|case| {
-            let time = most_time(settings, case, is_cared_for);
+            let time = most_time(settings, case, has_load_limits);
             let most = time.measuring + time.warm_up;
             PlannedStep {
                 label: format!("{}, {}", spec.name(), case_name(case)),
@@ -170,7 +170,7 @@ impl MostTime {
     }
 }
 
-fn most_time(settings: &Experiment, case: &Case, is_cared_for: bool) -> MostTime {
+fn most_time(settings: &Experiment, case: &Case, has_load_limits: bool) -> MostTime {
     match case.doing {
         Doing::Glimpse(length) => MostTime {
             measuring: length,
@@ -186,7 +186,7 @@ fn most_time(settings: &Experiment, case: &Case, is_cared_for: bool) -> MostTime
         Doing::Judge => {
             let n_contrasts = (case.clients.len() * (case.arms.len() - 1)) as u32;
             let epoch = shape(settings, case).epoch() * n_contrasts;
-            let warm_up = warm_up_of(settings, case, is_cared_for);
+            let warm_up = warm_up_of(settings, case, has_load_limits);
             MostTime {
                 measuring: epoch * most_epochs(settings, case) as u32,
                 warm_up: warm_up.at_most.max(epoch * warm_up.least_epochs as u32),

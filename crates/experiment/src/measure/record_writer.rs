@@ -7,7 +7,7 @@ use looptax_record::{Hex64, Record, SamplesAt};
 use looptax_store::Saver;
 
 /// The record being made.
-pub struct Sink {
+pub struct RecordWriter {
     /// All that is known so far.
     pub record: Record,
     saver: Option<Saver>,
@@ -17,8 +17,8 @@ pub struct Sink {
     n_unsaved: u64,
 }
 
-impl Sink {
-    /// A sink that saves with `saver`, or only keeps.
+impl RecordWriter {
+    /// A writer that saves with `saver`, or only keeps.
     pub fn new(record: Record, saver: Option<Saver>) -> Self {
         Self {
             record,

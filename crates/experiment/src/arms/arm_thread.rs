@@ -1,4 +1,4 @@
-//! A thread of its own for an arm, where what holds for a thread makes the arm: another network namespace, a
+//! A thread for one arm, where what holds for a thread makes the arm: another network or mount namespace, a
 //! filter over its calls. It opens connections, and client threads are started from it.
 
 use std::io;
@@ -18,14 +18,14 @@ pub(crate) struct GoneError;
 
 impl Explain for GoneError {}
 
-/// The thread; it ends with this.
-pub(super) struct Apart {
+/// A thread that runs jobs where it has moved to; it ends when this value is dropped.
+pub(super) struct ArmThread {
     /// `None` only while this is dropped.
     jobs: Mutex<Option<Sender<Job>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Apart {
+impl ArmThread {
     /// Starts the thread; it does nothing else until `enter` has made it what it has to be.
     ///
     /// # Errors
@@ -47,12 +47,12 @@ impl Apart {
                     }
                 }
             })?;
-        let apart = Self {
+        let started = Self {
             jobs: Mutex::new(Some(jobs)),
             thread: Some(thread),
         };
         hear.recv().map_err(|_| GoneError)??;
-        Ok(apart)
+        Ok(started)
     }
 
     /// Runs a job there; one that cannot be run is dropped, which is how its owner hears of it.
@@ -88,13 +88,13 @@ impl Apart {
     }
 }
 
-impl looptax_bench::Origin for Apart {
+impl looptax_bench::Origin for ArmThread {
     fn run(&self, job: Job) {
-        Apart::run(self, job);
+        ArmThread::run(self, job);
     }
 }
 
-impl Drop for Apart {
+impl Drop for ArmThread {
     fn drop(&mut self) {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
         *jobs = None;
