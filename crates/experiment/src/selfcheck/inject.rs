@@ -12,7 +12,7 @@ use looptax_failure::Failure;
 use looptax_record::{InjectCheck, InjectedDelay, InjectedRun, SelfcheckResult, Slice};
 use looptax_stats::{Side, median, selfcheck as rules, tax_pct};
 
-use super::{Bench, OneRun, finite, interval};
+use super::runs::{Bench, OneRun, answer, finite, interval};
 
 /// Delays as parts of the time that a request takes.
 const PARTS: [f64; 3] = [0.01, 0.03, 0.10];
@@ -100,7 +100,7 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>,
     let least = rules::least_covered(n_asked as usize);
     Ok(Some(InjectCheck {
         arm: delay.arm.name().to_owned(),
-        passed: super::answer(!rows.is_empty() && covered >= least, &mut half_widths),
+        passed: answer(!rows.is_empty() && covered >= least, &mut half_widths),
         delay: Some(InjectedDelay {
             part_pct: 100.0 * delay.part,
             delay_ns: delay.ns,

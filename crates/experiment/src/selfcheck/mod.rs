@@ -4,82 +4,30 @@
 //! length of the slices must not matter.
 
 mod inject;
+mod runs;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_bench::{
-    ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
-    run as bench,
-};
+use looptax_bench::Shape;
 use looptax_dsn::Arm;
-use looptax_dsn::Kind;
 use looptax_failure::Failure;
 use looptax_record::{
     AaCheck, Hex64, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult, SliceTaxes,
     SlicesCheck,
 };
-use looptax_stats::{
-    Estimate, Input, Looks, Noise, StopRule, Verdict, noise_shares, primary, selfcheck as rules,
-    signed_rank, tax_pct,
-};
+use looptax_stats::{Verdict, noise_shares, selfcheck as rules, tax_pct};
 
-use crate::plan::DELTA;
 use crate::spec::target::TargetSpec;
-use crate::{Experiment, Host, Machine, Observer, Target, TargetConnector, ask_nobody};
+use crate::{Experiment, Host, Machine, Observer, Target, ask_nobody};
+pub use runs::Spec;
+use runs::{Bench, OneRun, answer, finite, interval};
 
 /// Rows of the server: enough that keys differ, quick to fill.
 const ROWS: u32 = 10_000;
-/// Longest wait for an answer.
-const IO_LIMIT: Duration = Duration::from_secs(10);
 
 /// The arms that are checked: what `redirect` adds is no question of the machine's quiet.
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
-
-/// What to check, and how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spec {
-    /// The private server.
-    pub kind: Kind,
-    /// How the client waits.
-    pub client: ClientModel,
-    /// Seed of the first run; the next run takes the next one.
-    pub seed: u64,
-    /// Epochs of each run.
-    pub n_epochs: u32,
-    /// A/A runs on each arm.
-    pub n_runs: u32,
-    /// Whether the same arm is held against itself.
-    pub has_aa: bool,
-    /// Whether known delays are injected.
-    pub has_inject: bool,
-    /// Whether two lengths of slices are compared.
-    pub has_slices: bool,
-}
-
-/// One measured run of a check.
-struct OneRun {
-    theta: Estimate,
-    verdict: Verdict,
-    p_value: Option<f64>,
-    contrast: ContrastRun,
-}
-
-impl OneRun {
-    fn half_width_points(&self) -> f64 {
-        self.theta.map_monotone(tax_pct).half_width()
-    }
-}
-
-/// The checks' surroundings.
-struct Bench<'a> {
-    target: &'a Target,
-    spec: &'a Spec,
-    observer: &'a mut dyn Observer,
-    stop: &'a AtomicBool,
-    /// What others did on the machine during the epochs so far.
-    noise: Vec<Noise>,
-}
 
 /// Runs the checks; `None` when interrupted.
 pub fn run(
@@ -102,7 +50,7 @@ pub fn run(
         stop,
         noise: Vec::new(),
     };
-    let results = bench.all();
+    let results = all(&mut bench);
     let noise = std::mem::take(&mut bench.noise);
     let (version, name) = (target.version.clone(), target.name.clone());
     let closed = target.close();
@@ -144,6 +92,25 @@ fn conclusion(checks: &[SelfcheckResult], is_busy: bool, n_runs: u32) -> Selfche
     } else {
         SelfcheckAnswer::Believable
     }
+}
+
+/// Runs the checks that were asked for.
+fn all(check: &mut Bench<'_>) -> Result<Vec<SelfcheckResult>, Failure> {
+    let mut results = Vec::new();
+    if check.spec.has_aa {
+        for arm in ARMS {
+            results.push(aa(check, arm)?);
+        }
+    }
+    if check.spec.has_inject {
+        for arm in ARMS {
+            results.extend(inject::all(check, arm)?);
+        }
+    }
+    if check.spec.has_slices {
+        results.push(slices(check)?);
+    }
+    Ok(results)
 }
 
 /// The same arm on both sides, with connections of their own: at most so many runs may differ.
@@ -191,16 +158,6 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<SelfcheckResult, Failure> {
     }))
 }
 
-/// JSON has no infinity.
-fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
-}
-
-/// Whether a check passed; `None` where its intervals are too wide to tell.
-fn answer(has_passed: bool, half_widths_points: &mut [f64]) -> Option<bool> {
-    (!has_passed || rules::are_narrow(half_widths_points)).then_some(has_passed)
-}
-
 /// How many alarms are accepted, and whether these are. A single run that alarms is repeated once at
 /// a level of 1 %.
 fn accepted(
@@ -243,113 +200,4 @@ fn slices(check: &mut Bench<'_>) -> Result<SelfcheckResult, Failure> {
         }),
         why: None,
     }))
-}
-
-fn interval(estimate: &Estimate) -> [Option<f64>; 3] {
-    [estimate.value, estimate.lo, estimate.hi].map(finite)
-}
-
-impl Bench<'_> {
-    fn say(&mut self, words: &str) {
-        let news = format!("selfcheck {}: {words}", self.target.name);
-        self.observer.say(&news);
-    }
-
-    fn all(&mut self) -> Result<Vec<SelfcheckResult>, Failure> {
-        let mut results = Vec::new();
-        if self.spec.has_aa {
-            for arm in ARMS {
-                results.push(aa(self, arm)?);
-            }
-        }
-        if self.spec.has_inject {
-            for arm in ARMS {
-                results.extend(inject::all(self, arm)?);
-            }
-        }
-        if self.spec.has_slices {
-            results.push(slices(self)?);
-        }
-        Ok(results)
-    }
-
-    /// One fixed run of one connection per side, both ends on one core; `None` when interrupted.
-    fn one(
-        &mut self,
-        arms: [Arm; 2],
-        inject_ns: [Option<u64>; 2],
-        shape: Shape,
-        idx: u64,
-    ) -> Result<Option<OneRun>, Failure> {
-        let plan = Plan {
-            seed: self.spec.seed.wrapping_add(idx),
-            connections: 1,
-            contrasts: vec![Contrast {
-                name: format!("{}, {}", arms[0], arms[1]),
-                pair: [0, 1],
-                sides: inject_ns.map(|inject_ns| SidePlan {
-                    client: self.spec.client,
-                    inject_ns,
-                }),
-            }],
-            pacing: Pacing::FLAT_OUT,
-            placement: Placement::Same,
-            server_threads: self.target.threads,
-            shape,
-            may_adapt_shape: false,
-            // The server is warm after the first runs; two epochs warm the connections' code paths.
-            warm_up: WarmUp {
-                least_epochs: 2,
-                least: Duration::ZERO,
-                at_most: Duration::ZERO,
-            },
-            stopping: Stopping {
-                looks: Looks::fixed(self.spec.n_epochs as usize),
-                rule: StopRule { is_precise: false },
-                delta: DELTA,
-                deadline: None,
-            },
-            keys: self.target.keys(),
-            are_comparable: !self.target.workload.writes(),
-            least_data_bytes: self.target.workload.least_data_bytes(),
-            max_sample_bytes: 0,
-            io_limit: IO_LIMIT,
-        };
-        let mut connector = TargetConnector::new(self.target, vec![arms]);
-        let mut outcome = bench(&plan, &mut connector, &mut looptax_bench::Silent, self.stop)?;
-        if let Some(failure) = outcome.failure {
-            return Err(failure.into());
-        }
-        if outcome.is_interrupted {
-            return Ok(None);
-        }
-        let contrast = outcome.contrasts.swap_remove(0);
-        let epochs: Vec<_> = contrast
-            .epochs
-            .iter()
-            .map(|epoch| epoch.raw.counts())
-            .collect();
-        self.noise.extend(epochs.iter().filter_map(|it| it.noise));
-        let thetas: Vec<f64> = epochs
-            .iter()
-            .filter_map(looptax_stats::Epoch::theta)
-            .collect();
-        let found = primary(&Input {
-            epochs: &epochs,
-            connections: 1,
-            alpha: 0.05,
-            delta: DELTA,
-            invalid: Vec::new(),
-            stopped_early: false,
-        });
-        let Some(theta) = found.theta else {
-            return Ok(None);
-        };
-        Ok(Some(OneRun {
-            theta,
-            verdict: found.verdict,
-            p_value: signed_rank::p_value(&thetas),
-            contrast,
-        }))
-    }
 }
