@@ -80,7 +80,7 @@ pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Fai
         missing: Vec::new(),
     };
     for (title, settings) in &asked.all {
-        match plan::of(settings, machine) {
+        match plan::lay_out(settings, machine) {
             Ok(plan) => parts.all.push(Part {
                 title: if asked.all.len() > 1 { title } else { "" },
                 settings,

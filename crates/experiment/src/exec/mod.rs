@@ -11,7 +11,6 @@ mod watch;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_bench::{WholePlan, run_commands};
-use looptax_dsn::Arm;
 use looptax_failure::Failure;
 use looptax_stats::StopRule;
 
@@ -34,10 +33,10 @@ pub(crate) fn measure(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = bench_plan(target.as_deref(), settings, exec)?;
-    let mut watcher = Onlooker::new(target.as_deref(), arms(settings))?;
+    let mut watcher = Onlooker::new(target.as_deref(), plan::pair_of_arms(settings))?;
     stage.begin(Scene {
         title: label(target.as_deref(), exec),
-        arms: vec![arms(settings).map(|arm| arm.name().to_owned())],
+        arms: vec![plan::pair_of_arms(settings).map(|arm| arm.name().to_owned())],
         news: "one run of each first, which does not count".to_owned(),
         unit: Unit::Runs,
     });
@@ -58,17 +57,12 @@ pub(crate) fn measure(
     })
 }
 
-/// The two arms, baseline first; the plan has checked that there are two.
-fn arms(settings: &Experiment) -> [Arm; 2] {
-    [settings.arms[0], settings.arms[1]]
-}
-
 fn bench_plan(
     target: Option<&Target>,
     settings: &Experiment,
     exec: &Exec,
 ) -> Result<WholePlan, Failure> {
-    let [baseline, other] = arms(settings);
+    let [baseline, other] = plan::pair_of_arms(settings);
     let sides = [
         line::of(target, exec, baseline)?,
         line::of(target, exec, other)?,

@@ -9,7 +9,6 @@ use looptax_dsn::Protocol;
 use looptax_failure::Failure;
 use looptax_stats::Looks;
 
-use super::arms;
 use crate::measure::plan::{minutes, target_line};
 use crate::observer::PlannedStep;
 use crate::spec::exec::{Exec, Given, joined};
@@ -26,6 +25,11 @@ pub(crate) fn length(effort: Effort) -> Length {
         Effort::Epochs(n) => Length::Looks(Looks::fixed(n)),
         Effort::Time(time) => Length::Time(time),
     }
+}
+
+/// The two arms, baseline first; the plan has checked that there are two.
+pub(super) fn pair_of_arms(settings: &Experiment) -> [Arm; 2] {
+    [settings.arms[0], settings.arms[1]]
 }
 
 /// A tool cannot be led to a server that nobody has named.
@@ -150,7 +154,7 @@ fn check_tool(exec: &Exec, protocol: Protocol, name: &str) -> Result<(), Failure
 }
 
 fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
-    let [baseline, other] = arms(settings);
+    let [baseline, other] = pair_of_arms(settings);
     let mut lines = match &exec.given {
         Given::Template(template) => vec![
             format!(

@@ -32,7 +32,10 @@ pub(super) fn comparison(
     let epochs = outcome.contrast.epochs.iter();
     comparison.raw.epochs = epochs.map(|epoch| epoch.raw.clone()).collect();
     let mut arms = Vec::with_capacity(2);
-    for (arm, seen) in super::arms(settings).into_iter().zip(outcome.seen) {
+    for (arm, seen) in super::plan::pair_of_arms(settings)
+        .into_iter()
+        .zip(outcome.seen)
+    {
         arms.push(proved(arm, target, seen)?);
     }
     let cut_short = if is_fixed(settings) {

@@ -7,7 +7,6 @@ use looptax_bench::{Pacing, glimpse};
 use looptax_failure::Failure;
 use looptax_stats::median;
 
-use super::pairs;
 use super::plan::{self, Case};
 use crate::connector::TargetConnector;
 use crate::spec::Experiment;
@@ -21,7 +20,7 @@ const LENGTH: Duration = Duration::from_secs(6);
 ///
 /// # Errors
 /// Those of connecting and of the first failed request.
-pub(super) fn of(
+pub(super) fn capacity_per_s(
     target: &Target,
     settings: &Experiment,
     case: &Case,
@@ -32,7 +31,7 @@ pub(super) fn of(
         pacing: Pacing::FLAT_OUT,
         ..plan::bench(settings, target, case, seed, None)
     };
-    let mut connector = TargetConnector::new(target, pairs(case));
+    let mut connector = TargetConnector::new(target, case.pairs());
     let Some(mut seen) = glimpse(&plan, &mut connector, LENGTH, stop)? else {
         return Ok(None);
     };

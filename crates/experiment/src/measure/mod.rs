@@ -50,14 +50,12 @@ pub(crate) fn target(
         let seed = settings.seed.wrapping_add(case_idx as u64);
         stage.begin(scene(target, case));
         let measured = match case.doing {
-            Doing::Judge => {
-                capacities
-                    .of(target, settings, case, seed, stop)
-                    .and_then(|capacity| {
-                        let case = Loaded { case, capacity };
-                        judge(target, settings, case, seed, writer, stage, stop)
-                    })
-            }
+            Doing::Judge => capacities
+                .capacity_for(target, settings, case, seed, stop)
+                .and_then(|capacity| {
+                    let case = Loaded { case, capacity };
+                    judge(target, settings, case, seed, writer, stage, stop)
+                }),
             Doing::Glimpse(length) => {
                 glimpse_at(target, settings, case, seed, length, writer, stop)
             }
@@ -79,7 +77,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
             plan::case_name(case),
             target.workload
         ),
-        arms: pairs(case).into_iter().map(named).collect(),
+        arms: case.pairs().into_iter().map(named).collect(),
         news: match case.doing {
             Doing::Judge if case.load.needs_capacity() => {
                 "finding out what the slower arm can serve".to_owned()
@@ -105,7 +103,7 @@ struct Capacities(Vec<(u32, Placement, f64)>);
 
 impl Capacities {
     /// The slower arm's capacity where the case needs it, found once.
-    fn of(
+    fn capacity_for(
         &mut self,
         target: &Target,
         settings: &Experiment,
@@ -121,7 +119,7 @@ impl Capacities {
         if let Some((_, _, known)) = self.0.iter().find(is_here) {
             return Ok(Some(*known));
         }
-        let found = capacity::of(target, settings, case, seed, stop)?;
+        let found = capacity::capacity_per_s(target, settings, case, seed, stop)?;
         if let Some(found) = found {
             self.0.push((connections, placement, found));
         }
@@ -158,7 +156,7 @@ fn judge(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = plan::bench(settings, target, case, seed, capacity);
-    let pairs = pairs(case);
+    let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
     // Where others use the server, its count holds their requests too.
     let counter = (!target.has_load_limits)
@@ -263,15 +261,6 @@ fn count(
     })
 }
 
-/// Pairs of arms, one per contrast, in the plan's order.
-fn pairs(case: &Case) -> Vec<[Arm; 2]> {
-    let others = &case.arms[1..];
-    case.clients
-        .iter()
-        .flat_map(|_| others.iter().map(|other| [case.arms[0], *other]))
-        .collect()
-}
-
 /// Judges from the record's own numbers, as `analyze` will.
 fn judge_live(
     comparison: &mut record::Comparison,
@@ -320,7 +309,7 @@ fn glimpse_at(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let plan = plan::bench(settings, target, case, seed, None);
-    let mut connector = TargetConnector::new(target, pairs(case));
+    let mut connector = TargetConnector::new(target, case.pairs());
     let Some(seen) = glimpse(&plan, &mut connector, length, stop)? else {
         return Ok(());
     };

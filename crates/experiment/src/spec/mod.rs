@@ -3,6 +3,7 @@
 //! Words are read here in the forms in which people type them, and printed in the same forms by `line`.
 
 mod check;
+mod clients;
 pub mod echo;
 pub mod effort;
 pub mod exec;
@@ -31,10 +32,7 @@ use exec::Exec;
 use load::Load;
 pub use requests::Requests;
 use target::TargetSpec;
-use waits::Waits;
 
-/// Up to so many connections a thread for each is the default.
-const MOST_THREADS: u32 = 64;
 /// More connections than this are a slip of the finger.
 const MOST_CONNECTIONS: u32 = 16_384;
 /// Rows or keys of a private server where nothing is said.
@@ -147,26 +145,6 @@ impl Experiment {
             .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// How the client waits for a server of this kind at a number of connections.
-    ///
-    /// # Errors
-    /// A usage failure when a client that was asked for does not talk to it, or does not go with the load.
-    pub fn clients_for(&self, kind: Kind, connections: u32) -> Result<Vec<Waits>, Failure> {
-        let clients: Vec<Waits> = match &self.clients {
-            Some(Clients::Like(words)) => words
-                .iter()
-                .map(|word| waits::like(word, kind.name()))
-                .collect::<Result<_, _>>()?,
-            Some(Clients::Models(models)) => models.iter().copied().map(Waits::As).collect(),
-            Some(Clients::All) => ClientModel::ALL.into_iter().map(Waits::As).collect(),
-            None => self.default_clients(kind, connections),
-        };
-        let on_arms = |client: &Waits| self.arms.iter().map(|arm| client.on(*arm)).collect();
-        let models: Vec<Vec<ClientModel>> = clients.iter().map(on_arms).collect();
-        check::check_clients(&self.load, &models.concat())?;
-        Ok(clients)
-    }
-
     /// The arms that are asked of a server, and the one among them that it may turn out not to have.
     ///
     /// TLS is on unless somebody turned it off in MySQL, whatever a running server may say.
@@ -181,39 +159,6 @@ impl Experiment {
         }
         arms.push(Arm::Tls);
         (arms, Some(Arm::Tls))
-    }
-
-    fn default_clients(&self, kind: Kind, connections: u32) -> Vec<Waits> {
-        let is_event = match self.load {
-            Load::Open { .. } => true,
-            Load::Closed { think } => {
-                think.is_zero() && (connections > MOST_THREADS || self.is_sweep)
-            }
-        };
-        let default = match self.requests.usual_client() {
-            Some(usual) if !is_event || self.requests.are_connects() => usual,
-            _ if is_event => ClientModel::Event,
-            _ => usual_model(kind),
-        };
-        let both = self.is_sweep
-            && connections == MOST_THREADS
-            && self.load.is_flat_out()
-            && self.requests.usual_client().is_none();
-        if both {
-            // Where the default changes from one model to the other.
-            vec![Waits::As(default), Waits::As(usual_model(kind))]
-        } else {
-            vec![Waits::As(default)]
-        }
-    }
-}
-
-/// As the C library of most programs waits that talk to this kind of server, as far as it polls:
-/// libmariadb tries to receive first, libpq does not.
-fn usual_model(kind: Kind) -> ClientModel {
-    match kind {
-        Kind::Postgres => ClientModel::PollFirst,
-        _ => ClientModel::Poll,
     }
 }
 

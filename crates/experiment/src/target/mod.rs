@@ -1,83 +1,37 @@
 //! A target made ready: a private server started and filled, or a running one looked at.
 
 pub(crate) mod counters;
+mod host;
 pub(crate) mod load_limits;
+mod open;
+mod private;
 mod room;
 mod running;
 mod scratch;
 pub(crate) mod workloads;
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
 use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol};
 use looptax_failure::Failure;
-use looptax_path::host_of;
-use looptax_path::{Conversation, Endpoint, Limits, Link, PathError, Sending, TlsClient, Workload};
+use looptax_path::{Conversation, Endpoint, Limits, Link, PathError, Sending, Workload};
 use looptax_script::{Presets, ScriptSet};
-use looptax_servers::{Config, Listening, PrivateServer, Reaper, echo};
+use looptax_servers::PrivateServer;
 use looptax_wire::Login;
 
-use crate::arms::Machine;
-use crate::arms::redirect::RedirectArm;
 use crate::arms::ways::Ways;
 use crate::script;
 use crate::spec::Experiment;
-use crate::spec::target::TargetSpec;
+pub use host::{AskPassword, Host, ask_nobody};
 use scratch::Scratch;
 use workloads::Place;
 
 /// The address whose connections are spliced: of loopback, and nobody else's.
 pub(crate) const SPLICED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// Connections kept free for our own questions, beside the measured ones.
-const SPARE_CONNECTIONS: u32 = 16;
-/// Connections of the epoch before that a busy server may not have seen the end of yet, at most: they are many
-/// only where the server also has room for many.
-const MOST_CLOSING: u32 = 512;
-/// Connections that whole commands may open on a private server, by half.
-const MOST_OF_COMMANDS: u32 = 256;
-
-/// Asks a person for the password of a server that is shown so; `None` where there is nobody to ask.
-pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
-
-/// For runs in which nobody is there to be asked.
-pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
-    None
-}
-
-/// What it takes to start private servers.
-pub struct Host {
-    /// The program that private servers' helpers are started from.
-    pub self_exe: PathBuf,
-    /// Where scratch folders are made.
-    pub scratch_root: PathBuf,
-    /// What stops servers when this process is gone.
-    pub reaper: Reaper,
-    machine: Machine,
-    ask: AskPassword,
-}
-
-impl Host {
-    /// Finds ourselves, starts the reaper, and clears up after a crashed run.
-    pub fn new(machine: Machine, ask: AskPassword) -> Result<Self, Failure> {
-        let self_exe = std::env::current_exe()?;
-        let scratch_root = std::env::temp_dir();
-        looptax_servers::leftovers::sweep(&scratch_root);
-        let reaper = Reaper::start(&self_exe)?;
-        Ok(Self {
-            self_exe,
-            scratch_root,
-            reaper,
-            machine,
-            ask,
-        })
-    }
-}
 
 /// A server that can be connected to.
 pub struct Target {
@@ -122,129 +76,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// Starts or finds the server and makes the workload's data ready.
-    pub fn open(
-        spec: &TargetSpec,
-        arms: &[Arm],
-        settings: &Experiment,
-        host: &Host,
-    ) -> Result<Self, Failure> {
-        let mut target = match spec {
-            TargetSpec::Private(kind) => Self::start(*kind, arms, settings, host),
-            TargetSpec::Running(spec) => running::open(spec, arms, settings, host.ask),
-        }?;
-        if let Some(supervisor) = host
-            .machine
-            .supervisor()
-            .filter(|_| arms.contains(&Arm::Redirect))
-        {
-            let arms = [Arm::Redirect, Arm::Unix].map(|arm| target.endpoints(arm));
-            let [from, to] = arms;
-            let pairs = from?.into_iter().zip(to?);
-            let redirect = RedirectArm::start(supervisor, pairs.map(Into::into))?;
-            target.ways.add_redirect(redirect);
-        }
-        if settings.is_from_namespace
-            && let Some(folder) = target
-                .sockets
-                .first()
-                .and_then(|it| it.parent().map(Path::to_owned))
-        {
-            target.ways.add_sidecar(&folder)?;
-        }
-        if arms.contains(&Arm::Sockmap) {
-            let addresses = target.addresses.iter();
-            let spliced = addresses.map(|it| SocketAddr::new(SPLICED.into(), it.port()));
-            target.ways.splice(&host.machine, spliced)?;
-        }
-        Ok(target)
-    }
-
-    fn start(
-        kind: Kind,
-        arms: &[Arm],
-        settings: &Experiment,
-        host: &Host,
-    ) -> Result<Self, Failure> {
-        let most = match &settings.exec {
-            Some(_) => MOST_OF_COMMANDS,
-            None => connections(settings, true).into_iter().max().unwrap_or(1),
-        };
-        let config = Config {
-            kind,
-            self_exe: host.self_exe.clone(),
-            scratch_root: host.scratch_root.clone(),
-            max_connections: 2 * most + (2 * most).min(MOST_CLOSING) + SPARE_CONNECTIONS,
-            rows: settings.rows,
-            listening: listening(arms),
-        };
-        let workload = private_workload(kind, settings)?;
-        room::check(
-            &workload,
-            &settings.requests,
-            settings.rows,
-            &host.scratch_root,
-        )?;
-        let mut server = PrivateServer::start(&config, &host.reaper)?;
-        let mut ways = Ways::to_container(arms, &host.machine, &mut server, &host.self_exe)?;
-        let authority = server.authority.as_deref();
-        let trusted = authority.map(TlsClient::trusting).transpose();
-        ways.tls = trusted.map_err(Failure::new)?;
-        let all = || server.instances.iter();
-        let mut target = Self {
-            kind: kind.name().to_owned(),
-            version: server.version.clone(),
-            name: if kind == Kind::Echo {
-                "echo".to_owned()
-            } else {
-                format!("private:{kind}")
-            },
-            protocol: server.protocol,
-            login: server.login.clone(),
-            workload,
-            sending: sending(settings),
-            distribution: settings.requests.distribution,
-            reconnect_every: settings.requests.reconnect_every,
-            script: Script::read(server.protocol, settings)?,
-            n_keys: u64::from(settings.rows),
-            threads: if has_one_thread(&server) {
-                ServerThreads::Single
-            } else {
-                threads_of(server.protocol)
-            },
-            pids: server.instances.iter().map(|it| it.pid).collect(),
-            settings: server.settings.clone(),
-            offers_tls: None,
-            has_load_limits: false,
-            sockets: all().filter_map(|it| it.socket.clone()).collect(),
-            addresses: all().filter_map(|it| it.tcp).collect(),
-            tls_addresses: all().filter_map(|it| it.tls).collect(),
-            abstract_names: all().filter_map(|it| it.abstract_name.clone()).collect(),
-            ways,
-            private: Some(server),
-            scratch: None,
-        };
-        target.fill(settings)?;
-        Ok(target)
-    }
-
-    fn fill(&mut self, settings: &Experiment) -> Result<(), Failure> {
-        let limits = Limits {
-            io: fill_limit(settings.rows),
-            ..Limits::default()
-        };
-        for mut conversation in self.converse_with_each(limits)? {
-            self.offers_tls = conversation.offers_tls();
-            workloads::fill(
-                &self.workload,
-                &mut conversation,
-                &settings.requests,
-                settings.rows,
-            )?;
-        }
-        Ok(())
-    }
-
     /// The keys that requests ask for: writers keep out of one another's way.
     pub fn keys(&self) -> KeySpace {
         KeySpace {
@@ -379,32 +210,6 @@ impl Target {
     }
 }
 
-/// Where a private server has to listen for these arms.
-fn listening(arms: &[Arm]) -> Listening {
-    let address = |arm: &Arm| -> Option<IpAddr> {
-        match arm {
-            Arm::Tcp6 => Some(Ipv6Addr::LOCALHOST.into()),
-            Arm::Sockmap => Some(SPLICED.into()),
-            _ => Some(host_of(*arm)?.container_address().into()),
-        }
-    };
-    let mut addresses: Vec<IpAddr> = arms.iter().filter_map(address).collect();
-    addresses.sort();
-    addresses.dedup();
-    Listening {
-        addresses,
-        has_tls: arms.iter().any(|arm| arm.is_tls()),
-        has_abstract: arms.contains(&Arm::Abstract),
-    }
-}
-
-/// Longest wait for one statement that fills a private server. An index over all rows is one; of ten
-/// million it took over 10 s on 2 cores, and a slow disk may need many times that.
-fn fill_limit(n_rows: u32) -> Duration {
-    const PER_ROW: Duration = Duration::from_micros(100);
-    Limits::default().io + PER_ROW * n_rows
-}
-
 fn sending(settings: &Experiment) -> Sending {
     Sending {
         sent: settings.requests.sent,
@@ -445,13 +250,6 @@ pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
     let is_one = !is_private || settings.requests.are_dumps();
     let default = if is_one { vec![1] } else { vec![1, 16] };
     settings.connections.clone().unwrap_or(default)
-}
-
-/// Whether it said so itself: the echo server with very many connections.
-fn has_one_thread(server: &PrivateServer) -> bool {
-    let (name, value) = echo::ONE_THREAD;
-    let mut settings = server.settings.iter();
-    settings.any(|it| it.0 == name && it.1 == value)
 }
 
 fn threads_of(protocol: Protocol) -> ServerThreads {

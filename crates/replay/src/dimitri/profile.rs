@@ -71,7 +71,7 @@ fn look_at_all(
 ) -> Result<(), Failure> {
     let settings = step.experiments()?.swap_remove(0);
     let machine = Machine::plain();
-    let overview = plan::of(&settings, &machine)?;
+    let overview = plan::lay_out(&settings, &machine)?;
     let host = Host::new(machine, ask_nobody)?;
     let spec = &settings.targets[0];
     let target = Target::open(spec, &settings.arms, &settings, &host)?;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use looptax_bench::REQUESTS_PER_SLICE;
 use looptax_dsn::Kind;
 
-use super::{Case, Doing, TargetPlan, most_epochs, shape, warm_up_of};
+use super::bench::{most_epochs, shape, warm_up_of};
+use super::case::{Case, Doing, TargetPlan};
 use crate::arms::Missing;
 use crate::observer::PlannedStep;
 use crate::spec::Experiment;

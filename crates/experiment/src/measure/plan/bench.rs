@@ -1,0 +1,163 @@
+//! What the load engine is told about a comparison: slices, warm-up, looks, limits.
+
+use std::time::Duration;
+
+use looptax_bench::{Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp};
+use looptax_stats::{Looks, StopRule};
+
+use super::case::Case;
+use crate::spec::target::TargetSpec;
+use crate::spec::{Effort, Experiment};
+use crate::target::Target;
+
+/// Half the width of "no difference worth naming": 1 % of throughput.
+pub const DELTA: f64 = 0.01;
+/// Epochs of that: some 80 s, in which an interval comes down to a point or two.
+const LONG_SLICE_EPOCHS: usize = 20;
+/// How long one answer may take.
+const IO_LIMIT: Duration = Duration::from_secs(10);
+/// How long a whole dump may take.
+const DUMP_LIMIT: Duration = Duration::from_mins(10);
+
+/// Most epochs of one contrast, with the shape that it starts with.
+pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
+    looks(settings, case).n_max()
+}
+
+pub(super) fn shape(settings: &Experiment, case: &Case) -> Shape {
+    if settings.requests.are_dumps() {
+        return Shape::whole();
+    }
+    let shape = match (case.placement, case.load) {
+        (Placement::Free, _) => Shape::settling(),
+        (_, load) if load.is_open() => Shape::open(),
+        _ => Shape::short(),
+    };
+    settings
+        .slice
+        .map_or(shape, |slice| shape.with_slice(slice))
+}
+
+/// When to look, from the effort and the placement.
+pub fn looks(settings: &Experiment, case: &Case) -> Looks {
+    let is_running = settings
+        .targets
+        .iter()
+        .any(|it| matches!(it, TargetSpec::Running(_)));
+    if case.slice.is_some() {
+        return Looks::fixed(LONG_SLICE_EPOCHS);
+    }
+    match (settings.effort, case.placement) {
+        (Effort::Epochs(n), _) => Looks::fixed(n),
+        (Effort::Time(time), _) => {
+            Looks::fixed((time.div_duration_f64(shape(settings, case).epoch()) as usize).max(6))
+        }
+        // Two runs per arm in an epoch leave no room for a spoilt one: more epochs than that say little.
+        (Effort::Full, _) if settings.requests.are_dumps() => Looks::quick(),
+        (_, Placement::Free) if !settings.requests.are_dumps() => Looks::free(),
+        (Effort::Quick, _) => Looks::quick(),
+        // 40 epochs take 20 s: the most that somebody else's server is kept busy.
+        _ if is_running && !settings.is_own_server => Looks::quick(),
+        _ => Looks::full(),
+    }
+}
+
+/// The load engine's plan for a case.
+///
+/// `capacity_per_s` is the slower arm's, where the case's rate is a share of it.
+pub fn bench(
+    settings: &Experiment,
+    target: &Target,
+    case: &Case,
+    seed: u64,
+    capacity_per_s: Option<f64>,
+) -> Plan {
+    let n_others = case.arms.len() - 1;
+    let contrasts = case
+        .clients
+        .iter()
+        .flat_map(|client| (0..n_others).map(move |other| (client, other)))
+        .map(|(client, other)| Contrast {
+            name: format!("{}, {}, {client}", case.arms[0], case.arms[other + 1]),
+            pair: [0, other as u32 + 1],
+            sides: [case.arms[0], case.arms[other + 1]].map(|arm| SidePlan {
+                client: client.on(arm),
+                inject_ns: None,
+            }),
+        })
+        .collect();
+    Plan {
+        seed,
+        connections: case.connections as usize,
+        contrasts,
+        pacing: case.load.pacing(case.placement, capacity_per_s),
+        placement: case.placement,
+        // Nobody knows beforehand which thread will serve a new connection: all of them are placed.
+        server_threads: if settings.requests.are_connects() {
+            ServerThreads::Single
+        } else {
+            target.threads
+        },
+        shape: shape(settings, case),
+        // Latencies of an open loop grow without end at a rate that cannot be kept.
+        may_adapt_shape: case.slice.or(settings.slice).is_none()
+            && !case.load.is_open()
+            && !settings.requests.are_dumps(),
+        warm_up: warm_up_of(settings, case, target.has_load_limits),
+        stopping: Stopping {
+            looks: looks(settings, case),
+            rule: StopRule {
+                is_precise: settings.effort == Effort::Precise,
+            },
+            delta: DELTA,
+            deadline: settings.deadline,
+        },
+        keys: target.keys(),
+        are_comparable: !target.workload.writes(),
+        least_data_bytes: target.workload.least_data_bytes(),
+        max_sample_bytes: settings.sample_bytes,
+        io_limit: if settings.requests.are_dumps() {
+            DUMP_LIMIT
+        } else {
+            IO_LIMIT
+        },
+    }
+}
+
+/// What was asked for, or what fits the server and the placement.
+pub(super) fn warm_up_of(settings: &Experiment, case: &Case, has_load_limits: bool) -> WarmUp {
+    match settings.warm_up {
+        _ if has_load_limits || settings.requests.are_dumps() => short_warm_up(),
+        Some(length) => WarmUp {
+            least_epochs: 2,
+            least: length,
+            at_most: length,
+        },
+        None => warm_up(case.placement),
+    }
+}
+
+/// `free` warms up for two of its long epochs; pinned placements for 2 to 10 s.
+fn warm_up(placement: Placement) -> WarmUp {
+    match placement {
+        Placement::Free => WarmUp {
+            least_epochs: 2,
+            least: Duration::ZERO,
+            at_most: Duration::ZERO,
+        },
+        _ => WarmUp {
+            least_epochs: 4,
+            least: Duration::from_secs(2),
+            at_most: Duration::from_secs(10),
+        },
+    }
+}
+
+/// One epoch: a running server is warm, and is kept busy for 20 s at most.
+fn short_warm_up() -> WarmUp {
+    WarmUp {
+        least_epochs: 1,
+        least: Duration::ZERO,
+        at_most: Duration::ZERO,
+    }
+}

@@ -1,0 +1,74 @@
+//! A comparison of the plan, and what is planned for a server.
+
+use std::time::Duration;
+
+use looptax_bench::Placement;
+use looptax_dsn::Arm;
+
+use super::load::CaseLoad;
+use crate::arms::Missing;
+use crate::spec::waits::Waits;
+
+/// What is done in one go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doing {
+    /// Epochs until a verdict.
+    Judge,
+    /// A short look at the range of rates.
+    Glimpse(Duration),
+}
+
+/// One number of connections under one placement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The baseline first.
+    pub arms: Vec<Arm>,
+    /// Connections per arm.
+    pub connections: u32,
+    /// Where the two ends of each run.
+    pub placement: Placement,
+    /// How the client waits, a contrast each.
+    pub clients: Vec<Waits>,
+    /// Whether it is judged.
+    pub doing: Doing,
+    /// What makes connections send.
+    pub load: CaseLoad,
+    /// Slices of another length than usual: the second half of a check that it does not matter.
+    pub slice: Option<Duration>,
+}
+
+impl Case {
+    /// Pairs of arms, one per contrast, in the plan's order.
+    pub(crate) fn pairs(&self) -> Vec<[Arm; 2]> {
+        let others = &self.arms[1..];
+        self.clients
+            .iter()
+            .flat_map(|_| others.iter().map(|other| [self.arms[0], *other]))
+            .collect()
+    }
+}
+
+/// What is done with one target.
+pub struct TargetPlan {
+    /// Without a password.
+    pub(super) name: String,
+    /// The baseline first.
+    pub arms: Vec<Arm>,
+    /// The one among them that was not asked for and is left out where the server does not have it.
+    pub unsure: Option<Arm>,
+    /// Arms that were asked for and cannot be had.
+    pub(super) missing: Vec<Missing>,
+    /// In the order of measuring.
+    pub cases: Vec<Case>,
+}
+
+impl TargetPlan {
+    /// Its comparisons of these arms alone: those that turned out to be there.
+    pub fn only(&self, arms: &[Arm]) -> Vec<Case> {
+        let mut cases = self.cases.clone();
+        for case in &mut cases {
+            case.arms.retain(|it| arms.contains(it));
+        }
+        cases
+    }
+}

@@ -1,0 +1,68 @@
+//! Which clients an experiment runs against a server: those that were asked for, or the usual ones.
+
+use looptax_bench::ClientModel;
+use looptax_dsn::Kind;
+use looptax_failure::Failure;
+
+use super::check::check_clients;
+use super::load::Load;
+use super::waits::{self, Waits};
+use super::{Clients, Experiment};
+
+/// Up to so many connections a thread for each is the default.
+const MOST_THREADS: u32 = 64;
+
+impl Experiment {
+    /// How the client waits for a server of this kind at a number of connections.
+    ///
+    /// # Errors
+    /// A usage failure when a client that was asked for does not talk to it, or does not go with the load.
+    pub fn clients_for(&self, kind: Kind, connections: u32) -> Result<Vec<Waits>, Failure> {
+        let clients: Vec<Waits> = match &self.clients {
+            Some(Clients::Like(words)) => words
+                .iter()
+                .map(|word| waits::like(word, kind.name()))
+                .collect::<Result<_, _>>()?,
+            Some(Clients::Models(models)) => models.iter().copied().map(Waits::As).collect(),
+            Some(Clients::All) => ClientModel::ALL.into_iter().map(Waits::As).collect(),
+            None => self.default_clients(kind, connections),
+        };
+        let on_arms = |client: &Waits| self.arms.iter().map(|arm| client.on(*arm)).collect();
+        let models: Vec<Vec<ClientModel>> = clients.iter().map(on_arms).collect();
+        check_clients(&self.load, &models.concat())?;
+        Ok(clients)
+    }
+
+    fn default_clients(&self, kind: Kind, connections: u32) -> Vec<Waits> {
+        let is_event = match self.load {
+            Load::Open { .. } => true,
+            Load::Closed { think } => {
+                think.is_zero() && (connections > MOST_THREADS || self.is_sweep)
+            }
+        };
+        let default = match self.requests.usual_client() {
+            Some(usual) if !is_event || self.requests.are_connects() => usual,
+            _ if is_event => ClientModel::Event,
+            _ => usual_model(kind),
+        };
+        let both = self.is_sweep
+            && connections == MOST_THREADS
+            && self.load.is_flat_out()
+            && self.requests.usual_client().is_none();
+        if both {
+            // Where the default changes from one model to the other.
+            vec![Waits::As(default), Waits::As(usual_model(kind))]
+        } else {
+            vec![Waits::As(default)]
+        }
+    }
+}
+
+/// As the C library of most programs waits that talk to this kind of server, as far as it polls:
+/// libmariadb tries to receive first, libpq does not.
+fn usual_model(kind: Kind) -> ClientModel {
+    match kind {
+        Kind::Postgres => ClientModel::PollFirst,
+        _ => ClientModel::Poll,
+    }
+}

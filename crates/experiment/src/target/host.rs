@@ -1,0 +1,46 @@
+//! What it takes to start private servers.
+
+use std::io;
+use std::path::PathBuf;
+
+use looptax_failure::Failure;
+use looptax_servers::Reaper;
+
+use crate::arms::Machine;
+
+/// Asks a person for the password of a server that is shown so; `None` where there is nobody to ask.
+pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
+
+/// For runs in which nobody is there to be asked.
+pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
+    None
+}
+
+/// The surroundings of private servers: who starts them, where, and what stops them.
+pub struct Host {
+    /// The program that private servers' helpers are started from.
+    pub self_exe: PathBuf,
+    /// Where scratch folders are made.
+    pub scratch_root: PathBuf,
+    /// What stops servers when this process is gone.
+    pub reaper: Reaper,
+    pub(super) machine: Machine,
+    pub(super) ask: AskPassword,
+}
+
+impl Host {
+    /// Finds ourselves, starts the reaper, and clears up after a crashed run.
+    pub fn new(machine: Machine, ask: AskPassword) -> Result<Self, Failure> {
+        let self_exe = std::env::current_exe()?;
+        let scratch_root = std::env::temp_dir();
+        looptax_servers::leftovers::sweep(&scratch_root);
+        let reaper = Reaper::start(&self_exe)?;
+        Ok(Self {
+            self_exe,
+            scratch_root,
+            reaper,
+            machine,
+            ask,
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! Makes a target ready, private or running, with what its arms need.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use looptax_dsn::Arm;
+use looptax_failure::Failure;
+
+use super::host::Host;
+use super::{SPLICED, Target, private, running};
+use crate::arms::redirect::RedirectArm;
+use crate::spec::Experiment;
+use crate::spec::target::TargetSpec;
+
+impl Target {
+    /// Starts or finds the server and makes the workload's data ready.
+    pub fn open(
+        spec: &TargetSpec,
+        arms: &[Arm],
+        settings: &Experiment,
+        host: &Host,
+    ) -> Result<Self, Failure> {
+        let mut target = match spec {
+            TargetSpec::Private(kind) => private::start(*kind, arms, settings, host),
+            TargetSpec::Running(spec) => running::open(spec, arms, settings, host.ask),
+        }?;
+        if let Some(supervisor) = host
+            .machine
+            .supervisor()
+            .filter(|_| arms.contains(&Arm::Redirect))
+        {
+            let arms = [Arm::Redirect, Arm::Unix].map(|arm| target.endpoints(arm));
+            let [from, to] = arms;
+            let pairs = from?.into_iter().zip(to?);
+            let redirect = RedirectArm::start(supervisor, pairs.map(Into::into))?;
+            target.ways.add_redirect(redirect);
+        }
+        if settings.is_from_namespace
+            && let Some(folder) = target
+                .sockets
+                .first()
+                .and_then(|it| it.parent().map(Path::to_owned))
+        {
+            target.ways.add_sidecar(&folder)?;
+        }
+        if arms.contains(&Arm::Sockmap) {
+            let addresses = target.addresses.iter();
+            let spliced = addresses.map(|it| SocketAddr::new(SPLICED.into(), it.port()));
+            target.ways.splice(&host.machine, spliced)?;
+        }
+        Ok(target)
+    }
+}

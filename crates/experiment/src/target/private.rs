@@ -1,0 +1,144 @@
+//! A private server: started for the arms that are asked for, and filled.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use looptax_bench::ServerThreads;
+use looptax_dsn::{Arm, Kind};
+use looptax_failure::Failure;
+use looptax_path::{Limits, TlsClient, host_of};
+use looptax_servers::{Config, Listening, PrivateServer, echo};
+
+use super::host::Host;
+use super::{
+    SPLICED, Script, Target, connections, private_workload, room, sending, threads_of, workloads,
+};
+use crate::arms::ways::Ways;
+use crate::spec::Experiment;
+
+/// Connections kept free for our own questions, beside the measured ones.
+const SPARE_CONNECTIONS: u32 = 16;
+/// Connections of the epoch before that a busy server may not have seen the end of yet, at most: they are many
+/// only where the server also has room for many.
+const MOST_CLOSING: u32 = 512;
+/// Connections that whole commands may open on a private server, by half.
+const MOST_OF_COMMANDS: u32 = 256;
+
+/// Starts the server and fills it.
+pub(super) fn start(
+    kind: Kind,
+    arms: &[Arm],
+    settings: &Experiment,
+    host: &Host,
+) -> Result<Target, Failure> {
+    let most = match &settings.exec {
+        Some(_) => MOST_OF_COMMANDS,
+        None => connections(settings, true).into_iter().max().unwrap_or(1),
+    };
+    let config = Config {
+        kind,
+        self_exe: host.self_exe.clone(),
+        scratch_root: host.scratch_root.clone(),
+        max_connections: 2 * most + (2 * most).min(MOST_CLOSING) + SPARE_CONNECTIONS,
+        rows: settings.rows,
+        listening: listening(arms),
+    };
+    let workload = private_workload(kind, settings)?;
+    room::check(
+        &workload,
+        &settings.requests,
+        settings.rows,
+        &host.scratch_root,
+    )?;
+    let mut server = PrivateServer::start(&config, &host.reaper)?;
+    let mut ways = Ways::to_container(arms, &host.machine, &mut server, &host.self_exe)?;
+    let authority = server.authority.as_deref();
+    let trusted = authority.map(TlsClient::trusting).transpose();
+    ways.tls = trusted.map_err(Failure::new)?;
+    let all = || server.instances.iter();
+    let mut target = Target {
+        kind: kind.name().to_owned(),
+        version: server.version.clone(),
+        name: if kind == Kind::Echo {
+            "echo".to_owned()
+        } else {
+            format!("private:{kind}")
+        },
+        protocol: server.protocol,
+        login: server.login.clone(),
+        workload,
+        sending: sending(settings),
+        distribution: settings.requests.distribution,
+        reconnect_every: settings.requests.reconnect_every,
+        script: Script::read(server.protocol, settings)?,
+        n_keys: u64::from(settings.rows),
+        threads: if has_one_thread(&server) {
+            ServerThreads::Single
+        } else {
+            threads_of(server.protocol)
+        },
+        pids: server.instances.iter().map(|it| it.pid).collect(),
+        settings: server.settings.clone(),
+        offers_tls: None,
+        has_load_limits: false,
+        sockets: all().filter_map(|it| it.socket.clone()).collect(),
+        addresses: all().filter_map(|it| it.tcp).collect(),
+        tls_addresses: all().filter_map(|it| it.tls).collect(),
+        abstract_names: all().filter_map(|it| it.abstract_name.clone()).collect(),
+        ways,
+        private: Some(server),
+        scratch: None,
+    };
+    fill(&mut target, settings)?;
+    Ok(target)
+}
+
+fn fill(target: &mut Target, settings: &Experiment) -> Result<(), Failure> {
+    let limits = Limits {
+        io: fill_limit(settings.rows),
+        ..Limits::default()
+    };
+    for mut conversation in target.converse_with_each(limits)? {
+        target.offers_tls = conversation.offers_tls();
+        workloads::fill(
+            &target.workload,
+            &mut conversation,
+            &settings.requests,
+            settings.rows,
+        )?;
+    }
+    Ok(())
+}
+
+/// Where a private server has to listen for these arms.
+fn listening(arms: &[Arm]) -> Listening {
+    let address = |arm: &Arm| -> Option<IpAddr> {
+        match arm {
+            Arm::Tcp6 => Some(Ipv6Addr::LOCALHOST.into()),
+            Arm::Sockmap => Some(SPLICED.into()),
+            _ => Some(host_of(*arm)?.container_address().into()),
+        }
+    };
+    let mut addresses: Vec<IpAddr> = arms.iter().filter_map(address).collect();
+    addresses.sort();
+    addresses.dedup();
+    Listening {
+        addresses,
+        has_tls: arms.iter().any(|arm| arm.is_tls()),
+        has_abstract: arms.contains(&Arm::Abstract),
+    }
+}
+
+/// Longest wait for one statement that fills a private server. An index over all rows is one; of ten
+/// million it took over 10 s on 2 cores, and a slow disk may need many times that.
+fn fill_limit(n_rows: u32) -> Duration {
+    const PER_ROW: Duration = Duration::from_micros(100);
+    Limits::default().io + PER_ROW * n_rows
+}
+
+/// Whether it said so itself: the echo server with very many connections.
+fn has_one_thread(server: &PrivateServer) -> bool {
+    let (name, value) = echo::ONE_THREAD;
+    let mut settings = server.settings.iter();
+    settings.any(|it| it.0 == name && it.1 == value)
+}
