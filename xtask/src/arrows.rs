@@ -31,21 +31,8 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
 const WITH_CIRCLES: [&str; 15] = [
-    "advise",
-    "analysis",
-    "bench",
-    "diagnose",
-    "discover",
-    "dsn",
-    "lab",
-    "path",
-    "redirect",
-    "replay",
-    "report",
-    "script",
-    "servers",
-    "stats",
-    "wire",
+    "advise", "analysis", "bench", "diagnose", "discover", "dsn", "lab", "path", "redirect",
+    "replay", "report", "script", "servers", "stats", "wire",
 ];
 
 /// A dependency of a package, both by the name of its room or library.

@@ -1,14 +1,14 @@
 //! Single actions held against each other in blocks: one of each arm, in an order that is drawn anew.
 //!
 //! For what is neither a request of the load engine nor a whole command, such as a page of a web site. What an
-//! action is, and what it gives, is the caller's; here are the order, the clock, the length and the looks. An
-//! epoch is some blocks on end. Called by cli.
+//! action is, and what it gives, is the caller's; here are the order, the clock, the length and the interim
+//! analyses. An epoch is some blocks on end. Called by `replay`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_stats::{Look, Looks};
+use looptax_stats::{InterimAnalyses, InterimAnalysis};
 
 use crate::clock::now_ns;
 use crate::keys::generator;
@@ -35,9 +35,9 @@ pub struct BlockPlan {
     /// Blocks before the first that counts. The second half of them tells how long a block takes.
     pub n_warm_up: u32,
     /// When it may end.
-    pub looks: Looks,
-    /// What all looks together should take: epochs get as many blocks as fit, and no look is waited for that
-    /// would come later by more than half of it.
+    pub analyses: InterimAnalyses,
+    /// Time for all epochs up to the last interim analysis: epochs get as many blocks as fit, and an interim
+    /// analysis that would come later by more than half of it is not waited for.
     pub time: Duration,
 }
 
@@ -57,30 +57,30 @@ pub struct Timed<T> {
 pub struct Blocks<T> {
     /// Epochs, blocks in each, and the actions of a block in the order of the arms.
     pub epochs: Vec<Vec<Vec<Timed<T>>>>,
-    /// The look that ended it; `None` when it was interrupted.
-    pub look: Option<Look>,
+    /// The interim analysis that ended it; `None` when it was interrupted.
+    pub analysis: Option<InterimAnalysis>,
 }
 
-/// Does blocks of actions until a look ends it, the time is over, `stop` is set or an action fails.
+/// Does blocks of actions until an interim analysis ends it, the time is over, `stop` is set or an action fails.
 ///
-/// `is_enough` is asked at each look.
+/// `is_enough` is asked at each interim analysis.
 ///
 /// # Errors
 /// The first one of an action.
 pub fn run_blocks<T, E>(
     plan: &BlockPlan,
     mut act: impl FnMut(usize) -> Result<T, E>,
-    mut is_enough: impl FnMut(&[Vec<Vec<Timed<T>>>], Look) -> bool,
+    mut is_enough: impl FnMut(&[Vec<Vec<Timed<T>>>], InterimAnalysis) -> bool,
     stop: &AtomicBool,
 ) -> Result<Blocks<T>, E> {
     let mut done = Blocks {
         epochs: Vec::new(),
-        look: None,
+        analysis: None,
     };
     let block_ns = warm_up(plan, &mut act, stop)?;
     let n_blocks = blocks_per_epoch(plan, block_ns);
     let start_ns = now_ns();
-    while done.look.is_none() {
+    while done.analysis.is_none() {
         let epoch = done.epochs.len() as u64;
         thread::sleep(EpochDraw::new(plan.seed, 0, epoch, LONGEST_JITTER).jitter);
         let mut blocks = Vec::with_capacity(n_blocks as usize);
@@ -91,21 +91,21 @@ pub fn run_blocks<T, E>(
             blocks.push(block(plan, epoch, idx, &mut act)?);
         }
         done.epochs.push(blocks);
-        let due = plan.looks.due(done.epochs.len());
-        done.look = due.filter(|look| {
-            is_late(plan, *look, now_ns() - start_ns) || is_enough(&done.epochs, *look)
+        let due = plan.analyses.due(done.epochs.len());
+        done.analysis = due.filter(|analysis| {
+            is_late(plan, *analysis, now_ns() - start_ns) || is_enough(&done.epochs, *analysis)
         });
     }
     Ok(done)
 }
 
-/// Whether no look follows, or one that would come too late, when this one came after `past_ns`.
-fn is_late(plan: &BlockPlan, look: Look, past_ns: u64) -> bool {
-    let Some(next) = plan.looks.after(look.n_epochs) else {
+/// Whether no interim analysis follows, or one that would come too late, when this one came after `past_ns`.
+fn is_late(plan: &BlockPlan, analysis: InterimAnalysis, past_ns: u64) -> bool {
+    let Some(next) = plan.analyses.after(analysis.n_epochs) else {
         return true;
     };
     let past_s = past_ns as f64 / 1e9;
-    past_s * next.n_epochs as f64 / look.n_epochs as f64 > 1.5 * plan.time.as_secs_f64()
+    past_s * next.n_epochs as f64 / analysis.n_epochs as f64 > 1.5 * plan.time.as_secs_f64()
 }
 
 /// How long a block takes when nothing is new any more, in nanoseconds.
@@ -130,7 +130,7 @@ fn warm_up<T, E>(
 }
 
 fn blocks_per_epoch(plan: &BlockPlan, block_ns: u64) -> u32 {
-    let n_epochs = plan.looks.n_max().max(1) as u64;
+    let n_epochs = plan.analyses.n_max().max(1) as u64;
     let pauses_ns = LONGEST_JITTER.as_nanos() as u64 / 2;
     let epoch_ns = (plan.time.as_nanos() as u64 / n_epochs).saturating_sub(pauses_ns);
     let fitting = epoch_ns / block_ns.max(1);
@@ -170,7 +170,7 @@ mod tests {
             seed: 7,
             n_arms: 3,
             n_warm_up,
-            looks: Looks::quick(),
+            analyses: InterimAnalyses::quick(),
             time: Duration::ZERO,
         }
     }
@@ -184,8 +184,8 @@ mod tests {
         };
         let stop = AtomicBool::new(false);
         let done = run_blocks(&plan(2), act, |_, _| false, &stop).unwrap();
-        // No time at all: the first look ends it, and epochs have the least of blocks.
-        assert_eq!(done.look.map(|look| look.n_epochs), Some(10));
+        // No time at all: the first interim analysis ends it, and epochs have the least of blocks.
+        assert_eq!(done.analysis.map(|analysis| analysis.n_epochs), Some(10));
         assert_eq!(order.len(), 3 * (2 + 10 * LEAST_BLOCKS as usize));
         for block in done.epochs.iter().flatten() {
             let values: Vec<_> = block.iter().map(|it| (it.arm, it.value)).collect();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_ends_it_only_when_it_may() {
+    fn an_interim_analysis_ends_it_only_when_it_may() {
         let long = BlockPlan {
             time: Duration::from_mins(1),
             ..plan(0)
@@ -206,9 +206,9 @@ mod tests {
         // Nothing is known of a block's time, so that epochs have as many as there may be.
         let stop = AtomicBool::new(false);
         let mut asked = Vec::new();
-        let is_enough = |epochs: &[Vec<_>], look: Look| {
-            asked.push((epochs.len(), look.idx));
-            look.idx == 1
+        let is_enough = |epochs: &[Vec<_>], analysis: InterimAnalysis| {
+            asked.push((epochs.len(), analysis.idx));
+            analysis.idx == 1
         };
         let done = run_blocks(&long, Ok::<_, ()>, is_enough, &stop).unwrap();
         assert_eq!(done.epochs.len(), 20);
@@ -226,16 +226,16 @@ mod tests {
             Ok::<_, ()>(())
         };
         let done = run_blocks(&plan(0), act, |_, _| true, &stop).unwrap();
-        assert_eq!((done.epochs.len(), done.look), (0, None));
+        assert_eq!((done.epochs.len(), done.analysis), (0, None));
     }
 
     #[test]
-    fn a_look_that_would_come_too_late_is_not_waited_for() {
+    fn an_interim_analysis_that_would_come_too_late_is_not_waited_for() {
         let plan = BlockPlan {
             time: Duration::from_secs(20),
             ..plan(0)
         };
-        let at = |n_epochs| plan.looks.due(n_epochs).unwrap();
+        let at = |n_epochs| plan.analyses.due(n_epochs).unwrap();
         assert!(!is_late(&plan, at(20), 15_000_000_000));
         assert!(is_late(&plan, at(20), 15_100_000_000));
         assert!(is_late(&plan, at(40), 0), "the last one");

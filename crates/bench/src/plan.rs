@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use looptax_record::Client;
-use looptax_stats::{Looks, StopRule};
+use looptax_stats::{InterimAnalyses, StopRule};
 
 use crate::Shape;
 pub use looptax_record::Placement;
@@ -108,12 +108,12 @@ pub struct WarmUp {
 #[derive(Debug, Clone)]
 pub struct Stopping {
     /// After how many epochs to look.
-    pub looks: Looks,
-    /// What a look decides.
+    pub analyses: InterimAnalyses,
+    /// What an interim analysis decides.
     pub rule: StopRule,
     /// Half the width of "no difference worth naming", as a fraction of throughput.
     pub delta: f64,
-    /// No epoch begins after it; `None`: the looks alone decide.
+    /// No epoch begins after it; `None`: the interim analyses alone decide.
     pub deadline: Option<Instant>,
 }
 

@@ -35,9 +35,9 @@ pub struct Progress<'a> {
     pub epoch: Option<&'a MeasuredEpoch>,
     /// θ of that epoch alone, where both sides have answers.
     pub epoch_theta: Option<f64>,
-    /// Epochs of this contrast at its next look; `None` in the warm-up, and when it has ended.
-    pub next_look: Option<usize>,
-    /// The running θ, from the latest look or a rough estimate from all epochs so far.
+    /// Epochs of this contrast at its next interim analysis; `None` in the warm-up, and when it has ended.
+    pub next_analysis: Option<usize>,
+    /// The running θ, from the latest interim analysis or a rough estimate from all epochs so far.
     pub theta: Option<Estimate>,
     /// Longest time until all contrasts end.
     pub left_at_most: Duration,

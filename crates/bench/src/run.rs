@@ -1,11 +1,11 @@
-//! The whole experiment: warm-up, then epochs of all contrasts in random order, looks, the end.
+//! The whole experiment: warm-up, then epochs of all contrasts in random order, interim analyses, the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_stats::{
-    Decision, Estimate, Input, Look, StopCause, Verdict, hodges_lehmann, mean, median, primary,
-    quantile_of, rate_per_s,
+    Decision, Estimate, Input, InterimAnalysis, StopCause, Verdict, hodges_lehmann, mean, median,
+    primary, quantile_of, rate_per_s,
 };
 use looptax_stats::{Epoch, Quantile, Side};
 
@@ -29,8 +29,8 @@ const STEADY: f64 = 0.03;
 pub struct ContrastRun {
     /// All counted epochs.
     pub epochs: Vec<MeasuredEpoch>,
-    /// The look that ended it, and why; `None` when it was cut short.
-    pub stopped: Option<(Look, StopCause)>,
+    /// The interim analysis that ended it, and why; `None` when it was cut short.
+    pub stopped: Option<(InterimAnalysis, StopCause)>,
 }
 
 /// What the experiment gave.
@@ -108,7 +108,7 @@ struct Experiment<'a> {
     connector: &'a mut dyn Connector,
     observer: &'a mut dyn Observer,
     outcome: Outcome,
-    /// By contrast: the counts of its epochs, for the looks.
+    /// By contrast: the counts of its epochs, for the interim analyses.
     numbers: Vec<Vec<Epoch>>,
     /// How long the last epoch took.
     epoch_time: Duration,
@@ -203,23 +203,26 @@ impl Experiment<'_> {
             data.samples = [Vec::new(), Vec::new()];
         }
         let answers_agree = data.raw.answers_agree;
-        // The looks decide on throughput alone.
+        // The interim analyses decide on throughput alone.
         self.numbers[contrast_idx].push(data.raw.counts());
         self.outcome.contrasts[contrast_idx].epochs.push(data);
 
         let n_epochs = self.numbers[contrast_idx].len();
-        let looks = &self.plan.stopping.looks;
+        let analyses = &self.plan.stopping.analyses;
         if !answers_agree {
-            let look = looks.iter().last().expect("a schedule has a look");
-            self.outcome.contrasts[contrast_idx].stopped = Some((look, StopCause::Invalid));
-        } else if let Some(look) = looks.due(n_epochs) {
+            let analysis = analyses
+                .iter()
+                .last()
+                .expect("a schedule has an interim analysis");
+            self.outcome.contrasts[contrast_idx].stopped = Some((analysis, StopCause::Invalid));
+        } else if let Some(analysis) = analyses.due(n_epochs) {
             self.outcome.contrasts[contrast_idx].stopped = decide(
                 &self.plan.stopping,
                 &self.numbers[contrast_idx],
                 self.plan.connections,
-                look,
+                analysis,
             )
-            .map(|cause| (look, cause));
+            .map(|cause| (analysis, cause));
         }
         self.tell(contrast_idx);
     }
@@ -234,7 +237,7 @@ impl Experiment<'_> {
             n_epochs_at_most: self.plan.warm_up.least_epochs.max(n_epochs),
             epoch: Some(data),
             epoch_theta: None,
-            next_look: None,
+            next_analysis: None,
             theta: None,
             left_at_most,
         });
@@ -245,17 +248,17 @@ impl Experiment<'_> {
         let run = &self.outcome.contrasts[contrast_idx];
         let n_epochs = run.epochs.len();
         let numbers = &self.numbers[contrast_idx];
-        let looks = &self.plan.stopping.looks;
-        let next_look = looks.after(n_epochs).filter(|_| run.stopped.is_none());
+        let analyses = &self.plan.stopping.analyses;
+        let next_analysis = analyses.after(n_epochs).filter(|_| run.stopped.is_none());
         self.observer.epoch_ended(&Progress {
             contrast: &self.plan.contrasts[contrast_idx].name,
             contrast_idx,
             phase: Phase::Measuring,
             n_epochs,
-            n_epochs_at_most: looks.n_max(),
+            n_epochs_at_most: analyses.n_max(),
             epoch: run.epochs.last(),
             epoch_theta: numbers.last().and_then(Epoch::theta),
-            next_look: next_look.map(|look| look.n_epochs),
+            next_analysis: next_analysis.map(|analysis| analysis.n_epochs),
             theta: rough_theta(numbers),
             left_at_most,
         });
@@ -263,7 +266,7 @@ impl Experiment<'_> {
 
     /// What the contrasts that have not ended need if none ends early.
     fn left_at_most(&self) -> Duration {
-        let most = self.plan.stopping.looks.n_max();
+        let most = self.plan.stopping.analyses.n_max();
         let running = self.outcome.contrasts.iter();
         let left: usize = running
             .filter(|it| it.stopped.is_none())
@@ -273,31 +276,31 @@ impl Experiment<'_> {
     }
 }
 
-/// Whether a look at the epochs so far ends their contrast, and why.
+/// Whether an interim analysis of the epochs so far ends their contrast, and why.
 pub(crate) fn decide(
     stopping: &Stopping,
     epochs: &[Epoch],
     connections: usize,
-    look: Look,
+    analysis: InterimAnalysis,
 ) -> Option<StopCause> {
     let primary = primary(&Input {
         epochs,
         connections: connections as u32,
-        alpha: look.alpha,
+        alpha: analysis.alpha,
         delta: stopping.delta,
         invalid: Vec::new(),
         stopped_early: false,
     });
     let Some(theta) = primary.theta else {
-        // No look follows the last: without an estimate, too, it ends the contrast.
-        return look.is_last.then_some(StopCause::Last);
+        // No interim analysis follows the last: without an estimate, too, it ends the contrast.
+        return analysis.is_last.then_some(StopCause::Last);
     };
-    let verdict = if theta.has_interval() || look.is_last {
+    let verdict = if theta.has_interval() || analysis.is_last {
         primary.verdict
     } else {
         Verdict::Inconclusive
     };
-    match stopping.rule.decide(look, &theta, verdict) {
+    match stopping.rule.decide(analysis, &theta, verdict) {
         Decision::Continue => None,
         Decision::Stop(cause) => Some(cause),
     }

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use looptax_stats::{Decision, Input, Looks, StopRule, Verdict, primary};
+use looptax_stats::{Decision, Input, InterimAnalyses, StopRule, Verdict, primary};
 
 #[path = "../tests/it/noise_model.rs"]
 mod noise_model;
@@ -33,12 +33,12 @@ fn main() -> io::Result<()> {
         "preset  theta  between  difference  negligible  equivalent  covered  mean epochs"
     )?;
     let presets = [
-        ("full", Looks::full()),
-        ("quick", Looks::quick()),
-        ("free", Looks::free()),
-        ("fixed20", Looks::fixed(20)),
+        ("full", InterimAnalyses::full()),
+        ("quick", InterimAnalyses::quick()),
+        ("free", InterimAnalyses::free()),
+        ("fixed20", InterimAnalyses::fixed(20)),
     ];
-    for (name, looks) in &presets {
+    for (name, analyses) in &presets {
         for theta in [0.0, 0.01, 0.03, 0.1] {
             for between_sd in [0.0, 0.01] {
                 let model = Model {
@@ -46,43 +46,49 @@ fn main() -> io::Result<()> {
                     between_sd,
                     ..CLOUD
                 };
-                print(&mut out, name, model, n_runs, &tally(model, looks, n_runs))?;
+                print(
+                    &mut out,
+                    name,
+                    model,
+                    n_runs,
+                    &tally(model, analyses, n_runs),
+                )?;
             }
         }
     }
     Ok(())
 }
 
-fn tally(model: Model, looks: &Looks, n_runs: u64) -> Tally {
+fn tally(model: Model, analyses: &InterimAnalyses, n_runs: u64) -> Tally {
     let mut tally = Tally::default();
     for seed in 1..=n_runs {
-        add_run(&mut tally, model, looks, seed);
+        add_run(&mut tally, model, analyses, seed);
     }
     tally
 }
 
-/// Simulates one run up to the look that stops it.
-fn add_run(tally: &mut Tally, model: Model, looks: &Looks, seed: u64) {
-    let epochs = model.epochs(looks.n_max(), &mut Rng::new(seed));
-    for look in looks.iter() {
+/// Simulates one run up to the interim analysis that stops it.
+fn add_run(tally: &mut Tally, model: Model, analyses: &InterimAnalyses, seed: u64) {
+    let epochs = model.epochs(analyses.n_max(), &mut Rng::new(seed));
+    for analysis in analyses.iter() {
         let found = primary(&Input {
-            epochs: &epochs[..look.n_epochs],
+            epochs: &epochs[..analysis.n_epochs],
             connections: 1,
-            alpha: look.alpha,
+            alpha: analysis.alpha,
             delta: 0.01,
             invalid: vec![],
-            stopped_early: !look.is_last,
+            stopped_early: !analysis.is_last,
         });
-        let theta = found.theta.expect("every look has epochs");
+        let theta = found.theta.expect("every interim analysis has epochs");
         let rule = StopRule { is_precise: false };
-        if rule.decide(look, &theta, found.verdict) == Decision::Continue {
+        if rule.decide(analysis, &theta, found.verdict) == Decision::Continue {
             continue;
         }
         tally.differences += u64::from(found.verdict == Verdict::Difference);
         tally.negligible += u64::from(found.verdict == Verdict::Negligible);
         tally.equivalent += u64::from(found.verdict == Verdict::Equivalent);
         tally.covered += u64::from(theta.covers(model.theta));
-        tally.n_epochs += look.n_epochs;
+        tally.n_epochs += analysis.n_epochs;
         return;
     }
 }

@@ -30,13 +30,13 @@ pub struct Input<'a> {
     pub epochs: &'a [Epoch],
     /// Connections per arm, C.
     pub connections: u32,
-    /// The two-sided level of every interval: that of the look the run stopped at.
+    /// The two-sided level of every interval: that of the interim analysis the run stopped at.
     pub alpha: f64,
     /// Half the width of "no difference that matters", as a fraction: 0.01 is ±1 %.
     pub delta: f64,
     /// What makes the measurement invalid; empty when nothing does.
     pub invalid: Vec<String>,
-    /// Whether the run ended before its last look: the estimate is then slightly too large.
+    /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.
     pub stopped_early: bool,
 }
 

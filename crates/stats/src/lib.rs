@@ -44,5 +44,5 @@ pub use quantile::{
     Comparison, Quantile, QuantileTax, blocks, compare, nearest_rank, order_statistic_ranks,
     pooled_us, quantile_of,
 };
-pub use sequential::{Decision, Look, Looks, StopCause, StopRule};
+pub use sequential::{Decision, InterimAnalyses, InterimAnalysis, StopCause, StopRule};
 pub use verdict::{Direction, Reason, Verdict, classify, direction};

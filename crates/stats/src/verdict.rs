@@ -1,7 +1,7 @@
 //! The verdict on an interval of θ, and the reasons that take it back.
 //!
 //! Holds the table and its words, not the estimate; the sentence for a person is the report's. Called
-//! by `judge`, and by the experiment at its looks.
+//! by `judge`, and by the experiment at its interim analyses.
 
 use std::fmt;
 

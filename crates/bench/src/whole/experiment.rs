@@ -1,6 +1,6 @@
-//! The experiment with whole commands: warm-up, epochs of four runs, looks, the end.
+//! The experiment with whole commands: warm-up, epochs of four runs, interim analyses, the end.
 //!
-//! The counterpart of `run` for the load engine, with the same coins, the same looks and the same form
+//! The counterpart of `run` for the load engine, with the same coins, the same interim analyses and the same form
 //! of raw data.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use looptax_record::{Hex64, Slice};
-use looptax_stats::{Epoch, Looks, Side, StopRule};
+use looptax_stats::{Epoch, InterimAnalyses, Side, StopRule};
 
 use super::process::{self, Bounds, Finished, Looking};
 use super::{CommandPlan, Tally, Watcher};
@@ -29,7 +29,7 @@ const RUNS_PER_EPOCH: usize = 4;
 const LONGEST_JITTER: Duration = Duration::from_millis(20);
 /// Between two runs: the server closes the last one's connections, which belongs to neither.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Fewer epochs have no interval at the level of a single look.
+/// Fewer epochs have no interval at the level of a single interim analysis.
 const LEAST_EPOCHS: usize = 6;
 /// A time that would hold more epochs than this ends earlier.
 const MOST_EPOCHS: usize = 10_000;
@@ -39,9 +39,9 @@ const WARM_UP: u64 = 1 << 32;
 /// How long to go on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Length {
-    /// Until a look decides.
-    Looks(Looks),
-    /// One look after as many epochs as this time holds, by the warm-up's measure.
+    /// Until an interim analysis decides.
+    Planned(InterimAnalyses),
+    /// One interim analysis after as many epochs as this time holds, by the warm-up's measure.
     Time(Duration),
 }
 
@@ -58,7 +58,7 @@ pub struct WholePlan {
     pub timeout: Duration,
     /// How long to go on.
     pub length: Length,
-    /// What a look decides.
+    /// What an interim analysis decides.
     pub rule: StopRule,
     /// Half the width of "no difference worth naming", as a fraction of throughput.
     pub delta: f64,
@@ -71,10 +71,10 @@ pub struct WholePlan {
 /// What the experiment gave.
 #[derive(Debug)]
 pub struct WholeOutcome {
-    /// The counted epochs and the look that ended them.
+    /// The counted epochs and the interim analysis that ended them.
     pub contrast: ContrastRun,
-    /// The looks that were planned.
-    pub looks: Looks,
+    /// The interim analyses that were planned.
+    pub analyses: InterimAnalyses,
     /// What was seen of each arm, `[baseline, other]`.
     pub seen: [Tally; 2],
     /// Whether somebody asked us to stop.
@@ -83,7 +83,7 @@ pub struct WholeOutcome {
     pub failure: Option<BenchError>,
 }
 
-/// Runs both commands once for nothing, then epochs of four until a look ends it, `stop` is set or a
+/// Runs both commands once for nothing, then epochs of four until an interim analysis ends it, `stop` is set or a
 /// command fails.
 pub fn run_commands(
     plan: &WholePlan,
@@ -91,10 +91,10 @@ pub fn run_commands(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> WholeOutcome {
-    let looks = match &plan.length {
-        Length::Looks(looks) => looks.clone(),
+    let analyses = match &plan.length {
+        Length::Planned(analyses) => analyses.clone(),
         // Known after the warm-up.
-        Length::Time(_) => Looks::fixed(LEAST_EPOCHS),
+        Length::Time(_) => InterimAnalyses::fixed(LEAST_EPOCHS),
     };
     let mut experiment = Experiment {
         plan,
@@ -109,7 +109,7 @@ pub fn run_commands(
                 epochs: Vec::new(),
                 stopped: None,
             },
-            looks,
+            analyses,
             seen: [Tally::default(); 2],
             is_interrupted: false,
             failure: None,
@@ -131,7 +131,7 @@ struct Experiment<'a> {
     last_wall: [Duration; 2],
     /// Counted runs of each arm that were started.
     n_started: [usize; 2],
-    /// The counts of the epochs, for the looks.
+    /// The counts of the epochs, for the interim analyses.
     numbers: Vec<Epoch>,
     outcome: WholeOutcome,
 }
@@ -142,7 +142,7 @@ impl Experiment<'_> {
             return Ok(());
         }
         let stopping = Stopping {
-            looks: self.outcome.looks.clone(),
+            analyses: self.outcome.analyses.clone(),
             rule: self.plan.rule,
             delta: self.plan.delta,
             deadline: self.plan.deadline,
@@ -154,9 +154,9 @@ impl Experiment<'_> {
             };
             self.numbers.push(data.raw.counts());
             self.outcome.contrast.epochs.push(data);
-            if let Some(look) = stopping.looks.due(n_epochs + 1) {
-                let cause = decide(&stopping, &self.numbers, 1, look);
-                self.outcome.contrast.stopped = cause.map(|cause| (look, cause));
+            if let Some(analysis) = stopping.analyses.due(n_epochs + 1) {
+                let cause = decide(&stopping, &self.numbers, 1, analysis);
+                self.outcome.contrast.stopped = cause.map(|cause| (analysis, cause));
             }
             self.tell(Phase::Measuring, observer);
         }
@@ -174,7 +174,8 @@ impl Experiment<'_> {
         }
         if let Length::Time(time) = self.plan.length {
             let n_epochs = time.div_duration_f64(self.epoch_time()) as usize;
-            self.outcome.looks = Looks::fixed(n_epochs.clamp(LEAST_EPOCHS, MOST_EPOCHS));
+            self.outcome.analyses =
+                InterimAnalyses::fixed(n_epochs.clamp(LEAST_EPOCHS, MOST_EPOCHS));
         }
         Ok(Some(()))
     }
@@ -255,14 +256,18 @@ impl Experiment<'_> {
 
     fn tell(&self, phase: Phase, observer: &mut dyn Observer) {
         let n_epochs = self.numbers.len();
-        let n_epochs_at_most = self.outcome.looks.n_max();
+        let n_epochs_at_most = self.outcome.analyses.n_max();
         let is_over = self.outcome.contrast.stopped.is_some();
         let n_left = if is_over {
             0
         } else {
             n_epochs_at_most.saturating_sub(n_epochs)
         };
-        let next_look = self.outcome.looks.after(n_epochs).map(|look| look.n_epochs);
+        let next_analysis = self
+            .outcome
+            .analyses
+            .after(n_epochs)
+            .map(|analysis| analysis.n_epochs);
         observer.epoch_ended(&Progress {
             contrast: &self.plan.name,
             contrast_idx: 0,
@@ -271,7 +276,7 @@ impl Experiment<'_> {
             n_epochs_at_most,
             epoch: self.outcome.contrast.epochs.last(),
             epoch_theta: self.numbers.last().and_then(Epoch::theta),
-            next_look: next_look.filter(|_| !is_over),
+            next_analysis: next_analysis.filter(|_| !is_over),
             theta: rough_theta(&self.numbers),
             left_at_most: self.epoch_time() * u32::try_from(n_left).unwrap_or(u32::MAX),
         });

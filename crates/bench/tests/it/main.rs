@@ -27,7 +27,7 @@ use looptax_bench::{
     ClientModel, Contrast, Distribution, KeyShare, KeySpace, Observer, Outcome, Placement, Plan,
     ServerThreads, Shape, SidePlan, Silent, Stopping, WarmUp, run,
 };
-use looptax_stats::{Looks, StopRule};
+use looptax_stats::{InterimAnalyses, StopRule};
 
 use peer::Peers;
 
@@ -63,7 +63,7 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
             at_most: Duration::ZERO,
         },
         stopping: Stopping {
-            looks: Looks::fixed(n_epochs),
+            analyses: InterimAnalyses::fixed(n_epochs),
             rule: StopRule { is_precise: false },
             delta: 0.01,
             deadline: None,

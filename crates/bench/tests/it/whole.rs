@@ -7,7 +7,7 @@ use looptax_bench::{
     BenchError, CommandError, CommandPlan, Length, Observer, Progress, Sight, Silent, Tally,
     Watcher, WholeOutcome, WholePlan, run_commands,
 };
-use looptax_stats::{Looks, Side, StopRule};
+use looptax_stats::{InterimAnalyses, Side, StopRule};
 
 /// Sees nothing, or objects to one side.
 #[derive(Default)]
@@ -50,7 +50,7 @@ fn plan(scripts: [&str; 2], length: Length) -> WholePlan {
 }
 
 fn six(scripts: [&str; 2]) -> WholePlan {
-    plan(scripts, Length::Looks(Looks::fixed(6)))
+    plan(scripts, Length::Planned(InterimAnalyses::fixed(6)))
 }
 
 fn run(plan: &WholePlan) -> WholeOutcome {
@@ -112,9 +112,9 @@ fn the_environment_is_as_planned() {
 fn a_time_is_turned_into_epochs_after_the_warm_up_and_at_least_six() {
     let plan = plan([":"; 2], Length::Time(Duration::from_millis(1)));
     let outcome = run(&plan);
-    assert_eq!(outcome.looks.n_max(), 6);
+    assert_eq!(outcome.analyses.n_max(), 6);
     assert_eq!(outcome.contrast.epochs.len(), 6);
-    assert!(matches!(outcome.contrast.stopped, Some((look, _)) if look.is_last));
+    assert!(matches!(outcome.contrast.stopped, Some((analysis, _)) if analysis.is_last));
 }
 
 #[track_caller]

@@ -7,7 +7,7 @@ use looptax_bench::Length;
 use looptax_dsn::Arm;
 use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_stats::Looks;
+use looptax_stats::InterimAnalyses;
 
 use crate::measure::plan::{minutes, target_line};
 use crate::observer::PlannedStep;
@@ -20,9 +20,9 @@ use crate::spec::{Effort, Experiment};
 /// their time.
 pub(crate) fn length(effort: Effort) -> Length {
     match effort {
-        Effort::Full | Effort::Quick => Length::Looks(Looks::quick()),
-        Effort::Precise => Length::Looks(Looks::full()),
-        Effort::Epochs(n) => Length::Looks(Looks::fixed(n)),
+        Effort::Full | Effort::Quick => Length::Planned(InterimAnalyses::quick()),
+        Effort::Precise => Length::Planned(InterimAnalyses::full()),
+        Effort::Epochs(n) => Length::Planned(InterimAnalyses::fixed(n)),
         Effort::Time(time) => Length::Time(time),
     }
 }
@@ -183,9 +183,9 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
 
 fn how_many(effort: Effort) -> String {
     match length(effort) {
-        Length::Looks(looks) => {
-            let most = looks.n_max();
-            if looks.iter().count() > 1 {
+        Length::Planned(analyses) => {
+            let most = analyses.n_max();
+            if analyses.iter().count() > 1 {
                 format!("{most} epochs at most")
             } else {
                 format!("{most} epochs")

@@ -14,7 +14,7 @@ use crate::spec::tool::without_passwords;
 use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 
-/// The level of a run that was cut short before a planned look: the largest at which fewer than ten
+/// The level of a run that was cut short before a planned interim analysis: the largest at which fewer than ten
 /// epochs have no interval (2/2^10 is just below it).
 const CUT_SHORT_ALPHA: f64 = 0.002;
 /// With `--fixed` six are enough.
@@ -75,7 +75,7 @@ fn skeleton(
             slice_ms: 0.0,
             guard_ms: 0.0,
             octets_per_epoch: 0,
-            looks: judging::planned_looks(&outcome.looks),
+            looks: judging::planned_looks(&outcome.analyses),
             fixed: is_fixed(settings),
             precise: settings.effort == Effort::Precise,
             delta_pct: DELTA * 100.0,

@@ -8,11 +8,11 @@ use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Pl
 use looptax_dsn::Arm;
 use looptax_path::{Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
 use looptax_record as record;
-use looptax_stats::{Looks, StopCause};
+use looptax_stats::{InterimAnalyses, StopCause};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64};
 
-use super::plan::{Case, CaseLoad, DELTA, looks};
+use super::plan::{Case, CaseLoad, DELTA, interim_analyses};
 use crate::connector::ArmProof;
 use crate::spec::load::Rate;
 use crate::spec::waits::Waits;
@@ -135,7 +135,7 @@ pub(crate) fn skeleton(
             slice_ms: shape.slice.as_secs_f64() * 1e3,
             guard_ms: shape.guard.as_secs_f64() * 1e3,
             octets_per_epoch: shape.octets as u32,
-            looks: planned_looks(&looks(settings, case)),
+            looks: planned_looks(&interim_analyses(settings, case)),
             fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
             precise: settings.effort == Effort::Precise,
             delta_pct: DELTA * 100.0,
@@ -185,13 +185,13 @@ pub(crate) fn load_of(
     }
 }
 
-/// The looks as the record keeps them.
-pub(crate) fn planned_looks(looks: &Looks) -> Vec<record::PlannedLook> {
-    let planned = |look: looptax_stats::Look| record::PlannedLook {
-        epochs: look.n_epochs as u32,
-        alpha: look.alpha,
+/// The interim analyses as the record keeps them.
+pub(crate) fn planned_looks(analyses: &InterimAnalyses) -> Vec<record::PlannedLook> {
+    let planned = |analysis: looptax_stats::InterimAnalysis| record::PlannedLook {
+        epochs: analysis.n_epochs as u32,
+        alpha: analysis.alpha,
     };
-    looks.iter().map(planned).collect()
+    analyses.iter().map(planned).collect()
 }
 
 /// An arm with its proof.
@@ -247,7 +247,7 @@ fn tls_words(facts: &TlsFacts) -> String {
     format!("{} {}, {handshakes}", facts.version, facts.cipher)
 }
 
-/// How a contrast just run ended; `cut_short_alpha` is the level for one without a look at its end.
+/// How a contrast just run ended; `cut_short_alpha` is the level for one without an interim analysis at its end.
 pub(crate) fn ending_of(
     contrast: &ContrastRun,
     cut_short_alpha: f64,
@@ -262,10 +262,10 @@ pub(crate) fn ending_of(
     let stopped = contrast.stopped;
     Ending {
         invalid: chain.into_iter().collect(),
-        look: stopped.map(|(look, _)| look.idx as u32),
-        alpha: stopped.map_or(cut_short_alpha, |(look, _)| look.alpha),
+        look: stopped.map(|(analysis, _)| analysis.idx as u32),
+        alpha: stopped.map_or(cut_short_alpha, |(analysis, _)| analysis.alpha),
         stopped_early: stopped
-            .is_some_and(|(look, cause)| !look.is_last && cause != StopCause::Invalid),
+            .is_some_and(|(analysis, cause)| !analysis.is_last && cause != StopCause::Invalid),
     }
 }
 

@@ -173,9 +173,9 @@ fn judge(
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = case.arms.len() - 1;
-    // Cut short: the strictest level of the schedule, since no look is planned there.
-    let cut_short = plan.stopping.looks.iter().next();
-    let cut_short_alpha = cut_short.map_or(0.05, |look| look.alpha);
+    // Cut short: the strictest level of the schedule, since no interim analysis is planned there.
+    let cut_short = plan.stopping.analyses.iter().next();
+    let cut_short_alpha = cut_short.map_or(0.05, |analysis| analysis.alpha);
     let Outcome {
         contrasts,
         shape,

@@ -12,8 +12,8 @@ use looptax_bench::{
 use looptax_dsn::{Arm, Kind};
 use looptax_failure::Failure;
 use looptax_stats::{
-    Estimate, Input, Looks, Noise, StopRule, Verdict, primary, selfcheck as rules, signed_rank,
-    tax_pct,
+    Estimate, Input, InterimAnalyses, Noise, StopRule, Verdict, primary, selfcheck as rules,
+    signed_rank, tax_pct,
 };
 
 use crate::plan::DELTA;
@@ -104,7 +104,7 @@ impl Bench<'_> {
                 at_most: Duration::ZERO,
             },
             stopping: Stopping {
-                looks: Looks::fixed(self.spec.n_epochs as usize),
+                analyses: InterimAnalyses::fixed(self.spec.n_epochs as usize),
                 rule: StopRule { is_precise: false },
                 delta: DELTA,
                 deadline: None,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use looptax_bench::{BlockPlan, Timed, run_blocks};
 use looptax_failure::Failure;
 use looptax_servers::wordpress::{Page, Site, Transport, WordPress};
-use looptax_stats::{Decision, Look, StopRule, classify};
+use looptax_stats::{Decision, InterimAnalysis, StopRule, classify};
 
 use super::Length;
 use super::figures::query_theta;
@@ -24,12 +24,12 @@ const DELTA: f64 = 0.01;
 /// What was loaded.
 pub(super) struct Loaded {
     pub epochs: Epochs,
-    pub look: Option<Look>,
+    pub analysis: Option<InterimAnalysis>,
     /// What the server counts of a connection without a page, by transport.
     pub connecting: Vec<u32>,
 }
 
-/// Loads a site's front page over each of the transports until a look decides.
+/// Loads a site's front page over each of the transports until an interim analysis decides.
 pub(super) fn run(
     wordpress: &WordPress,
     (site, transports): (Site, &[Transport]),
@@ -43,7 +43,7 @@ pub(super) fn run(
         seed: length.seed,
         n_arms: transports.len(),
         n_warm_up: WARM_UP,
-        looks: length.looks.clone(),
+        analyses: length.analyses.clone(),
         time: length.time,
     };
     let load = |arm: usize| -> Result<Page, Failure> {
@@ -55,16 +55,16 @@ pub(super) fn run(
         }
     };
     // The published figure decides how many pages are enough.
-    let is_enough = |epochs: &[Vec<Vec<Timed<Page>>>], look: Look| {
+    let is_enough = |epochs: &[Vec<Vec<Timed<Page>>>], analysis: InterimAnalysis| {
         let rule = StopRule { is_precise: true };
-        query_theta(epochs, (1, 0), look.alpha).is_some_and(|theta| {
-            rule.decide(look, &theta, classify(&theta, DELTA)) != Decision::Continue
+        query_theta(epochs, (1, 0), analysis.alpha).is_some_and(|theta| {
+            rule.decide(analysis, &theta, classify(&theta, DELTA)) != Decision::Continue
         })
     };
     let blocks = run_blocks(&plan, load, is_enough, stop)?;
     Ok(Loaded {
         epochs: blocks.epochs,
-        look: blocks.look,
+        analysis: blocks.analysis,
         connecting,
     })
 }

@@ -16,7 +16,7 @@ use looptax_experiment::Host;
 use looptax_failure::Failure;
 use looptax_servers::ServerError;
 use looptax_servers::wordpress::{Site, Transport, WordPress};
-use looptax_stats::{Look, Looks};
+use looptax_stats::{InterimAnalyses, InterimAnalysis};
 use serde::Serialize;
 
 use figures::{Contrast, Fifteen, SideFigures, contrast, fifteen, side};
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     pub is_quick: bool,
     /// Decides the order of the pages.
     pub seed: u64,
-    /// For tests: one look after so many epochs.
+    /// For tests: one interim analysis after so many epochs.
     pub epochs: Option<usize>,
 }
 
@@ -65,9 +65,9 @@ pub(crate) struct SiteMeasured {
     pub contrasts: Vec<Contrast>,
     /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
     pub fifteen: Option<Fifteen>,
-    /// The look that ended it; `None` when it was interrupted.
+    /// The interim analysis that ended it; `None` when it was interrupted.
     #[serde(rename = "alpha", serialize_with = "told::alpha")]
-    pub look: Option<Look>,
+    pub analysis: Option<InterimAnalysis>,
     /// Blocks of an epoch: pages of each transport.
     pub loads_per_epoch: usize,
     /// Every page that counted.
@@ -133,31 +133,33 @@ pub(crate) fn measure(
 #[derive(Debug, Clone)]
 struct Length {
     seed: u64,
-    looks: Looks,
+    analyses: InterimAnalyses,
     time: Duration,
 }
 
 /// Thirds of a time: the published site gets two of them.
 fn length(options: &Options, thirds: u32) -> Length {
-    let (looks, whole_s) = if options.is_quick {
-        (Looks::quick(), 50)
+    let (analyses, whole_s) = if options.is_quick {
+        (InterimAnalyses::quick(), 50)
     } else {
-        (Looks::full(), 150)
+        (InterimAnalyses::full(), 150)
     };
     let time = Duration::from_secs(whole_s) * thirds / 3;
-    let (looks, time) = match options.epochs {
-        Some(n) => (Looks::fixed(n), Duration::ZERO),
-        None => (looks, time),
+    let (analyses, time) = match options.epochs {
+        Some(n) => (InterimAnalyses::fixed(n), Duration::ZERO),
+        None => (analyses, time),
     };
     Length {
         seed: options.seed.wrapping_add(u64::from(thirds)),
-        looks,
+        analyses,
         time,
     }
 }
 
 fn judged(site: Site, transports: &[Transport], loaded: Loaded) -> Option<SiteMeasured> {
-    let alpha = loaded.look.map_or(SINGLE_LOOK, |look| look.alpha);
+    let alpha = loaded
+        .analysis
+        .map_or(SINGLE_LOOK, |analysis| analysis.alpha);
     let epochs = &loaded.epochs;
     let arms = 0..transports.len();
     let sides = arms.map(|arm| side(epochs, arm, transports[arm], alpha));
@@ -172,7 +174,7 @@ fn judged(site: Site, transports: &[Transport], loaded: Loaded) -> Option<SiteMe
         sides: sides.collect::<Option<_>>()?,
         contrasts: contrasts.collect::<Option<_>>()?,
         fifteen: fifteen(epochs),
-        look: loaded.look,
+        analysis: loaded.analysis,
         loads_per_epoch: epochs.first().map_or(0, Vec::len),
         raw: loaded.epochs,
     })
@@ -188,7 +190,7 @@ const PAIRS: [[Transport; 2]; 5] = [
     [Transport::UnixBeside, Transport::Unix],
 ];
 
-/// The level where no look was reached: nothing was decided by looking at what it is the level of.
+/// The level where no interim analysis was reached: nothing was decided by looking at what it is the level of.
 const SINGLE_LOOK: f64 = 0.05;
 
 /// Why `looptax run` could not start php-fpm: its own words, which are in the log, or else php-fpm's end.

@@ -7,7 +7,7 @@
 )]
 
 use looptax_servers::wordpress::{Site, Transport};
-use looptax_stats::{Estimate, Look};
+use looptax_stats::{Estimate, InterimAnalysis};
 use serde::{Serialize, Serializer};
 
 use super::loads::Epochs;
@@ -28,8 +28,8 @@ pub(super) fn site<S: Serializer>(it: &Site, to: S) -> Result<S::Ok, S::Error> {
 }
 
 /// The level of its intervals.
-pub(super) fn alpha<S: Serializer>(it: &Option<Look>, to: S) -> Result<S::Ok, S::Error> {
-    it.map(|look| look.alpha).serialize(to)
+pub(super) fn alpha<S: Serializer>(it: &Option<InterimAnalysis>, to: S) -> Result<S::Ok, S::Error> {
+    it.map(|analysis| analysis.alpha).serialize(to)
 }
 
 /// How many there are.

@@ -1,7 +1,7 @@
 //! Was the guard long enough, or does the start of the window still carry the change of arm?
 //!
 //! The first 10 ms of each window are counted apart. What they add to θ is an effect of switching,
-//! not of the transport. Called at each look, and by the downgrade rule of `judge`.
+//! not of the transport. Called at each interim analysis, and by the downgrade rule of `judge`.
 
 use crate::epoch::{Epoch, Side, Slice};
 use crate::estimate::Estimate;

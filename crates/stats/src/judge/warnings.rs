@@ -18,7 +18,7 @@ const ENVIRONMENT_FACTOR: f64 = 3.0;
 /// Something a reader has to be told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
-    /// The run ended at an early look: the estimate leans to the large side.
+    /// The run ended at an early interim analysis: the estimate leans to the large side.
     StoppedEarly {
         /// Epochs it ended after.
         n_epochs: usize,

@@ -4,7 +4,8 @@
 //! the promised rates fails one of them once in a thousand seeds.
 
 use looptax_stats::{
-    Decision, Epoch, Estimate, Input, Looks, Primary, StopRule, Verdict, primary, selfcheck,
+    Decision, Epoch, Estimate, Input, InterimAnalyses, Primary, StopRule, Verdict, primary,
+    selfcheck,
 };
 
 use crate::noise_model::{CLOUD, Model, Rng};
@@ -20,19 +21,19 @@ fn judged(epochs: &[Epoch], alpha: f64) -> Primary {
     })
 }
 
-/// Runs `n_runs` simulations under `looks` and returns θ and the verdict of each.
-fn run(model: Model, looks: &Looks, n_runs: u64) -> Vec<(Estimate, Verdict)> {
+/// Runs `n_runs` simulations under `analyses` and returns θ and the verdict of each.
+fn run(model: Model, analyses: &InterimAnalyses, n_runs: u64) -> Vec<(Estimate, Verdict)> {
     let one = |seed| {
-        let epochs = model.epochs(looks.n_max(), &mut Rng::new(seed));
-        for look in looks.iter() {
-            let found = judged(&epochs[..look.n_epochs], look.alpha);
-            let theta = found.theta.expect("every look has epochs");
+        let epochs = model.epochs(analyses.n_max(), &mut Rng::new(seed));
+        for analysis in analyses.iter() {
+            let found = judged(&epochs[..analysis.n_epochs], analysis.alpha);
+            let theta = found.theta.expect("every interim analysis has epochs");
             let rule = StopRule { is_precise: false };
-            if rule.decide(look, &theta, found.verdict) != Decision::Continue {
+            if rule.decide(analysis, &theta, found.verdict) != Decision::Continue {
                 return (theta, found.verdict);
             }
         }
-        panic!("the last look never stopped");
+        panic!("the last analysis never stopped");
     };
     (1..=n_runs).map(one).collect()
 }
@@ -42,8 +43,8 @@ fn is_alarm(verdict: Verdict) -> bool {
 }
 
 #[track_caller]
-fn check_false_alarms(looks: &Looks, n_runs: u64, most: usize) {
-    let found = run(CLOUD, looks, n_runs);
+fn check_false_alarms(analyses: &InterimAnalyses, n_runs: u64, most: usize) {
+    let found = run(CLOUD, analyses, n_runs);
     let n_alarms = found
         .iter()
         .filter(|(_, verdict)| is_alarm(*verdict))
@@ -57,13 +58,13 @@ fn check_false_alarms(looks: &Looks, n_runs: u64, most: usize) {
 #[test]
 fn identical_arms_raise_few_alarms_at_one_look() {
     // Binomial(400, 0.05): P(X > 34) = 0.001.
-    check_false_alarms(&Looks::fixed(12), 400, 34);
+    check_false_alarms(&InterimAnalyses::fixed(12), 400, 34);
 }
 
 #[test]
 fn looking_again_does_not_raise_more() {
     // Binomial(200, 0.05): P(X > 20) = 0.001.
-    check_false_alarms(&Looks::quick(), 200, 20);
+    check_false_alarms(&InterimAnalyses::quick(), 200, 20);
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn intervals_cover_the_truth() {
         between_sd: 0.005,
         ..CLOUD
     };
-    let found = run(model, &Looks::fixed(20), 200);
+    let found = run(model, &InterimAnalyses::fixed(20), 200);
     let n_covered = found.iter().filter(|(theta, _)| theta.covers(0.03)).count();
     // Binomial(200, 0.95): P(X < 180) = 0.002; above 199 the interval would be too wide.
     assert!((180..=199).contains(&n_covered), "{n_covered} of 200 cover");
@@ -85,7 +86,7 @@ fn a_large_effect_is_found_in_few_epochs() {
         theta: 0.1,
         ..CLOUD
     };
-    let found = run(model, &Looks::quick(), 50);
+    let found = run(model, &InterimAnalyses::quick(), 50);
     let n_found = found
         .iter()
         .filter(|(theta, verdict)| *verdict == Verdict::Difference && theta.value > 0.0)

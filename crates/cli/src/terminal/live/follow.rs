@@ -22,7 +22,7 @@ pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
     }
     pair.n_epochs = progress.n_epochs;
     pair.n_epochs_at_most = progress.n_epochs_at_most;
-    pair.next_look = progress.next_look;
+    pair.next_look = progress.next_analysis;
     pair.tax_pct = progress.theta.map(|theta| {
         let tax = theta.map_monotone(tax_pct);
         let end = |end: f64| end.is_finite().then_some(end);

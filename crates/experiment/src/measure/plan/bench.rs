@@ -1,9 +1,9 @@
-//! What the load engine is told about a comparison: slices, warm-up, looks, limits.
+//! What the load engine is told about a comparison: slices, warm-up, interim analyses, limits.
 
 use std::time::Duration;
 
 use looptax_bench::{Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp};
-use looptax_stats::{Looks, StopRule};
+use looptax_stats::{InterimAnalyses, StopRule};
 
 use super::case::Case;
 use crate::spec::target::TargetSpec;
@@ -21,7 +21,7 @@ const DUMP_LIMIT: Duration = Duration::from_mins(10);
 
 /// Most epochs of one contrast, with the shape that it starts with.
 pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
-    looks(settings, case).n_max()
+    interim_analyses(settings, case).n_max()
 }
 
 pub(super) fn shape(settings: &Experiment, case: &Case) -> Shape {
@@ -39,26 +39,26 @@ pub(super) fn shape(settings: &Experiment, case: &Case) -> Shape {
 }
 
 /// When to look, from the effort and the placement.
-pub fn looks(settings: &Experiment, case: &Case) -> Looks {
+pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     let is_running = settings
         .targets
         .iter()
         .any(|it| matches!(it, TargetSpec::Running(_)));
     if case.slice.is_some() {
-        return Looks::fixed(LONG_SLICE_EPOCHS);
+        return InterimAnalyses::fixed(LONG_SLICE_EPOCHS);
     }
     match (settings.effort, case.placement) {
-        (Effort::Epochs(n), _) => Looks::fixed(n),
-        (Effort::Time(time), _) => {
-            Looks::fixed((time.div_duration_f64(shape(settings, case).epoch()) as usize).max(6))
-        }
+        (Effort::Epochs(n), _) => InterimAnalyses::fixed(n),
+        (Effort::Time(time), _) => InterimAnalyses::fixed(
+            (time.div_duration_f64(shape(settings, case).epoch()) as usize).max(6),
+        ),
         // Two runs per arm in an epoch leave no room for a spoilt one: more epochs than that say little.
-        (Effort::Full, _) if settings.requests.are_dumps() => Looks::quick(),
-        (_, Placement::Free) if !settings.requests.are_dumps() => Looks::free(),
-        (Effort::Quick, _) => Looks::quick(),
+        (Effort::Full, _) if settings.requests.are_dumps() => InterimAnalyses::quick(),
+        (_, Placement::Free) if !settings.requests.are_dumps() => InterimAnalyses::free(),
+        (Effort::Quick, _) => InterimAnalyses::quick(),
         // 40 epochs take 20 s: the most that somebody else's server is kept busy.
-        _ if is_running && !settings.is_own_server => Looks::quick(),
-        _ => Looks::full(),
+        _ if is_running && !settings.is_own_server => InterimAnalyses::quick(),
+        _ => InterimAnalyses::full(),
     }
 }
 
@@ -105,7 +105,7 @@ pub fn bench(
             && !settings.requests.are_dumps(),
         warm_up: warm_up_of(settings, case, target.has_load_limits),
         stopping: Stopping {
-            looks: looks(settings, case),
+            analyses: interim_analyses(settings, case),
             rule: StopRule {
                 is_precise: settings.effort == Effort::Precise,
             },
