@@ -35,7 +35,7 @@ pub(crate) fn of(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> O
     let pairs: Vec<_> = (1..arms.len() as u32)
         .map(|other| raw.counts([0, other], |_| Vec::new()))
         .collect();
-    let blocks = Blocks::of(&pairs, connections)?;
+    let blocks = Blocks::from_pairs(&pairs, connections)?;
     let idx_of = |arm: Arm| arms.iter().position(|it| *it == arm);
     let root = order[0].0;
     let root_idx = idx_of(root)?;

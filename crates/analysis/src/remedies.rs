@@ -181,7 +181,7 @@ impl Alone {
                 epochs.remove(idx);
             }
         }
-        let cost = Blocks::of(&[epochs], comparison.connections)?.alone(0, alpha);
+        let cost = Blocks::from_pairs(&[epochs], comparison.connections)?.alone(0, alpha);
         let of_request = |us: stats::Estimate| us.map_monotone(|us| us / per_batch);
         Some(Self {
             time_us: of_request(cost.time_us?),

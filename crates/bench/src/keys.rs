@@ -37,7 +37,7 @@ pub(crate) struct KeyRange {
 
 impl KeyRange {
     /// What connection `connection` of `n_connections` draws from.
-    pub(crate) fn of(
+    pub(crate) fn for_connection(
         KeySpace {
             n: n_keys, share, ..
         }: KeySpace,
@@ -186,7 +186,7 @@ mod tests {
                         share,
                         distribution: Distribution::Uniform,
                     };
-                    KeyRange::of(keys, connection, n)
+                    KeyRange::for_connection(keys, connection, n)
                 })
                 .map(|range| (range.first, range.first + range.n))
                 .collect()

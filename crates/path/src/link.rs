@@ -178,7 +178,7 @@ impl Link {
         while tls.is_handshaking() {
             tls.complete_io(&mut self.raw)?;
         }
-        self.facts.tls = Some(TlsFacts::of(&tls));
+        self.facts.tls = Some(TlsFacts::from_connection(&tls));
         self.tls = Some(tls);
         Ok(())
     }

@@ -92,8 +92,8 @@ pub fn prove(
 /// Whether the proxy has our connection, and the one that the server sees.
 fn is_relayed(relayed: Option<&Relayed>, facts: &LinkFacts, seen: SocketAddr) -> bool {
     let ours = facts.local;
-    relayed.is_some_and(|it| {
-        ours.is_some_and(|ours| it.accepted.contains(&ours)) && it.opened.contains(&seen)
+    relayed.is_some_and(|relayed| {
+        ours.is_some_and(|ours| relayed.accepted.contains(&ours)) && relayed.opened.contains(&seen)
     })
 }
 

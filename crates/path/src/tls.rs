@@ -44,7 +44,7 @@ impl TlsClient {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self::of(config))
+        Ok(Self::from_config(config))
     }
 
     /// One that trusts whoever answers: for servers of others, whose certificate looptax knows nothing of, and
@@ -60,10 +60,10 @@ impl TlsClient {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(anybody))
             .with_no_client_auth();
-        Ok(Self::of(config))
+        Ok(Self::from_config(config))
     }
 
-    fn of(mut config: ClientConfig) -> Self {
+    fn from_config(mut config: ClientConfig) -> Self {
         config.resumption = Resumption::disabled();
         Self {
             config: Arc::new(config),
@@ -80,7 +80,7 @@ impl TlsClient {
 
 impl TlsFacts {
     /// Of a conversation whose handshake is over.
-    pub(crate) fn of(connection: &ClientConnection) -> Self {
+    pub(crate) fn from_connection(connection: &ClientConnection) -> Self {
         let word = |it: Option<String>| it.unwrap_or_else(|| "unknown".to_owned());
         let version = connection.protocol_version();
         let suite = connection.negotiated_cipher_suite();

@@ -90,7 +90,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = folder_in(root.path(), "looptax-00000001");
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let process = Process::of(child.id(), StopSignal::Term).unwrap();
+        let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
         std::io::Write::write_all(
             &mut File::create(folder.join("pids")).unwrap(),
             format!("{process}\n").as_bytes(),

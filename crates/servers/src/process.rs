@@ -65,7 +65,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// The process that has this pid now; `None` when there is none.
-    pub(crate) fn of(pid: u32, stop: StopSignal) -> Option<Self> {
+    pub(crate) fn with_pid(pid: u32, stop: StopSignal) -> Option<Self> {
         let start_ticks = stat(pid)?.starttime;
         Some(Self {
             pid,
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn ends_the_process_and_spares_one_that_merely_has_its_pid() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let process = Process::of(child.id(), StopSignal::Term).unwrap();
+        let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
         let impostor = Process {
             start_ticks: process.start_ticks + 1,
             ..process
@@ -316,8 +316,8 @@ mod tests {
             &mut line,
         )
         .unwrap();
-        let grandchild = Process::of(line.trim().parse().unwrap(), StopSignal::Term).unwrap();
-        let process = Process::of(child.id(), StopSignal::Term).unwrap();
+        let grandchild = Process::with_pid(line.trim().parse().unwrap(), StopSignal::Term).unwrap();
+        let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
         end(&[process], Duration::ZERO);
         child.wait().unwrap();
         let handle = grandchild.open();

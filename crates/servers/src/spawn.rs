@@ -87,7 +87,7 @@ fn register(
     scratch: &Scratch,
 ) -> Result<Process, ServerError> {
     // A child that we have not waited for keeps its entry in /proc, even when it has ended.
-    let process = Process::of(child.id(), stop).ok_or_else(|| ServerError::Scratch {
+    let process = Process::with_pid(child.id(), stop).ok_or_else(|| ServerError::Scratch {
         action: "read the start time in",
         path: format!("/proc/{}/stat", child.id()).into(),
         source: std::io::ErrorKind::NotFound.into(),

@@ -31,7 +31,7 @@ impl Blocks {
     /// As many blocks as every pair has whole epochs; `None` where there are none.
     ///
     /// `pairs` are the epochs of arm 0, the baseline, with arm 1, with arm 2, and so on.
-    pub fn of(pairs: &[Vec<Epoch>], connections: u32) -> Option<Self> {
+    pub fn from_pairs(pairs: &[Vec<Epoch>], connections: u32) -> Option<Self> {
         let time = |slice: &Slice| Some(mean_latency_us(slice, connections));
         let cpu = |slice: &Slice| cpu_us(slice, Metric::BothCpu);
         // NaN stays, and makes CPU time absent as a whole.
@@ -109,7 +109,7 @@ mod tests {
             noise: None,
         };
         let pair = |other: &u64| (0..12).map(|block| epoch(block, *other)).collect();
-        Blocks::of(&others.iter().map(pair).collect::<Vec<_>>(), 1).unwrap()
+        Blocks::from_pairs(&others.iter().map(pair).collect::<Vec<_>>(), 1).unwrap()
     }
 
     #[track_caller]
@@ -143,6 +143,6 @@ mod tests {
     #[test]
     fn without_cpu_time_there_is_none() {
         assert_eq!(blocks(5_000, &[4_000]).added(1, 0, 0.05).cpu_us, None);
-        assert_eq!(Blocks::of(&[vec![]], 1), None);
+        assert_eq!(Blocks::from_pairs(&[vec![]], 1), None);
     }
 }

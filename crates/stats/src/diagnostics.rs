@@ -2,7 +2,7 @@
 //!
 //! None of these moves the estimate; a verdict is taken back for noise, trend and the transient after
 //! the guard only, in `judge`.
-//! One file per question. Gathered here for a whole run by [`Diagnostics::of`].
+//! One file per question. Gathered here for a whole run by [`Diagnostics::from_epochs`].
 
 mod guard;
 mod little;
@@ -55,7 +55,7 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// All diagnostics of `epochs`. `thetas` holds the θ of those epochs that have one, in order;
     /// `connections` is C per arm, `alpha` the level of the run's intervals.
-    pub fn of(epochs: &[Epoch], thetas: &[f64], connections: u32, alpha: f64) -> Self {
+    pub fn from_epochs(epochs: &[Epoch], thetas: &[f64], connections: u32, alpha: f64) -> Self {
         Self {
             guard_transient: guard_transient(epochs, alpha),
             littles_law: Side::BOTH.map(|side| littles_law(epochs, side, connections)),

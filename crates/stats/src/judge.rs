@@ -88,9 +88,10 @@ pub struct Judgement {
 pub fn judge(input: &Input) -> Judgement {
     let primary = primary(input);
     let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
-    let diagnostics = Diagnostics::of(input.epochs, &thetas, input.connections, input.alpha);
+    let diagnostics =
+        Diagnostics::from_epochs(input.epochs, &thetas, input.connections, input.alpha);
     let totals = totals_theta(input);
-    let warnings = warnings::of(input, &primary, totals.as_ref(), &diagnostics);
+    let warnings = warnings::collect(input, &primary, totals.as_ref(), &diagnostics);
     let percentiles = secondary::percentiles(input);
     let cpu = secondary::cpu(input);
     Judgement {
@@ -105,7 +106,7 @@ pub fn judge(input: &Input) -> Judgement {
         secondary: secondary::adjusted(&cpu, &percentiles, input.alpha),
         cpu_us: cpu.tax,
         percentiles,
-        sides: Side::BOTH.map(|side| SideSummary::of(input, side)),
+        sides: Side::BOTH.map(|side| SideSummary::from_input(input, side)),
         diagnostics,
         warnings,
     }
@@ -123,7 +124,9 @@ fn totals_theta(input: &Input) -> Option<Estimate> {
 /// One arm's totals of the whole epochs.
 fn totals_of(epochs: &[Epoch], side: Side) -> Vec<ArmTotal> {
     let whole = epochs.iter().filter(|epoch| epoch.groups().is_some());
-    whole.map(|epoch| ArmTotal::of(epoch, side)).collect()
+    whole
+        .map(|epoch| ArmTotal::from_epoch(epoch, side))
+        .collect()
 }
 
 fn latency_us(input: &Input) -> Option<Estimate> {

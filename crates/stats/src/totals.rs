@@ -19,7 +19,7 @@ pub struct ArmTotal {
 
 impl ArmTotal {
     /// The sums of one arm of an epoch.
-    pub fn of(epoch: &Epoch, side: Side) -> Self {
+    pub fn from_epoch(epoch: &Epoch, side: Side) -> Self {
         let sums = epoch.slices_of(side).fold((0, 0), |(requests, ns), slice| {
             (
                 requests + slice.completions + slice.drained,
@@ -159,7 +159,7 @@ mod tests {
         let epochs = v1_epochs();
         epochs
             .iter()
-            .map(|epoch| ArmTotal::of(epoch, side))
+            .map(|epoch| ArmTotal::from_epoch(epoch, side))
             .collect()
     }
 
@@ -236,7 +236,7 @@ mod tests {
         let mut epoch = v1_epochs().remove(0);
         let first = &mut epoch.slices[0];
         (first.drained, first.drain_ns) = (3, 1_000_000_000);
-        let total = ArmTotal::of(&epoch, Side::Other);
+        let total = ArmTotal::from_epoch(&epoch, Side::Other);
         close(total.requests, 2442.0, 0.0);
         close(total.seconds, 1.2, 1e-12);
     }

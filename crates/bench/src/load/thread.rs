@@ -70,7 +70,7 @@ impl Load {
             side,
             rank,
         };
-        let range = KeyRange::of(self.keys, connection_idx, self.n_connections);
+        let range = KeyRange::for_connection(self.keys, connection_idx, self.n_connections);
         let distribution = self.keys.distribution;
         Keys::new(self.seed, slice, connection_idx as u64, range, distribution)
     }

@@ -14,7 +14,11 @@ use crate::spec::tool::{Flavor, without_passwords};
 use crate::target::Target;
 
 /// The command of `arm`.
-pub(super) fn of(target: Option<&Target>, exec: &Exec, arm: Arm) -> Result<CommandPlan, Failure> {
+pub(super) fn command_for(
+    target: Option<&Target>,
+    exec: &Exec,
+    arm: Arm,
+) -> Result<CommandPlan, Failure> {
     let (words, set, unset) = match (&exec.given, target) {
         (Given::Template(template), Some(target)) => expanded(template, target, arm)?,
         (Given::Template(_), None) => return Err(super::plan::needs_target()),

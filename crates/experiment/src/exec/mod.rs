@@ -64,8 +64,8 @@ fn bench_plan(
 ) -> Result<WholePlan, Failure> {
     let [baseline, other] = plan::pair_of_arms(settings);
     let sides = [
-        line::of(target, exec, baseline)?,
-        line::of(target, exec, other)?,
+        line::command_for(target, exec, baseline)?,
+        line::command_for(target, exec, other)?,
     ];
     Ok(WholePlan {
         seed: settings.seed,

@@ -42,7 +42,7 @@ impl Listener {
             rustix::net::listen(&socket, BACKLOG)?;
             Ok(socket)
         };
-        Self::of(listen(), name, false)
+        Self::from_socket(listen(), name, false)
     }
 
     pub(super) fn tcp(address: SocketAddr) -> Result<Self, ServerError> {
@@ -58,10 +58,10 @@ impl Listener {
             rustix::net::listen(&socket, BACKLOG)?;
             Ok(socket)
         };
-        Self::of(listen(), address.to_string(), true)
+        Self::from_socket(listen(), address.to_string(), true)
     }
 
-    fn of(
+    fn from_socket(
         socket: rustix::io::Result<OwnedFd>,
         name: String,
         is_tcp: bool,

@@ -83,8 +83,13 @@ fn accept(listener: &Listener, poller: &OwnedFd, peers: &mut Peers) -> io::Resul
         Ok(connection) => {
             let idx = peers.add(Peer::new(connection, listener.is_tcp));
             let connection = peers.all[idx].as_ref().map(|peer| peer.connection.as_fd());
-            let added = connection.map_or(Ok(()), |it| {
-                epoll::add(poller, it, EventData::new_u64(idx as u64), EventFlags::IN)
+            let added = connection.map_or(Ok(()), |connection| {
+                epoll::add(
+                    poller,
+                    connection,
+                    EventData::new_u64(idx as u64),
+                    EventFlags::IN,
+                )
             });
             if added.is_err() {
                 peers.remove(idx);

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn ends_the_processes_it_was_told() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let process = Process::of(child.id(), StopSignal::Term).unwrap();
+        let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
         let text = format!("server {process}\n");
         Watch::follow(text.as_bytes()).clean_up();
         assert!(!child.wait().unwrap().success());

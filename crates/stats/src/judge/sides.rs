@@ -32,7 +32,7 @@ pub struct SideSummary {
 }
 
 impl SideSummary {
-    pub(super) fn of(input: &Input, side: Side) -> Self {
+    pub(super) fn from_input(input: &Input, side: Side) -> Self {
         let typical = |metric: &dyn Fn(&Slice) -> Option<f64>| {
             let epochs = input.epochs.iter();
             let values: Vec<f64> = epochs

@@ -77,7 +77,7 @@ pub enum Warning {
     },
 }
 
-pub(super) fn of(
+pub(super) fn collect(
     input: &Input,
     primary: &Primary,
     totals: Option<&Estimate>,

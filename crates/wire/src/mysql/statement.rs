@@ -151,7 +151,7 @@ impl TextStatement {
     /// `sql` with `?` for each value.
     pub(super) fn new(dialect: Dialect, sql: &str) -> Self {
         Self {
-            pieces: Pieces::of(sql),
+            pieces: Pieces::split(sql),
             replies: Replies::new(dialect, Form::Text, None),
         }
     }

@@ -118,7 +118,7 @@ impl<S: Stream> Connection<S> {
         sent: Sent,
     ) -> Result<Running<AnyStatement>, WireError> {
         Running::prepare(Arc::clone(transaction), |sql| match sent {
-            Sent::Text => Ok(AnyStatement::Text(Pieces::of(sql))),
+            Sent::Text => Ok(AnyStatement::Text(Pieces::split(sql))),
             Sent::Prepared => self.statement(&numbered(sql), sent),
         })
     }
@@ -130,7 +130,7 @@ impl<S: Stream> Connection<S> {
     /// As [`Self::query`].
     pub fn statement(&mut self, sql: &str, sent: Sent) -> Result<AnyStatement, WireError> {
         if sent == Sent::Text {
-            return Ok(AnyStatement::Text(Pieces::of(sql)));
+            return Ok(AnyStatement::Text(Pieces::split(sql)));
         }
         let name = format!("looptax{}", self.n_named);
         self.n_named += 1;

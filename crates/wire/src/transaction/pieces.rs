@@ -8,7 +8,7 @@ pub struct Pieces(Vec<Vec<u8>>);
 
 impl Pieces {
     /// Cuts `sql` at every `?`. Only our own statements come here: none has a `?` inside a literal.
-    pub fn of(sql: &str) -> Self {
+    pub fn split(sql: &str) -> Self {
         Self(
             sql.split('?')
                 .map(|piece| piece.as_bytes().to_vec())
@@ -66,13 +66,15 @@ mod tests {
         values.push_number(-3);
         values.push_text(|text| text.extend_from_slice(b"it's \\"));
         let mut out = b"> ".to_vec();
-        Pieces::of("UPDATE t SET c=?, k=k+1 WHERE id=?").write(&values, &mut out, |value, out| {
-            match value {
+        Pieces::split("UPDATE t SET c=?, k=k+1 WHERE id=?").write(
+            &values,
+            &mut out,
+            |value, out| match value {
                 Bound::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
                 Bound::Text(text) => quote(text, Escapes::Backslash, out),
                 Bound::Sql(_) | Bound::Null => {}
-            }
-        });
+            },
+        );
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "> UPDATE t SET c=-3, k=k+1 WHERE id='it''s \\\\'"
