@@ -3,42 +3,26 @@
 //! Puts the estimators together; holds no formula of its own. The live run and a later analysis of
 //! the record call the same function on the same numbers, and get the same digits.
 
+mod input;
 mod primary;
 mod secondary;
 mod sides;
-
-pub(crate) use secondary::cpu_us;
-pub(crate) use sides::mean_latency_us;
 mod warnings;
 
+pub use input::Input;
 pub use primary::{Primary, primary};
+pub(crate) use secondary::cpu_us;
 pub use secondary::{CpuTax, Metric, Percentile, Secondary};
 pub use sides::SideSummary;
+pub(crate) use sides::mean_latency_us;
 pub use warnings::Warning;
 
 use crate::diagnostics::Diagnostics;
 use crate::epoch::{Epoch, Side};
 use crate::estimate::{Estimate, tax_pct};
 use crate::hodges_lehmann;
-use crate::totals::{self, ArmTotal};
+use crate::totals;
 use crate::verdict::{Direction, Reason, Verdict};
-
-/// What [`judge`] works on.
-#[derive(Debug, Clone)]
-pub struct Input<'a> {
-    /// All epochs after the warm-up, in the order of time.
-    pub epochs: &'a [Epoch],
-    /// Connections per arm, C.
-    pub connections: u32,
-    /// The two-sided level of every interval: that of the interim analysis the run stopped at.
-    pub alpha: f64,
-    /// Half the width of "no difference that matters", as a fraction: 0.01 is ±1 %.
-    pub delta: f64,
-    /// What makes the measurement invalid; empty when nothing does.
-    pub invalid: Vec<String>,
-    /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.
-    pub stopped_early: bool,
-}
 
 /// Everything that is said about one comparison. Positive: the other arm loses.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,16 +101,8 @@ fn totals_theta(input: &Input) -> Option<Estimate> {
     if input.epochs.iter().any(Epoch::is_by_response) {
         return None;
     }
-    let [baseline, other] = Side::BOTH.map(|side| totals_of(input.epochs, side));
+    let [baseline, other] = Side::BOTH.map(|side| input.totals_of(side));
     totals::log_ratio(&baseline, &other, input.alpha)
-}
-
-/// One arm's totals of the whole epochs.
-fn totals_of(epochs: &[Epoch], side: Side) -> Vec<ArmTotal> {
-    let whole = epochs.iter().filter(|epoch| epoch.groups().is_some());
-    whole
-        .map(|epoch| ArmTotal::from_epoch(epoch, side))
-        .collect()
 }
 
 fn latency_us(input: &Input) -> Option<Estimate> {

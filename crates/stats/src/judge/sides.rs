@@ -3,8 +3,8 @@
 //! These are absolute figures in this run's surroundings; the comparison is made elsewhere, within
 //! epochs, and is much tighter than two of these suggest. Called by `judge`.
 
+use super::Input;
 use super::secondary::{Metric, cpu_us};
-use super::{Input, totals_of};
 use crate::epoch::{Side, Slice, counted, rate_per_s};
 use crate::estimate::Estimate;
 use crate::{hodges_lehmann, totals};
@@ -40,7 +40,7 @@ impl SideSummary {
                 .collect();
             hodges_lehmann::estimate(&values, input.alpha)
         };
-        let totals = totals_of(input.epochs, side);
+        let totals = input.totals_of(side);
         Self {
             side,
             n_requests: totals.iter().map(|total| total.requests).sum::<f64>() as u64,
