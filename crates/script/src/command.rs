@@ -5,22 +5,9 @@
 use std::ops::Range;
 
 use crate::error::ScriptError;
-use crate::fault::ParseFault;
+use crate::fault::{ParseFault, SUPPORTED};
 use crate::place::word;
 use crate::symbols::{Source, nearest};
-
-/// The commands that scripts can use, without their backslash.
-pub(crate) const SUPPORTED: [&str; 9] = [
-    "set",
-    "if",
-    "elif",
-    "else",
-    "endif",
-    "sleep",
-    "startpipeline",
-    "endpipeline",
-    "syncpipeline",
-];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {

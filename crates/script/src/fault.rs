@@ -3,7 +3,18 @@
 //! One variant per kind of mistake, with the words that were found. Places are added by the callers
 //! (see `error`).
 
-use crate::command::SUPPORTED;
+/// The commands that scripts can use, without their backslash.
+pub(crate) const SUPPORTED: [&str; 9] = [
+    "set",
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "sleep",
+    "startpipeline",
+    "endpipeline",
+    "syncpipeline",
+];
 
 /// What is wrong with the text of a script.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

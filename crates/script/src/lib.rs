@@ -15,7 +15,9 @@
 //! PostgreSQL 15 manual, pgbench(1), "Custom Scripts", and pgbench 15.18 itself where the manual is
 //! silent (tried 2026-11-21).
 
+mod bits;
 mod command;
+mod dialect;
 mod error;
 mod expression;
 mod fault;
@@ -31,6 +33,7 @@ mod symbols;
 mod value;
 pub mod zipfian;
 
+pub use dialect::Dialect;
 pub use error::{RunError, ScriptError, SetError};
 pub use fault::{ParseFault, RunFault};
 pub use parse::Script;
@@ -38,6 +41,5 @@ pub use place::Place;
 pub use session::{Action, Presets, Session};
 pub use set::{ScriptSet, Warning};
 pub use spec::{Definition, Weighted, parse_spec};
-pub use sql::Dialect;
 pub use statement::Statement;
 pub use zipfian::Zipfian;

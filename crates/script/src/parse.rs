@@ -4,18 +4,21 @@
 //! `session` runs them.
 
 mod conditional;
+mod instruction;
 
 use std::ops::Range;
 
 use crate::command::{self, Command};
+use crate::dialect::Dialect;
 use crate::error::ScriptError;
-use crate::expression::{self, Code, Reader};
+use crate::expression::{self, Reader};
 use crate::fault::ParseFault;
 use crate::place::word;
-use crate::sql::{Dialect, Scanner};
+use crate::sql::Scanner;
 use crate::statement::Statement;
 use crate::symbols::{Source, Symbols, is_name};
 use conditional::Conditionals;
+pub(crate) use instruction::{Amount, Instruction, Kind};
 
 /// Largest script: generous, and small enough for offsets of 32 bits.
 const MAX_BYTES: usize = 16 << 20;
@@ -30,46 +33,6 @@ pub struct Script {
     pub(crate) instructions: Vec<Instruction>,
     /// What looks like a variable within quotes and comments.
     pub(crate) quoted: Vec<(String, Range<usize>)>,
-}
-
-/// What a session does next, with the place that an error points at.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Instruction {
-    pub(crate) span: Range<usize>,
-    pub(crate) kind: Kind,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
-    Set {
-        variable: u32,
-        code: Code,
-    },
-    /// Goes on at `target` unless the expression is true.
-    Unless {
-        code: Code,
-        target: usize,
-    },
-    Jump {
-        target: usize,
-    },
-    Send {
-        statement_idx: usize,
-    },
-    Sleep {
-        amount: Amount,
-        unit_us: u64,
-    },
-    StartPipeline,
-    EndPipeline,
-    SyncPipeline,
-}
-
-/// How long to sleep, in the command's unit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Amount {
-    Constant(u64),
-    Variable(u32),
 }
 
 impl Script {

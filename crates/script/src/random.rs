@@ -3,39 +3,15 @@
 //! The caller hands in the source of random bits, so that a seed repeats everything. Probabilities
 //! are those of the pgbench manual; the numbers drawn from one seed are not pgbench's.
 
-use std::convert::Infallible;
-
-use rand_core::TryRng;
 use rand_distr::{Distribution, OpenClosed01, StandardNormal, Uniform};
 
+use crate::bits::Bits;
 use crate::fault::RunFault;
 use crate::zipfian::Zipfian;
 
 /// Least parameter of a Gaussian, and range of a Zipfian: the manual's limits.
 const LEAST_GAUSSIAN: f64 = 2.0;
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
-
-/// The caller's random bits, as the distributions of `rand_distr` want them.
-pub(crate) struct Bits<'a>(pub(crate) &'a mut dyn FnMut() -> u64);
-
-impl TryRng for Bits<'_> {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(((self.0)() >> 32) as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok((self.0)())
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&(self.0)().to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
-    }
-}
 
 /// Each value from `first` to `last` with the same probability.
 pub(crate) fn uniform(

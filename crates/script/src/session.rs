@@ -3,6 +3,7 @@
 //! Called from the measured loop. Nothing allocates after the first transaction, apart from errors;
 //! values go into the caller's buffers. No I/O and no clock: sleeping and sending are the caller's.
 
+mod presets;
 mod variables;
 
 use std::ops::Range;
@@ -14,6 +15,7 @@ use crate::fault::RunFault;
 use crate::parse::{Instruction, Kind};
 use crate::set::ScriptSet;
 use crate::statement::Piece;
+pub use presets::Presets;
 use variables::Variables;
 
 /// What the caller has to do next.
@@ -35,19 +37,6 @@ pub enum Action {
     /// The transaction is over; the next call starts another. A transaction can be over without a
     /// statement, when `\if` skipped them all.
     Done,
-}
-
-/// The variables that a session has without a `\set`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Presets {
-    /// `:client_id`: a number of its own for each session, from 0.
-    pub client_id: i64,
-    /// `:scale`: how large the tables are.
-    pub scale: i64,
-    /// `:random_seed`: the seed of the run.
-    pub random_seed: i64,
-    /// `:default_seed`: the seed of hash functions that name none.
-    pub default_seed: i64,
 }
 
 /// One connection's variables and place in the scripts of a set.

@@ -6,19 +6,11 @@
 
 use std::ops::Range;
 
+use crate::dialect::Dialect;
 use crate::error::ScriptError;
 use crate::fault::ParseFault;
 use crate::statement::{MAX_PARAMETERS, Piece, Statement};
 use crate::symbols::{Source, Symbols, is_name_character};
-
-/// Whose quotes, comments and placeholders the SQL has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// `E''`, `$tag$`, nested comments, `::` casts, `$1`.
-    Postgres,
-    /// Backslashes and backticks in quotes, `#` comments, `?`. MariaDB too.
-    Mysql,
-}
 
 /// Reads one statement.
 pub(crate) struct Scanner<'a, 's> {

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use crate::sql::Dialect;
+use crate::dialect::Dialect;
 
 /// Most uses of variables in one statement: the manual's limit.
 pub(crate) const MAX_PARAMETERS: usize = 255;

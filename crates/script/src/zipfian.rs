@@ -6,7 +6,7 @@
 
 use rand_distr::Distribution;
 
-use crate::random::Bits;
+use crate::bits::Bits;
 
 /// No such distribution: no ranks, or a skew that is negative or not finite.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The functions that can be called: their names, and how many arguments they take.
 //!
-//! Used by the parser, and by `function` for the names in its messages.
+//! Used by the parser; `function` takes the names in its messages from here.
 
 use super::function::Function;
 use crate::fault::ParseFault;
@@ -46,6 +46,37 @@ const CALLABLE: [Callable; 19] = [
     callable("sqrt", Function::Sqrt, 1, 1),
 ];
 
+impl Function {
+    /// Its sign or name, for messages.
+    pub(super) fn operation(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract | Self::Negate => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Modulo => "%",
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::BitOr => "|",
+            Self::BitXor => "#",
+            Self::BitAnd => "&",
+            Self::BitNot => "~",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+            Self::Not => "NOT",
+            Self::IsNull | Self::IsTrue | Self::IsFalse => "IS",
+            named => CALLABLE
+                .iter()
+                .find(|callable| callable.function == named)
+                .map_or("", |callable| callable.name),
+        }
+    }
+}
+
 /// The function of this name, in upper or lower case.
 pub(crate) fn find(name: &str) -> Result<&'static Callable, ParseFault> {
     let is = |known: &str| name.eq_ignore_ascii_case(known);
@@ -70,12 +101,4 @@ pub(crate) fn find(name: &str) -> Result<&'static Callable, ParseFault> {
             found: word(name),
             nearest: nearest(name, CALLABLE.iter().map(|callable| callable.name)),
         })
-}
-
-/// For messages.
-pub(crate) fn name_of(function: Function) -> &'static str {
-    CALLABLE
-        .iter()
-        .find(|callable| callable.function == function)
-        .map_or("", |callable| callable.name)
 }

@@ -3,7 +3,7 @@
 //! NULL in, NULL out, for all but the tests for NULL and truth. Where the manual is silent the
 //! results are those of pgbench.
 
-use super::{callable, hash};
+use super::hash;
 use crate::fault::RunFault;
 use crate::random;
 use crate::value::Value;
@@ -245,32 +245,6 @@ impl Function {
             _ => random::zipfian(first, last, parameter, random),
         };
         drawn.map(Value::Integer)
-    }
-
-    /// For messages.
-    fn operation(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract | Self::Negate => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Modulo => "%",
-            Self::Equal => "=",
-            Self::NotEqual => "<>",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-            Self::BitOr => "|",
-            Self::BitXor => "#",
-            Self::BitAnd => "&",
-            Self::BitNot => "~",
-            Self::ShiftLeft => "<<",
-            Self::ShiftRight => ">>",
-            Self::Not => "NOT",
-            Self::IsNull | Self::IsTrue | Self::IsFalse => "IS",
-            named => callable::name_of(named),
-        }
     }
 }
 

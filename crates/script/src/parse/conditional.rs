@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Instruction, Kind};
+use super::instruction::{Instruction, Kind};
 use crate::error::ScriptError;
 use crate::fault::ParseFault;
 use crate::symbols::Source;
