@@ -17,3 +17,14 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
+
+/// Spins for `wait_ns` nanoseconds; gives how many it really were.
+pub(crate) fn busy_wait(wait_ns: u64) -> u64 {
+    let start_ns = now_ns();
+    loop {
+        let spent_ns = now_ns() - start_ns;
+        if spent_ns >= wait_ns {
+            return spent_ns;
+        }
+    }
+}

@@ -13,9 +13,8 @@ use rustix::net::RecvFlags;
 use super::connection::Connection;
 use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
-use super::thread::busy_wait;
 use super::wait::receive;
-use crate::clock::now_ns;
+use crate::clock::{busy_wait, now_ns};
 use crate::error::LoadError;
 use crate::plan::SidePlan;
 

@@ -7,6 +7,7 @@
 mod alarm;
 mod connection;
 mod event;
+mod failure;
 mod one_shot;
 mod open;
 mod slice_barrier;
@@ -15,6 +16,7 @@ mod thread;
 mod wait;
 
 pub(crate) use connection::{AnswerLimits, Connection};
+pub(crate) use failure::Failure;
 pub(crate) use slice_barrier::{Command, LeaveOnDrop, SliceBarrier, SliceSpec};
 pub(crate) use tally::Tally;
-pub(crate) use thread::{ClientThread, Failure, Load, ThreadBuffers};
+pub(crate) use thread::{ClientThread, Load, ThreadBuffers};

@@ -7,8 +7,7 @@ use looptax_wire::Draws;
 
 use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
-use super::thread::busy_wait;
-use crate::clock::now_ns;
+use crate::clock::{busy_wait, now_ns};
 use crate::connect::OneShotClient;
 use crate::error::LoadError;
 use crate::plan::SidePlan;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use looptax_stats::Side;
 use rustix::net::{Shutdown, shutdown};
 
-use super::thread::Failure;
+use super::failure::Failure;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 

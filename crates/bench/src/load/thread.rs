@@ -13,30 +13,20 @@ use rustix::thread::set_current_timer_slack;
 
 use super::connection::Connection;
 use super::event;
+use super::failure::Failure;
 use super::one_shot;
 use super::open::{Kept, Queues, open_loop};
 use super::slice_barrier::{Command, SliceBarrier, SliceSpec};
 use super::tally::{Digests, Tally};
 use super::wait::{Block, Poll, PollFirst, Wait};
 use crate::arrivals::Schedule;
-use crate::clock::{now_ns, thread_cpu_ns};
+use crate::clock::{busy_wait, now_ns, thread_cpu_ns};
 use crate::connect::{OneShotClient, Origin};
 use crate::cores::pin_self;
 use crate::error::{LoadError, Stage};
 use crate::keys::{KeyRange, Keys, SliceOf};
 use crate::plan::{ClientModel, KeySpace, OpenLoop, Pacing, SidePlan};
 use crate::sys::thread_usage;
-
-/// A failed request, and where.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    /// Whose connection.
-    pub(crate) side: Side,
-    /// Which part of the epoch.
-    pub(crate) stage: Stage,
-    /// Why.
-    pub(crate) source: LoadError,
-}
 
 /// What all client threads of an epoch have in common.
 #[derive(Debug, Clone, Copy)]
@@ -372,17 +362,6 @@ fn closed_loop<W: Wait>(
         }
         if begun_ns >= spec.stop_at_ns {
             return Ok(());
-        }
-    }
-}
-
-/// Burns `wait_ns` nanoseconds and tells how many it really were.
-pub(super) fn busy_wait(wait_ns: u64) -> u64 {
-    let start_ns = now_ns();
-    loop {
-        let spent_ns = now_ns() - start_ns;
-        if spent_ns >= wait_ns {
-            return spent_ns;
         }
     }
 }
