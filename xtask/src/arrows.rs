@@ -30,9 +30,9 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 12] = [
-    "advise", "analysis", "diagnose", "discover", "dsn", "lab", "path", "redirect", "replay",
-    "report", "servers", "wire",
+const WITH_CIRCLES: [&str; 10] = [
+    "advise", "analysis", "diagnose", "discover", "dsn", "lab", "redirect", "replay", "report",
+    "servers",
 ];
 
 /// A dependency of a package, both by the name of its room or library.

@@ -1,28 +1,21 @@
 //! A login of any protocol over a [`Link`], behind one type.
 
-mod sealed;
+mod protocol;
+pub(crate) mod sealed;
 
 use std::time::Duration;
 
 use looptax_dsn::Protocol;
 use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
-use crate::{Echo, Endpoint, Limits, Link, LinkFacts, OneShot, PathError, TlsClient, TlsFacts};
+use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
+pub(crate) use protocol::ProtocolConnection;
 
 /// A connection that is logged in and not yet under load.
 pub struct Conversation {
     pub(crate) connection: ProtocolConnection,
     pub(crate) facts: LinkFacts,
     endpoint: Endpoint,
-}
-
-/// The protocol's half of a [`Conversation`].
-pub(crate) enum ProtocolConnection {
-    Mysql(mysql::Connection<Link>),
-    Postgres(postgres::Connection<Link>),
-    Redis(redis::Connection<Link>),
-    Memcached(memcached::Connection<Link>),
-    Echo(echo::Connection<Link>),
 }
 
 impl Conversation {
@@ -70,35 +63,6 @@ impl Conversation {
         Self::from_sealed_login(connection, facts, &endpoint)
     }
 
-    /// The same with nothing that an application would not do: no question about the server, and of
-    /// the kernel's facts the family alone.
-    ///
-    /// # Errors
-    /// As [`Conversation::open`].
-    pub(crate) fn open_briefly(one_shot: &OneShot) -> Result<Self, PathError> {
-        let OneShot {
-            arm,
-            protocol,
-            endpoint,
-            login,
-            limits,
-            tls,
-            ..
-        } = one_shot;
-        let link = Link::open_briefly(*arm, endpoint, *limits)?;
-        let facts = link.facts().clone();
-        if let Some(tls) = tls {
-            let connection = sealed::log_in(*protocol, link, login, tls, limits.io, true);
-            return Self::from_sealed_login(connection, facts, endpoint);
-        }
-        let connection = match protocol {
-            Protocol::Redis => redis::Connection::login_briefly(link, login, limits.io)
-                .map(ProtocolConnection::Redis),
-            _ => log_in(*protocol, link, login, limits.io),
-        };
-        Self::from_login(connection, facts, endpoint)
-    }
-
     /// Agrees with the echo server on what requests are, over a connection that is open already.
     ///
     /// # Errors
@@ -113,7 +77,7 @@ impl Conversation {
         Self::from_login(connection, facts, &endpoint)
     }
 
-    fn from_sealed_login(
+    pub(crate) fn from_sealed_login(
         connection: Result<(ProtocolConnection, TlsFacts), WireError>,
         mut facts: LinkFacts,
         endpoint: &Endpoint,
@@ -125,7 +89,7 @@ impl Conversation {
         Self::from_login(connection, facts, endpoint)
     }
 
-    fn from_login(
+    pub(crate) fn from_login(
         connection: Result<ProtocolConnection, WireError>,
         facts: LinkFacts,
         endpoint: &Endpoint,
@@ -304,7 +268,7 @@ fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
     }
 }
 
-fn log_in(
+pub(crate) fn log_in(
     protocol: Protocol,
     link: Link,
     login: &Login,

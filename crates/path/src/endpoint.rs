@@ -6,13 +6,8 @@ use std::path::{Path, PathBuf};
 
 use looptax_dsn::Arm;
 
+use crate::error::MAX_SOCKET_PATH_BYTES;
 use crate::{Family, Host, PathError};
-
-/// Longest path that fits `sockaddr_un.sun_path` with its closing zero byte.
-///
-/// # Source
-/// unix(7): `sun_path` has 108 bytes.
-pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// An address that a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]

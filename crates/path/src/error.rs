@@ -8,7 +8,12 @@ use looptax_failure::{Explain, Severity};
 use looptax_wire::WireError;
 
 use crate::LocalPorts;
-use crate::endpoint::MAX_SOCKET_PATH_BYTES;
+
+/// Longest path that fits `sockaddr_un.sun_path` with its closing zero byte.
+///
+/// # Source
+/// unix(7): `sun_path` has 108 bytes.
+pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// Opening or proving an arm failed.
 #[derive(Debug, thiserror::Error)]

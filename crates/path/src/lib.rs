@@ -7,6 +7,7 @@
 mod conversation;
 mod endpoint;
 mod error;
+mod family;
 mod link;
 mod network;
 mod one_shot;
@@ -21,9 +22,10 @@ mod tls;
 mod workload;
 
 pub use conversation::Conversation;
-pub use endpoint::{Endpoint, MAX_SOCKET_PATH_BYTES, host_of};
-pub use error::PathError;
-pub use link::{Calls, Family, Limits, Link, LinkFacts, Unlimited};
+pub use endpoint::{Endpoint, host_of};
+pub use error::{MAX_SOCKET_PATH_BYTES, PathError};
+pub use family::Family;
+pub use link::{Calls, Limits, Link, LinkFacts, Unlimited};
 pub use network::{
     Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces,
     move_to_sidecar, namespace_name,

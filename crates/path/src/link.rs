@@ -1,10 +1,11 @@
 //! One open connection: a socket with time limits, and what the kernel says about it.
 
+mod calls;
+mod facts;
 mod raw;
 mod socket;
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
@@ -16,82 +17,13 @@ use rustls::ClientConnection;
 
 use crate::tls::{Seal, TlsClient, TlsFacts, invalid};
 use crate::{Endpoint, PathError};
+pub use calls::Calls;
+pub use facts::{Limits, LinkFacts};
 use raw::Raw;
 use socket::{brief_facts, connect, facts, no_facts};
 
 /// So often a server that closes may still be heard: last words fit into a read or two.
 const MOST_LAST_READS: usize = 64;
-
-/// How long the kernel may keep us waiting on one connection.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// For connecting.
-    pub connect: Duration,
-    /// For one receive or send.
-    pub io: Duration,
-}
-
-impl Default for Limits {
-    /// 5 s to connect, 10 s for an answer: far over any healthy server's, short enough to wait for.
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            io: Duration::from_secs(10),
-        }
-    }
-}
-
-/// The address family that `getsockname` gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// `AF_UNIX`.
-    Unix,
-    /// `AF_INET`.
-    Inet,
-    /// `AF_INET6`.
-    Inet6,
-    /// Any other, by number; 0 where nobody asked.
-    Other(u16),
-}
-
-/// What the kernel says about a connection.
-#[derive(Debug, Clone)]
-pub struct LinkFacts {
-    /// By `getsockname`.
-    pub family: Family,
-    /// Our own end, where it has an IP address.
-    pub local: Option<SocketAddr>,
-    /// Process that listens at the other end (`SO_PEERCRED`; Unix sockets only).
-    pub peer_pid: Option<u32>,
-    /// Whether small packets are sent at once (TCP only).
-    pub nodelay: Option<bool>,
-    /// `SO_SNDBUF` in bytes.
-    pub send_buffer_bytes: usize,
-    /// `SO_RCVBUF` in bytes.
-    pub receive_buffer_bytes: usize,
-    /// What TLS agreed on, where there is some.
-    pub tls: Option<TlsFacts>,
-}
-
-/// System calls that a connection took for data, those of its set-up included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Calls {
-    /// Calls that send.
-    pub sends: u64,
-    /// Calls that receive.
-    pub receives: u64,
-}
-
-impl Calls {
-    /// Those after `before`.
-    #[must_use]
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            sends: self.sends.saturating_sub(before.sends),
-            receives: self.receives.saturating_sub(before.receives),
-        }
-    }
-}
 
 /// An open connection.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use looptax_dsn::Arm;
 use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
-use crate::conversation::ProtocolConnection;
+use crate::conversation::{ProtocolConnection, log_in, sealed};
 use crate::endpoint::has_family;
-use crate::prepare::{PING_BYTES, ping};
-use crate::{Calls, Conversation, Endpoint, Limits, PathError, TlsClient};
+use crate::workload::{PING_BYTES, ping};
+use crate::{Calls, Conversation, Endpoint, Limits, Link, PathError, TlsClient};
 
 /// A key that no server has.
 const MISSING_KEY: &[u8] = b"looptax:missing";
@@ -81,6 +81,35 @@ impl OneShot {
 }
 
 impl Conversation {
+    /// Connects and logs in with nothing that an application would not do: no question about the server, and
+    /// of the kernel's facts the family alone.
+    ///
+    /// # Errors
+    /// As [`Conversation::open`].
+    fn open_briefly(one_shot: &OneShot) -> Result<Self, PathError> {
+        let OneShot {
+            arm,
+            protocol,
+            endpoint,
+            login,
+            limits,
+            tls,
+            ..
+        } = one_shot;
+        let link = Link::open_briefly(*arm, endpoint, *limits)?;
+        let facts = link.facts().clone();
+        if let Some(tls) = tls {
+            let connection = sealed::log_in(*protocol, link, login, tls, limits.io, true);
+            return Self::from_sealed_login(connection, facts, endpoint);
+        }
+        let connection = match protocol {
+            Protocol::Redis => redis::Connection::login_briefly(link, login, limits.io)
+                .map(ProtocolConnection::Redis),
+            _ => log_in(*protocol, link, login, limits.io),
+        };
+        Self::from_login(connection, facts, endpoint)
+    }
+
     /// One round trip that reads no table, and holds the answer against what it must be.
     fn ask_once(&mut self) -> Result<(), WireError> {
         let is_right = match &mut self.connection {

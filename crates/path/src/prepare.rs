@@ -6,10 +6,8 @@ use looptax_wire::transaction::Statement;
 use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, redis};
 
 use crate::conversation::ProtocolConnection;
+use crate::workload::ping;
 use crate::{Conversation, PathError, Sending, Workload};
-
-/// The statement behind [`Workload::Ping`] for SQL servers: 120 bytes, as a point select returns.
-pub(crate) const PING_BYTES: usize = 120;
 
 /// What no key starts with: a GET of it is a [`Workload::Ping`].
 const MISSING: &str = "looptax:missing:";
@@ -151,11 +149,6 @@ fn single(workload: &Workload) -> Option<String> {
             .map(|step| step.sql),
         _ => None,
     }
-}
-
-/// A statement that reads no table.
-pub(crate) fn ping() -> String {
-    format!("SELECT '{}'", "x".repeat(PING_BYTES))
 }
 
 fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {

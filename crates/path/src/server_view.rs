@@ -5,6 +5,7 @@
 //! their transport and that they end in the same server.
 
 mod memcached;
+mod seen;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,49 +14,7 @@ use looptax_wire::WireError;
 
 use crate::conversation::ProtocolConnection;
 use crate::{Conversation, Link, PathError};
-
-/// How the server sees where a connection comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SeenAs {
-    /// A local socket: no address.
-    Socket,
-    /// A local socket, whose far end is this process, says that process.
-    SocketOf(u32),
-    /// TCP, from this address.
-    Tcp(SocketAddr),
-    /// The server does not tell (echo).
-    Untold,
-    /// Something else, in its words.
-    Other(String),
-}
-
-/// One connection as the server sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientSeen {
-    /// The server's number for it.
-    pub connection_id: u64,
-    /// Where it comes from.
-    pub seen_as: SeenAs,
-    /// Kernel thread (or process) id that serves it, where the server tells.
-    pub worker: Option<u32>,
-}
-
-/// The server's view of itself and of some of its connections.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerView {
-    /// What tells this server instance from any other; memcached: what makes two processes alike.
-    pub identity: String,
-    /// Its process id, where it tells.
-    pub server_pid: Option<u32>,
-    /// The connections that were asked for, as far as the server lists them.
-    pub clients: Vec<ClientSeen>,
-}
-
-impl ServerView {
-    fn has_workers(&self) -> bool {
-        self.clients.iter().all(|client| client.worker.is_some())
-    }
-}
+pub use seen::{ClientSeen, SeenAs, ServerView};
 
 impl Conversation {
     /// Asks the server who it is and how it sees the connections `ids`.

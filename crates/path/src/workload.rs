@@ -2,6 +2,7 @@
 
 mod echo;
 mod oltp;
+mod ping;
 mod tpcb;
 
 use std::fmt;
@@ -9,9 +10,9 @@ use std::fmt;
 use looptax_wire::Sent;
 use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
-use crate::prepare::ping;
 pub use echo::{Echo, EchoRequest};
 pub use oltp::Oltp;
+pub(crate) use ping::{PING_BYTES, ping};
 pub use tpcb::TPCB_ACCOUNTS;
 
 /// One kind of request. Which exist depends on the protocol: see [`crate::Conversation::codec`].

@@ -6,11 +6,11 @@ use std::time::Duration;
 use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
-use super::ProtocolConnection;
+use super::protocol::ProtocolConnection;
 use crate::{Link, TlsClient, TlsFacts};
 
 /// Starts TLS where the protocol wants it, and logs in; `is_brief` as an application would.
-pub(super) fn log_in(
+pub(crate) fn log_in(
     protocol: Protocol,
     mut link: Link,
     login: &Login,

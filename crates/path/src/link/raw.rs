@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{RecvFlags, SendFlags};
 
-use super::Calls;
+use super::calls::Calls;
 
 /// libpq's and libmariadb's first receive buffers.
 const AHEAD_BYTES: usize = 16 << 10;

@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg;
 use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
-use super::{Family, Limits, LinkFacts};
-use crate::{Endpoint, PathError};
+use super::facts::{Limits, LinkFacts};
+use crate::{Endpoint, Family, PathError};
 
 /// Connects by the same system calls on every transport.
 pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, PathError> {

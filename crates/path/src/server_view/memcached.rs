@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use looptax_wire::WireError;
 use looptax_wire::memcached::Connection;
 
-use super::{ClientSeen, SeenAs, ServerView};
+use super::seen::{ClientSeen, SeenAs, ServerView};
 use crate::{Family, Link, LinkFacts};
 
 /// Options and settings that say where a process listens: two that differ in nothing else are alike.

@@ -2,8 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::{KEY_BYTES, READ_REPLY, malformed};
+use super::fault::malformed;
 use crate::{Codec, Draws, Reply, WireError};
+
+/// Bytes of a key.
+pub(super) const KEY_BYTES: usize = 8;
+pub(super) const READ_REPLY: &str = "read the echo of a request";
 
 /// Requests in flight that a codec has room for from the start; more make it allocate once.
 const IN_FLIGHT: usize = 1024;

@@ -2,9 +2,12 @@
 //!
 //! Plain bytes; both ends hold what they read within bounds.
 
-use super::{GREET, KEY_BYTES, READ_GREETING, malformed};
+use super::codec::KEY_BYTES;
+use super::fault::malformed;
 use crate::WireError;
 
+pub(super) const GREET: &str = "agree on sizes";
+pub(super) const READ_GREETING: &str = "read a greeting";
 /// Opens both greetings: looptax echo, version 2.
 pub(super) const MAGIC: [u8; 4] = *b"LTE2";
 /// Least bytes of a request, a reply or a stream: the key.

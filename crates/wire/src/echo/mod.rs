@@ -6,6 +6,7 @@
 //! requests in flight, no lock, no system call. Called by bench, and by servers for the other end.
 
 mod codec;
+mod fault;
 mod hello;
 
 use std::time::Duration;
@@ -13,18 +14,12 @@ use std::time::Duration;
 pub use codec::EchoCodec;
 pub use hello::{Hello, Traffic, Welcome};
 
-use crate::error::printable;
 use crate::io::{read_exact, write_all};
 use crate::{Codec, Stream, WireError};
+use codec::READ_REPLY;
+use fault::malformed;
+use hello::{GREET, READ_GREETING};
 
-/// The protocol's name in errors.
-const PROTOCOL: &str = "echo";
-/// Bytes of a key.
-const KEY_BYTES: usize = 8;
-
-const GREET: &str = "agree on sizes";
-const READ_GREETING: &str = "read a greeting";
-const READ_REPLY: &str = "read the echo of a request";
 const SEND_REQUEST: &str = "send a request";
 
 /// A greeted conversation over `S`.
@@ -110,14 +105,5 @@ impl<S: Stream> Connection<S> {
     /// The stream, for the load engine. Nothing of the conversation has been read ahead.
     pub fn into_stream(self) -> S {
         self.stream
-    }
-}
-
-fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
-    WireError::Malformed {
-        protocol: PROTOCOL,
-        action,
-        expected,
-        found: printable(found),
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! Hot: messages are walked by their headers, and what was walked is given up at once.
 
-use super::PROTOCOL;
-use super::frames::{HEADER_BYTES, MESSAGE_LIMIT, body_bytes, malformed};
+use super::frames::{HEADER_BYTES, MESSAGE_LIMIT, PROTOCOL, body_bytes, malformed};
 use super::replies::refusal;
 use crate::codec::STREAM_ROOM_BYTES;
 use crate::{Codec, Draws, Reply, WireError, codec};

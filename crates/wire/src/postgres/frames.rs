@@ -11,10 +11,12 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{ErrorFields, Message};
 
-use super::PROTOCOL;
 use crate::error::printable;
 use crate::io::{read_exact, write_all};
 use crate::{Stream, WireError};
+
+/// The protocol's name in errors.
+pub(super) const PROTOCOL: &str = "PostgreSQL";
 
 /// Tag and length.
 pub(super) const HEADER_BYTES: usize = 5;

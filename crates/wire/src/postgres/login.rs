@@ -1,7 +1,7 @@
 //! From the first byte to `ReadyForQuery`: start-up, the password exchange, what the server tells.
 //!
 //! The server is not trusted before it has let us in: small limits, and with SCRAM it must prove
-//! that it knows the password before we go on. Called by `Connection::login` only.
+//! that it knows the password before we go on.
 
 use std::time::Duration;
 
@@ -44,33 +44,45 @@ pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(
     }
 }
 
-/// See [`Connection::login`].
-pub(super) fn log_in<S: Stream>(
-    mut frames: Frames<S>,
-    login: &Login,
-) -> Result<Connection<S>, WireError> {
-    frames.send(SAY_HELLO, |out| {
-        let fixed = [
-            ("user", login.user.as_str()),
-            ("client_encoding", "UTF8"),
-            ("application_name", "looptax"),
-        ];
-        let database = login.database.as_deref().map(|name| ("database", name));
-        frontend::startup_message(fixed.into_iter().chain(database), out)
-    })?;
-    let mut allowance = Allowance::LOGIN;
-    authenticate(&mut frames, login, &mut allowance)?;
-    let mut connection = Connection {
-        frames,
-        server_version: String::new(),
-        backend_pid: 0,
-        n_named: 0,
-    };
-    connection.read_session_facts(&mut allowance)?;
-    Ok(connection)
-}
-
 impl<S: Stream> Connection<S> {
+    /// Logs in: trust, peer, password in clear, md5 or SCRAM-SHA-256 (the server's signature is
+    /// verified), as the server asks.
+    ///
+    /// A password goes in clear when the server asks for it, without TLS too: the
+    /// callers connect to this machine's own addresses only. `timeout_hint` is the stream's own time
+    /// limit, for the text of errors; the stream enforces it. An empty user is left to the server
+    /// to refuse, and without a database it takes the one named like the user.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses, [`WireError::Unsupported`] when it asks for
+    /// GSSAPI, SSPI or other methods, [`WireError::Malformed`] or [`WireError::TooLong`] when it is
+    /// no PostgreSQL server or cannot prove that it knows the password; `Timeout`, `Closed`, `Io`.
+    ///
+    /// # Source
+    /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
+    pub fn login(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
+        let mut frames = Frames::new(stream, timeout_hint);
+        frames.send(SAY_HELLO, |out| {
+            let fixed = [
+                ("user", login.user.as_str()),
+                ("client_encoding", "UTF8"),
+                ("application_name", "looptax"),
+            ];
+            let database = login.database.as_deref().map(|name| ("database", name));
+            frontend::startup_message(fixed.into_iter().chain(database), out)
+        })?;
+        let mut allowance = Allowance::LOGIN;
+        authenticate(&mut frames, login, &mut allowance)?;
+        let mut connection = Self {
+            frames,
+            server_version: String::new(),
+            backend_pid: 0,
+            n_named: 0,
+        };
+        connection.read_session_facts(&mut allowance)?;
+        Ok(connection)
+    }
+
     /// Reads up to `ReadyForQuery` and keeps what the server says about itself and the session.
     fn read_session_facts(&mut self, allowance: &mut Allowance) -> Result<(), WireError> {
         loop {

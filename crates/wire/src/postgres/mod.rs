@@ -13,7 +13,6 @@ mod replies;
 mod statement;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use copy::TableCopy;
 pub use login::ask_for_tls;
@@ -21,12 +20,9 @@ pub use prepared::PreparedQuery;
 pub use statement::AnyStatement;
 
 use crate::transaction::{Pieces, Running, Transaction};
-use crate::{Login, Sent, Stream, WireError};
+use crate::{Sent, Stream, WireError};
 use frames::Frames;
 use statement::{PreparedStatement, numbered};
-
-/// The protocol's name in errors.
-const PROTOCOL: &str = "PostgreSQL";
 
 /// The last message of a client that ends its session as it should: `Terminate`. The server closes then,
 /// and logs nothing.
@@ -46,25 +42,6 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Logs in: trust, peer, password in clear, md5 or SCRAM-SHA-256 (the server's signature is
-    /// verified), as the server asks.
-    ///
-    /// A password goes in clear when the server asks for it, without TLS too: the
-    /// callers connect to this machine's own addresses only. `timeout_hint` is the stream's own time
-    /// limit, for the text of errors; the stream enforces it. An empty user is left to the server
-    /// to refuse, and without a database it takes the one named like the user.
-    ///
-    /// # Errors
-    /// [`WireError::Server`] when the server refuses, [`WireError::Unsupported`] when it asks for
-    /// GSSAPI, SSPI or other methods, [`WireError::Malformed`] or [`WireError::TooLong`] when it is
-    /// no PostgreSQL server or cannot prove that it knows the password; `Timeout`, `Closed`, `Io`.
-    ///
-    /// # Source
-    /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
-    pub fn login(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
-        login::log_in(Frames::new(stream, timeout_hint), login)
-    }
-
     /// What the server calls its version, as in `15.14 (Debian 15.14-0+deb12u1)`; empty when it did
     /// not say.
     pub fn server_version(&self) -> &str {

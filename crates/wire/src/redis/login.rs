@@ -1,10 +1,12 @@
 //! The questions that a session starts with: who we are, which database, which server, which session.
-//!
-//! Called by `Connection::login` and `Connection::login_briefly` only.
 
+use std::time::Duration;
+
+use super::Connection;
+use super::fault::malformed;
 use super::replies::Replies;
 use super::value::Value;
-use super::{Connection, malformed, printable};
+use crate::error::printable;
 use crate::{Login, Stream, WireError};
 
 const SELECT: &str = "select the database";
@@ -12,36 +14,50 @@ const AUTHENTICATE: &str = "log in";
 const ASK_VERSION: &str = "ask for the server's version";
 const ASK_CLIENT_ID: &str = "ask for the session's number";
 
-/// See [`Connection::login`].
-pub(super) fn log_in<S: Stream>(
-    replies: Replies<S>,
-    login: &Login,
-) -> Result<Connection<S>, WireError> {
-    let mut connection = log_in_briefly(replies, login)?;
-    connection.ask_version()?;
-    connection.ask_client_id()?;
-    Ok(connection)
-}
-
-/// See [`Connection::login_briefly`].
-pub(super) fn log_in_briefly<S: Stream>(
-    replies: Replies<S>,
-    login: &Login,
-) -> Result<Connection<S>, WireError> {
-    let mut connection = Connection {
-        replies,
-        server_version: String::new(),
-        is_valkey: false,
-        client_id: 0,
-    };
-    connection.authenticate(login)?;
-    if let Some(database) = &login.database {
-        connection.expect_ok(SELECT, &[b"SELECT", database.as_bytes()])?;
-    }
-    Ok(connection)
-}
-
 impl<S: Stream> Connection<S> {
+    /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when
+    /// one is given) and asks for version and session id (`INFO server`, `CLIENT ID`).
+    ///
+    /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces
+    /// it. The password goes in clear, as the protocol wants: callers connect to this machine's own
+    /// addresses only.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses, with the first word as its code (`NOAUTH`,
+    /// `WRONGPASS`), [`WireError::Malformed`] or [`WireError::TooLong`] when it is no Redis server;
+    /// `Timeout`, `Closed`, `Io`.
+    ///
+    /// # Source
+    /// Redis documentation, "Redis serialization protocol specification".
+    pub fn login(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
+        let mut connection = Self::login_briefly(stream, login, timeout_hint)?;
+        connection.ask_version()?;
+        connection.ask_client_id()?;
+        Ok(connection)
+    }
+
+    /// Logs in as [`Self::login`] does and asks nothing more: version and number stay unknown.
+    ///
+    /// # Errors
+    /// As [`Self::login`].
+    pub fn login_briefly(
+        stream: S,
+        login: &Login,
+        timeout_hint: Duration,
+    ) -> Result<Self, WireError> {
+        let mut connection = Self {
+            replies: Replies::new(stream, timeout_hint),
+            server_version: String::new(),
+            is_valkey: false,
+            client_id: 0,
+        };
+        connection.authenticate(login)?;
+        if let Some(database) = &login.database {
+            connection.expect_ok(SELECT, &[b"SELECT", database.as_bytes()])?;
+        }
+        Ok(connection)
+    }
+
     fn authenticate(&mut self, login: &Login) -> Result<(), WireError> {
         let user = login.user.as_bytes();
         let password = login.password.reveal().as_bytes();

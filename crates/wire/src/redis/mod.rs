@@ -5,26 +5,23 @@
 //! written, the few other reply types of the set-up are a page more. RESP3 is never asked for.
 //! Called by bench (codecs), servers (filling) and path (proof of an arm).
 
+mod command;
 mod counting;
+mod fault;
 mod login;
 mod replies;
 mod value;
 mod values;
 mod workload;
 
-use std::time::Duration;
-
 pub use counting::Counting;
 pub use value::Value;
 pub use values::Values;
 pub use workload::{Get, Ping, Set};
 
-use crate::error::printable;
-use crate::{Login, Stream, WireError};
+use crate::{Stream, WireError};
+use command::write_command;
 use replies::Replies;
-
-/// The protocol's name in errors.
-const PROTOCOL: &str = "Redis";
 
 /// Commands are sent in lots of about this many bytes: both socket buffers of an untuned Linux
 /// (208 KiB) hold one, so neither side waits for the other to read.
@@ -40,36 +37,6 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when
-    /// one is given) and asks for version and session id (`INFO server`, `CLIENT ID`).
-    ///
-    /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces
-    /// it. The password goes in clear, as the protocol wants: callers connect to this machine's own
-    /// addresses only.
-    ///
-    /// # Errors
-    /// [`WireError::Server`] when the server refuses, with the first word as its code (`NOAUTH`,
-    /// `WRONGPASS`), [`WireError::Malformed`] or [`WireError::TooLong`] when it is no Redis server;
-    /// `Timeout`, `Closed`, `Io`.
-    ///
-    /// # Source
-    /// Redis documentation, "Redis serialization protocol specification".
-    pub fn login(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
-        login::log_in(Replies::new(stream, timeout_hint), login)
-    }
-
-    /// Logs in as [`Self::login`] does and asks nothing more: version and number stay unknown.
-    ///
-    /// # Errors
-    /// As [`Self::login`].
-    pub fn login_briefly(
-        stream: S,
-        login: &Login,
-        timeout_hint: Duration,
-    ) -> Result<Self, WireError> {
-        login::log_in_briefly(Replies::new(stream, timeout_hint), login)
-    }
-
     /// The server's own version, as in `7.0.15`: Valkey's where it is Valkey.
     pub fn server_version(&self) -> &str {
         &self.server_version
@@ -160,26 +127,5 @@ impl<S: Stream> Connection<S> {
             }
             _ => error,
         }
-    }
-}
-
-/// Appends a command as an array of bulk strings.
-fn write_command<T: AsRef<[u8]>>(out: &mut Vec<u8>, parts: &[T]) {
-    out.extend_from_slice(format!("*{}\r\n", parts.len()).as_bytes());
-    for part in parts {
-        let part = part.as_ref();
-        out.extend_from_slice(format!("${}\r\n", part.len()).as_bytes());
-        out.extend_from_slice(part);
-        out.extend_from_slice(b"\r\n");
-    }
-}
-
-/// The peer sent `found` where `expected` should be.
-fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
-    WireError::Malformed {
-        protocol: PROTOCOL,
-        action,
-        expected,
-        found: printable(found),
     }
 }

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use super::fault::{PROTOCOL, malformed};
 use super::value::Value;
-use super::{PROTOCOL, malformed};
 use crate::lines::{Lines, READ, error_words};
 use crate::{Stream, WireError};
 

@@ -2,7 +2,7 @@
 //!
 //! Hot: a value is passed over as it comes, so that the receive buffer never holds a whole one.
 
-use super::malformed;
+use super::fault::malformed;
 use super::workload::{READ_REPLY, length_line, other_reply, template};
 use crate::codec::STREAM_ROOM_BYTES;
 use crate::keyed::Keyed;

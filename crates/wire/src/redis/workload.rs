@@ -4,7 +4,8 @@
 //! of one short reply. Neither allocates (but for an error), locks, logs, nor calls the system.
 //! The load engine calls them; nothing here does I/O.
 
-use super::{malformed, write_command};
+use super::command::write_command;
+use super::fault::malformed;
 use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero};
 use crate::lines::{LINE_LIMIT, error_words};
 use crate::{Codec, Draws, Reply, WireError};

@@ -1,0 +1,14 @@
+//! A logged-in connection of one of the protocols.
+
+use looptax_wire::{echo, memcached, mysql, postgres, redis};
+
+use crate::Link;
+
+/// The protocol's half of a [`Conversation`].
+pub(crate) enum ProtocolConnection {
+    Mysql(mysql::Connection<Link>),
+    Postgres(postgres::Connection<Link>),
+    Redis(redis::Connection<Link>),
+    Memcached(memcached::Connection<Link>),
+    Echo(echo::Connection<Link>),
+}

@@ -1,0 +1,14 @@
+//! The address family of a connection, as the kernel says it.
+
+/// The address family that `getsockname` gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// `AF_UNIX`.
+    Unix,
+    /// `AF_INET`.
+    Inet,
+    /// `AF_INET6`.
+    Inet6,
+    /// Any other, by number; 0 where nobody asked.
+    Other(u16),
+}
