@@ -28,9 +28,9 @@ const WITHOUT: &str =
 /// A usage failure when the kernel, or whoever confines us, forbids it.
 pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
-    let beside =
+    let supervisor =
         OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
-    Ok(Arc::new(beside))
+    Ok(Arc::new(supervisor))
 }
 
 fn forbidden(obstacle: Obstacle) -> Failure {
@@ -90,7 +90,7 @@ impl Explain for NotMoved {
 
 /// One target's arm. Its thread ends with it.
 pub(crate) struct RedirectArm {
-    beside: Arc<OwnThreads>,
+    supervisor: Arc<OwnThreads>,
     thread: ArmThread,
     /// What the supervisor had counted before.
     before: Stats,
@@ -100,18 +100,18 @@ pub(crate) struct RedirectArm {
 impl RedirectArm {
     /// Starts the thread and puts it under the filter; addresses go to the sockets in the same places.
     pub(crate) fn start(
-        beside: &Arc<OwnThreads>,
+        supervisor: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,
     ) -> Result<Self, Failure> {
         let mapping = Mapping {
             routes: pairs.filter_map(route).collect(),
         };
-        let supervisor = Arc::clone(beside);
+        let covering = Arc::clone(supervisor);
         Ok(Self {
-            beside: Arc::clone(beside),
-            before: beside.stats(),
+            supervisor: Arc::clone(supervisor),
+            before: supervisor.stats(),
             thread: ArmThread::start("redirect", move || -> Result<(), Failure> {
-                Ok(supervisor.cover(&mapping)?)
+                Ok(covering.cover(&mapping)?)
             })?,
             n_begun: Arc::default(),
         })
@@ -145,7 +145,7 @@ impl RedirectArm {
 
     /// The supervisor's process id.
     pub(crate) fn supervisor_pid(&self) -> u32 {
-        self.beside.pid()
+        self.supervisor.pid()
     }
 
     /// Counts connections as they are begun.
@@ -158,7 +158,7 @@ impl RedirectArm {
     /// # Errors
     /// [`NotMoved::Stayed`] with the first reason, [`NotMoved::Uncounted`].
     pub(crate) fn check(&self) -> Result<(), NotMoved> {
-        let now = self.beside.stats();
+        let now = self.supervisor.stats();
         if let Some(why) = new_reason(&self.before, &now) {
             return Err(NotMoved::Stayed { why });
         }
