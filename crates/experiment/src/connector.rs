@@ -1,4 +1,4 @@
-//! Opens an epoch's connections and proves every one of them: the load engine's way to a target.
+//! Opens an epoch's connections and proves every one of them: the load engine's access to a target.
 
 mod one_shots;
 mod sessions;
@@ -17,7 +17,7 @@ use looptax_path::{
 use looptax_stats::Side;
 use looptax_wire::Codec;
 
-use crate::arms::ways::NotOnWay;
+use crate::arms::target_arms::NotOnArm;
 use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
@@ -71,8 +71,8 @@ impl<'a> TargetConnector<'a> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
         let endpoint = endpoints[picked(coins, side, endpoints.len())].clone();
-        let endpoint = self.target.ways.seen_from_there(arm, endpoint);
-        let links = self.target.ways.open(arm, &endpoint, self.limits, n)?;
+        let endpoint = self.target.arms.seen_from_there(arm, endpoint);
+        let links = self.target.arms.open(arm, &endpoint, self.limits, n)?;
         let converse = |link| {
             let conversation = self.target.converse_over(arm, link, self.limits);
             conversation.map_err(cut_off)
@@ -80,12 +80,12 @@ impl<'a> TargetConnector<'a> {
         links.into_iter().map(converse).collect()
     }
 
-    /// Whether what was asked on a case that is over took its arms' ways, as far as only counts can tell.
+    /// Whether what was asked on a case that is over went over its arms, as far as only counts can tell.
     ///
     /// # Errors
     /// What an arm says of what did not.
-    pub fn check(&self) -> Result<(), NotOnWay> {
-        self.target.ways.check_case()
+    pub fn check(&self) -> Result<(), NotOnArm> {
+        self.target.arms.check_case()
     }
 
     /// The workload, or the user's own, on one connection of a side.
@@ -179,7 +179,7 @@ impl<'a> TargetConnector<'a> {
     /// What goes through the port proxies now, for an arm that does.
     fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
         let arm = self.pairs[contrast_idx][side.idx()];
-        self.target.ways.relayed(arm)
+        self.target.arms.relayed(arm)
     }
 
     fn prove(
@@ -251,16 +251,16 @@ struct Met {
 
 impl Connector for TargetConnector<'_> {
     fn origins(&self, contrast_idx: usize) -> Origins {
-        let ways = &self.target.ways;
+        let arms = &self.target.arms;
         self.pairs[contrast_idx].map(|arm| {
             // Connections that are open already work from anywhere; only what goes on answering for them does not.
             let is_needed = arm == Arm::Redirect || self.target.opens_within_requests();
-            ways.origin(arm).filter(|_| is_needed)
+            arms.origin(arm).filter(|_| is_needed)
         })
     }
 
     fn helpers(&self, contrast_idx: usize) -> [Option<Helper>; 2] {
-        self.pairs[contrast_idx].map(|arm| self.target.ways.helper(arm))
+        self.pairs[contrast_idx].map(|arm| self.target.arms.helper(arm))
     }
 
     fn one_shot_clients(

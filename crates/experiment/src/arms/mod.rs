@@ -1,13 +1,13 @@
 //! What the arms of a run need, and which of them can be had.
 //!
 //! [`Machine`] is made once, while the process has one thread; [`choose`] says for each target which arms it has
-//! and why not the others; [`ways::Ways`] are a target's own: threads in other namespaces, port proxies,
+//! and why not the others; [`target_arms::TargetArms`] are a target's own: threads in other namespaces, port proxies,
 //! TLS. Called by `compare`, `measure::plan`, `target` and `connector`.
 
 mod arm_thread;
 pub(crate) mod redirect;
 mod spliced;
-pub(crate) mod ways;
+pub(crate) mod target_arms;
 
 use std::net::{Ipv6Addr, TcpListener};
 use std::sync::Arc;

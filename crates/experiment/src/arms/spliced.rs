@@ -15,7 +15,7 @@ pub(super) struct Spliced {
     n_checked: AtomicU64,
 }
 
-/// The arm's messages did not go its way.
+/// The arm's messages were not spliced.
 #[derive(Debug, thiserror::Error)]
 pub enum NotSpliced {
     /// Too few, or none.

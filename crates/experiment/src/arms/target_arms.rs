@@ -1,4 +1,4 @@
-//! A target's ways: where each arm's connections are opened from, what they go through, how they are sealed.
+//! A target's arms: where the connections of each are opened from, what they go through, how they are sealed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,9 +21,9 @@ use super::arm_thread::{ArmThread, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
 use super::spliced::{NotSpliced, Spliced};
 
-/// What there is beside plain connections of this process.
+/// What a target's arms need beside plain connections of this process.
 #[derive(Default)]
-pub(crate) struct Ways {
+pub(crate) struct TargetArms {
     redirect: Option<Arc<RedirectArm>>,
     spliced: Option<Spliced>,
     hosts: Vec<(Host, Arc<ArmThread>)>,
@@ -53,9 +53,9 @@ pub(crate) enum HostError {
     Gone(#[from] GoneError),
 }
 
-/// Connections did not take their arm's way.
+/// Connections did not go over their arm.
 #[derive(Debug, thiserror::Error)]
-pub enum NotOnWay {
+pub enum NotOnArm {
     /// Of the arm `redirect`.
     #[error(transparent)]
     Moved(#[from] NotMoved),
@@ -64,7 +64,7 @@ pub enum NotOnWay {
     Spliced(#[from] NotSpliced),
 }
 
-impl Explain for NotOnWay {
+impl Explain for NotOnArm {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Moved(not_moved) => not_moved.hint(),
@@ -81,7 +81,7 @@ impl Explain for NotOnWay {
 
 impl Explain for HostError {}
 
-impl Ways {
+impl TargetArms {
     /// Connections of this process alone, some of them over TLS.
     pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
         Self {
@@ -97,13 +97,13 @@ impl Ways {
         server: &mut PrivateServer,
         self_exe: &Path,
     ) -> Result<Self, Failure> {
-        let mut ways = Self::default();
+        let mut made = Self::default();
         let Some(network) = machine.network() else {
-            return Ok(ways);
+            return Ok(made);
         };
         for host in arms.iter().filter_map(|arm| host_of(*arm)) {
-            if ways.hosts.iter().all(|(it, _)| *it != host) {
-                ways.hosts.push((host, thread_on(network, host)?));
+            if made.hosts.iter().all(|(it, _)| *it != host) {
+                made.hosts.push((host, thread_on(network, host)?));
             }
         }
         let ports: Vec<u16> = { server.instances.iter() }
@@ -120,10 +120,10 @@ impl Ways {
                 };
                 let start = || server.publish(published, self_exe);
                 let pid = network.on_host(Host::Plain, start)??;
-                ways.proxies.push(Proxy { pid, port });
+                made.proxies.push(Proxy { pid, port });
             }
         }
-        Ok(ways)
+        Ok(made)
     }
 
     /// Opens Unix sockets in this folder from namespaces that share it and nothing else.
@@ -212,11 +212,11 @@ impl Ways {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
     }
 
-    /// Whether the messages of a case that is over took their arm's way.
+    /// Whether the messages of a case that is over went over their arm.
     ///
     /// # Errors
     /// What the arm says of those that did not.
-    pub(crate) fn check_case(&self) -> Result<(), NotOnWay> {
+    pub(crate) fn check_case(&self) -> Result<(), NotOnArm> {
         self.check_moved()?;
         if let Some(spliced) = &self.spliced {
             spliced.check()?;

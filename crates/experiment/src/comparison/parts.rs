@@ -15,7 +15,7 @@ use crate::spec::{Experiment, remedies};
 pub struct Asked {
     /// At least one.
     pub all: Vec<(String, Experiment)>,
-    /// The way that programs take today, where it is asked what would help.
+    /// The arm that programs take today, where it is asked what would help.
     pub today: Option<String>,
     /// What does not go with the rest, a sentence each.
     left_out: Vec<String>,

@@ -38,7 +38,7 @@ impl TargetConnector<'_> {
             return Ok(None);
         }
         // Of the one-shot connections so far only the counts can tell.
-        self.target.ways.check_moved()?;
+        self.target.arms.check_moved()?;
         let Met {
             conversations,
             views,
@@ -68,12 +68,12 @@ impl TargetConnector<'_> {
             protocol: self.target.protocol,
             endpoint: self
                 .target
-                .ways
+                .arms
                 .seen_from_there(arm, self.target.endpoint(arm)?),
             login: self.target.login.clone(),
             limits: self.limits,
-            tls: self.target.ways.tls(arm).cloned(),
-            n_begun: { self.target.ways.redirect(arm) }
+            tls: self.target.arms.tls(arm).cloned(),
+            n_begun: { self.target.arms.redirect(arm) }
                 .map_or_else(Arc::default, |it| it.n_begun()),
         };
         let client = || -> Box<dyn OneShotClient> {

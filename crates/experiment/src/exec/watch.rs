@@ -85,7 +85,7 @@ impl Watcher for Onlooker {
         };
         let is_elsewhere = match &self.server {
             Some(_) => other,
-            // It may talk to other services as well: only what never showed its own way is wrong.
+            // It may talk to other services as well: only what was never seen on its own arm is wrong.
             None => other && !own && own_before == 0,
         };
         let name = if arm.is_unix() { Arm::Tcp } else { Arm::Unix };

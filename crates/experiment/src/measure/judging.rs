@@ -201,9 +201,9 @@ pub(crate) fn arm(
     proof: Option<&ArmProof>,
 ) -> Result<ProvedArm, PathError> {
     let endpoints = target.endpoints(arm)?.into_iter();
-    let endpoints = endpoints.map(|it| target.ways.seen_from_there(arm, it).to_string());
+    let endpoints = endpoints.map(|it| target.arms.seen_from_there(arm, it).to_string());
     let mut endpoint = endpoints.collect::<Vec<String>>().join(" or ");
-    if let Some(through) = target.ways.through(arm) {
+    if let Some(through) = target.arms.through(arm) {
         endpoint.push_str(" through ");
         endpoint.push_str(through);
     }

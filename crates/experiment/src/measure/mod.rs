@@ -293,7 +293,7 @@ fn arms(
             .get(contrast_idx)
             .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
         let mut proved = judging::arm(*arm, target, proof)?;
-        proved.proof.redirected_messages = target.ways.n_redirected(*arm);
+        proved.proof.redirected_messages = target.arms.n_redirected(*arm);
         arms.push(proved);
     }
     Ok(arms)

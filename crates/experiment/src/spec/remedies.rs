@@ -1,6 +1,6 @@
 //! `--remedies`: the comparisons that together say what would help.
 //!
-//! The first has the ways to the server, and each of the others one thing changed. Called with one experiment that
+//! The first has the arms, and each of the others one thing changed. Called with one experiment that
 //! says everything but the arms.
 
 use looptax_bench::Placement;
@@ -28,12 +28,12 @@ pub struct Part {
     pub experiment: Result<Experiment, Failure>,
 }
 
-/// The comparisons that say what would help programs that go over `today`; `ways` are the arms to go over, the
+/// The comparisons that say what would help programs that go over `today`; `arms` are those to go over, the
 /// usual ones where nothing is said.
 ///
 /// # Errors
 /// A usage failure when there is not one server, or nothing over TCP to help against.
-pub fn parts(base: Experiment, today: Arm, ways: Option<Vec<Arm>>) -> Result<Vec<Part>, Failure> {
+pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec<Part>, Failure> {
     let [spec] = base.targets.as_slice() else {
         return Err(Failure::usage(
             "--remedies is about one server",
@@ -42,7 +42,7 @@ pub fn parts(base: Experiment, today: Arm, ways: Option<Vec<Arm>>) -> Result<Vec
     };
     let spec = spec.clone();
     check_today(today)?;
-    let first = with_ways(base, today, &spec, ways);
+    let first = over_arms(base, today, &spec, arms);
     first.check()?;
     let two = Experiment {
         arms: vec![today, Arm::Unix],
@@ -62,7 +62,7 @@ pub fn parts(base: Experiment, today: Arm, ways: Option<Vec<Arm>>) -> Result<Vec
     Ok(parts)
 }
 
-/// What there is to say where today's way is none that a remedy helps against.
+/// What there is to say where today's arm is none that a remedy helps against.
 pub const TODAY: &str = "--baseline tcp, tcp6, tls, bridge, nat or proxy says what programs do today; without it the first of --arms does";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
@@ -79,14 +79,14 @@ fn check_today(today: Arm) -> Result<(), Failure> {
     }
 }
 
-/// The comparison of all ways, today's first.
-fn with_ways(
+/// Compares all arms, today's first.
+fn over_arms(
     base: Experiment,
     today: Arm,
     spec: &TargetSpec,
-    ways: Option<Vec<Arm>>,
+    arms: Option<Vec<Arm>>,
 ) -> Experiment {
-    let mut arms = ways.unwrap_or_else(|| usual_arms(today, spec));
+    let mut arms = arms.unwrap_or_else(|| usual_arms(today, spec));
     arms.retain(|arm| *arm != today);
     arms.insert(0, today);
     let mut first = Experiment {
@@ -106,7 +106,7 @@ fn with_ways(
     first
 }
 
-/// The ways that are worth a look from today's, as far as a server of this kind may have them.
+/// The arms that are worth measuring against today's, as far as a server of this kind may have them.
 fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     let mut arms = vec![Arm::Unix, Arm::Tcp];
     if matches!(spec, TargetSpec::Private(Kind::Postgres | Kind::Echo)) {
@@ -135,7 +135,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
 /// Why a change is not measured.
 type NoPoint = &'static str;
 
-/// What is changed beside the way, each from `today`, or why that is not measured.
+/// What is changed beside the arm, each from `today`, or why that is not measured.
 fn changes(
     today: &Experiment,
     spec: &TargetSpec,

@@ -23,7 +23,7 @@ use looptax_script::{Presets, ScriptSet};
 use looptax_servers::PrivateServer;
 use looptax_wire::Login;
 
-use crate::arms::ways::Ways;
+use crate::arms::target_arms::TargetArms;
 use crate::script;
 use crate::spec::Experiment;
 pub use host::{AskPassword, Host, ask_nobody};
@@ -69,7 +69,7 @@ pub struct Target {
     tls_addresses: Vec<SocketAddr>,
     /// Abstract sockets, without the zero byte before their names.
     abstract_names: Vec<Vec<u8>>,
-    pub(crate) ways: Ways,
+    pub(crate) arms: TargetArms,
     private: Option<PrivateServer>,
     /// With the connection that made it: a full server takes no new one to clear up by.
     scratch: Option<(Scratch, Conversation)>,
@@ -178,7 +178,7 @@ impl Target {
         link: Link,
         limits: Limits,
     ) -> Result<Conversation, PathError> {
-        match (&self.workload, self.ways.tls(arm)) {
+        match (&self.workload, self.arms.tls(arm)) {
             (Workload::Echo(echo), _) => Conversation::echo_over(link, echo, limits),
             (_, None) => Conversation::over(link, self.protocol, &self.login, limits),
             (_, Some(tls)) => Conversation::over_tls(link, self.protocol, &self.login, tls, limits),

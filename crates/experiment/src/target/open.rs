@@ -33,7 +33,7 @@ impl Target {
             let [from, to] = arms;
             let pairs = from?.into_iter().zip(to?);
             let redirect = RedirectArm::start(supervisor, pairs.map(Into::into))?;
-            target.ways.add_redirect(redirect);
+            target.arms.add_redirect(redirect);
         }
         if settings.is_from_namespace
             && let Some(folder) = target
@@ -41,12 +41,12 @@ impl Target {
                 .first()
                 .and_then(|it| it.parent().map(Path::to_owned))
         {
-            target.ways.add_sidecar(&folder)?;
+            target.arms.add_sidecar(&folder)?;
         }
         if arms.contains(&Arm::Sockmap) {
             let addresses = target.addresses.iter();
             let spliced = addresses.map(|it| SocketAddr::new(SPLICED.into(), it.port()));
-            target.ways.splice(&host.machine, spliced)?;
+            target.arms.splice(&host.machine, spliced)?;
         }
         Ok(target)
     }

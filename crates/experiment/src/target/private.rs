@@ -13,7 +13,7 @@ use super::host::Host;
 use super::{
     SPLICED, Script, Target, connections, private_workload, room, sending, threads_of, workloads,
 };
-use crate::arms::ways::Ways;
+use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
 
 /// Connections kept free for our own questions, beside the measured ones.
@@ -51,10 +51,10 @@ pub(super) fn start(
         &host.scratch_root,
     )?;
     let mut server = PrivateServer::start(&config, &host.reaper)?;
-    let mut ways = Ways::to_container(arms, &host.machine, &mut server, &host.self_exe)?;
+    let mut arms = TargetArms::to_container(arms, &host.machine, &mut server, &host.self_exe)?;
     let authority = server.authority.as_deref();
     let trusted = authority.map(TlsClient::trusting).transpose();
-    ways.tls = trusted.map_err(Failure::new)?;
+    arms.tls = trusted.map_err(Failure::new)?;
     let all = || server.instances.iter();
     let mut target = Target {
         kind: kind.name().to_owned(),
@@ -85,7 +85,7 @@ pub(super) fn start(
         addresses: all().filter_map(|it| it.tcp).collect(),
         tls_addresses: all().filter_map(|it| it.tls).collect(),
         abstract_names: all().filter_map(|it| it.abstract_name.clone()).collect(),
-        ways,
+        arms,
         private: Some(server),
         scratch: None,
     };

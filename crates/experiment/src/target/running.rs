@@ -13,7 +13,7 @@ use super::load_limits::{config, refuse_if_crowded, refuse_if_logged, refuse_if_
 use super::scratch::Scratch;
 use super::workloads::{self, Place};
 use super::{Script, Target, connections, sending, threads_of};
-use crate::arms::ways::Ways;
+use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
 use crate::spec::target::Running;
 
@@ -59,7 +59,7 @@ pub(super) fn open(
         addresses: vec![spec.tcp],
         tls_addresses: vec![spec.tcp],
         abstract_names: Vec::new(),
-        ways: Ways::sealed_by(
+        arms: TargetArms::sealed_by(
             { arms.iter().any(|arm| arm.is_tls()) }
                 .then(TlsClient::trusting_anybody)
                 .transpose()
@@ -76,7 +76,7 @@ pub(super) fn open(
     Ok(target)
 }
 
-/// Both ways must lead to one server, before anything is written to either.
+/// Both arms must lead to one server, before anything is written to either.
 fn refuse_if_different(
     by_tcp: &mut Conversation,
     by_socket: &mut Conversation,
