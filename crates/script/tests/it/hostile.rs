@@ -128,8 +128,8 @@ fn exercise(text: &str, random: &mut dyn FnMut() -> u64) -> bool {
         match session.next(random) {
             Ok(Action::Send { statement_idx }) => {
                 let written = session.write_sql(statement_idx, &mut out);
-                let told = session.parameters(statement_idx, &mut out, &mut |_| {});
-                for error in [written.err(), told.err()].into_iter().flatten() {
+                let asked = session.parameters(statement_idx, &mut out, &mut |_| {});
+                for error in [written.err(), asked.err()].into_iter().flatten() {
                     is_clean(error.to_string());
                 }
             }

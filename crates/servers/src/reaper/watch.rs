@@ -107,19 +107,19 @@ mod tests {
     }
 
     #[test]
-    fn removes_the_folders_it_was_told_and_no_others() {
+    fn removes_the_folders_it_was_given_and_no_others() {
         let root = tempfile::tempdir().unwrap();
-        let told = abandoned_folder(root.path(), "looptax-00000001");
-        let untold = abandoned_folder(root.path(), "looptax-00000002");
+        let known = abandoned_folder(root.path(), "looptax-00000001");
+        let unknown = abandoned_folder(root.path(), "looptax-00000002");
         let foreign = abandoned_folder(root.path(), "precious");
         let text = format!(
             "folder {}\nfolder {}\nfolder /\n",
-            told.display(),
+            known.display(),
             foreign.display()
         );
         assert!(Watch::follow(text.as_bytes()).clean_up());
-        assert!(!told.exists());
-        assert!(untold.exists() && foreign.exists());
+        assert!(!known.exists());
+        assert!(unknown.exists() && foreign.exists());
     }
 
     #[test]
