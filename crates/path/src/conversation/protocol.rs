@@ -4,7 +4,7 @@ use looptax_wire::{echo, memcached, mysql, postgres, redis};
 
 use crate::Link;
 
-/// The protocol's half of a [`Conversation`].
+/// The protocol's half of a [`crate::Conversation`].
 pub(crate) enum ProtocolConnection {
     Mysql(mysql::Connection<Link>),
     Postgres(postgres::Connection<Link>),
