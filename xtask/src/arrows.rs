@@ -30,13 +30,10 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 16] = [
+const WITH_CIRCLES: [&str; 13] = [
     "advise",
-    "analysis",
     "bench",
-    "diagnose",
     "discover",
-    "dsn",
     "experiment",
     "lab",
     "path",

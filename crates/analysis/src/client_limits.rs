@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use looptax_record::{ClientLimit, ClientLimitCause, Epoch, Raw};
 use looptax_stats::Side;
 
-use super::judged::ProvedArm;
+use super::proved_arm::ProvedArm;
 
 /// Above this part of all CPU per request the client's own code is what is measured.
 const OWN_CODE: f64 = 0.5;

@@ -10,31 +10,8 @@ use looptax_record::{Arm, Raw, Stall, Tax};
 use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, Warning, totals_disagree};
 
 use super::figures::{self, Pace, plain};
-use super::{client_limits, doubts, words};
-
-/// An arm before anything is said about its speed: where it led and how that was proved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProvedArm {
-    /// `unix`, `tcp`, ….
-    pub name: String,
-    /// Socket path or `ip:port`.
-    pub endpoint: String,
-    /// Whether every connection was proved; `false` makes the comparison invalid.
-    pub verified: bool,
-    /// What the proof found.
-    pub proof: record::Proof,
-}
-
-impl From<&Arm> for ProvedArm {
-    fn from(arm: &Arm) -> Self {
-        Self {
-            name: arm.name.clone(),
-            endpoint: arm.endpoint.clone(),
-            verified: arm.verified,
-            proof: arm.proof.clone(),
-        }
-    }
-}
+use super::proved_arm::ProvedArm;
+use super::{client_limits, validity, words};
 
 /// What [`judge`] works on.
 #[derive(Debug)]
@@ -84,7 +61,7 @@ pub fn judge(question: &Question) -> Judged {
         ..
     } = question;
     let mut invalid = question.invalid.clone();
-    for reason in doubts::invalid(raw, *pair, arms) {
+    for reason in validity::invalid(raw, *pair, arms) {
         // An analysis brings the reasons of the live run along.
         if !invalid.contains(&reason) {
             invalid.push(reason);
@@ -111,7 +88,7 @@ pub fn judge(question: &Question) -> Judged {
         .map(|arm| arm.latency_us.p99.known().map(|it| it.value));
     let mut tax = tax(&judgement, question, pace);
     tax.diagnostics.client_limits = client_limits::of(raw, *pair, arms, p99_us);
-    let doubts = doubts::warnings(raw, *pair, arms);
+    let doubts = validity::warnings(raw, *pair, arms);
     Judged {
         tax,
         warnings: told.chain(doubts).collect(),

@@ -7,8 +7,9 @@ use looptax_record as record;
 use looptax_stats::{Estimate, selfcheck};
 use record::{Comparison, SamplesAt};
 
-use crate::judged::{self, ProvedArm, Question};
-use crate::{bill, doubts};
+use crate::judged::{self, Question};
+use crate::proved_arm::ProvedArm;
+use crate::{bill, validity};
 
 /// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
 pub struct Ending {
@@ -79,7 +80,7 @@ pub fn judge(
     let miscounted = comparison
         .server_count
         .as_ref()
-        .and_then(doubts::miscounted);
+        .and_then(validity::miscounted);
     comparison.warnings.extend(miscounted);
     comparison.arms = judged::arms(judged_arms);
     comparison.bill = bill_of(comparison);

@@ -8,14 +8,15 @@ mod bill;
 pub mod claim;
 mod client_limits;
 mod diff;
-pub mod doubts;
 pub mod effect;
 mod figures;
 pub mod judged;
 mod judging;
 #[cfg(test)]
 mod made_up;
+pub mod proved_arm;
 pub mod remedies;
+pub mod validity;
 mod words;
 
 pub use diff::diff;

@@ -40,8 +40,8 @@ pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
 }
 
 /// An arm that was proved to be what `name` says.
-pub(crate) fn arm(name: &str) -> super::judged::ProvedArm {
-    super::judged::ProvedArm {
+pub(crate) fn arm(name: &str) -> super::proved_arm::ProvedArm {
+    super::proved_arm::ProvedArm {
         name: name.to_owned(),
         endpoint: "somewhere".to_owned(),
         verified: true,

@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::mask::{is_key, is_secret};
+use crate::secret_names::{is_key, is_secret};
 
 /// The query of a URL, or of a connection string that has one.
 #[derive(Debug, Clone, Copy)]

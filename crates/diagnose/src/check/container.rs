@@ -9,7 +9,7 @@ use looptax_advise::app;
 use looptax_dsn::{Address, Protocol};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
-use super::sources::bytes_of;
+use super::bounded_read::read_bounded;
 
 /// What Compose looks for in a folder.
 const COMPOSE_FILES: [&str; 4] = [
@@ -37,7 +37,9 @@ pub(super) fn services(path: &Path, beside: &[String]) -> Vec<Service> {
     names.dedup();
     let of_file = |name: &str| {
         let path = path.with_file_name(name);
-        let bytes = Some(path).filter(|it| it.is_file()).map(|it| bytes_of(&it));
+        let bytes = Some(path)
+            .filter(|it| it.is_file())
+            .map(|it| read_bounded(&it));
         let found = bytes
             .and_then(Result::ok)
             .map(|bytes| app::services(&bytes));

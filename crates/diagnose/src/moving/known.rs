@@ -9,7 +9,8 @@ use looptax_failure::Failure;
 use looptax_record::{Outcome, Point, Topic};
 use looptax_redirect::SocketName;
 
-use super::{Candidate, Wanted};
+use super::candidate::Candidate;
+use super::wanted::Wanted;
 use crate::check::{Client, Question, points};
 use crate::local::own_address;
 use crate::socket_of::Near;

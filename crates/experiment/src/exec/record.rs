@@ -1,6 +1,6 @@
 //! A comparison of whole commands for the record, judged from its own raw numbers as any other.
 
-use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use looptax_analysis::Ending;
-use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
 use looptax_dsn::Arm;
 use looptax_path::{Echo, EchoRequest, Family, PathError, TlsFacts, Workload};

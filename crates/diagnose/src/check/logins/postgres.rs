@@ -8,7 +8,7 @@ use looptax_advise::check::{Hba, postgres_rules};
 use looptax_discover::Server;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
-use super::Sides;
+use super::sides::Sides;
 
 /// More than any `pg_hba.conf` that people wrote.
 const MOST_BYTES: u64 = 1 << 20;

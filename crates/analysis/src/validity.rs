@@ -6,7 +6,7 @@
 use looptax_record::{Raw, SamplesAt, ServerCount, Slice};
 use looptax_stats::Side;
 
-use super::judged::ProvedArm;
+use super::proved_arm::ProvedArm;
 
 /// The server's count and ours may differ by this part.
 const MISCOUNTED: f64 = 0.01;
