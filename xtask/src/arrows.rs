@@ -30,7 +30,7 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 13] = [
+const WITH_CIRCLES: [&str; 12] = [
     "advise",
     "bench",
     "discover",
@@ -38,7 +38,6 @@ const WITH_CIRCLES: [&str; 13] = [
     "lab",
     "path",
     "redirect",
-    "replay",
     "report",
     "script",
     "servers",

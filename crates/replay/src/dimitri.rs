@@ -13,8 +13,8 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner, Step};
 
-/// What is done beside the sweep.
-pub(crate) fn beside(
+/// What is done besides the sweep, and how long that takes.
+pub(crate) fn extra_work(
     publication: &Publication,
     amounts: &Amounts,
 ) -> Option<(&'static str, Duration)> {

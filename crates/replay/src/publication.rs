@@ -15,7 +15,7 @@ use looptax_record::{Article, Client, Comparison, Placement, ReplayUnit};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::Part;
+use super::part::Part;
 use super::programs::on_path;
 
 /// In the order of [`Part::ALL`].
@@ -54,8 +54,15 @@ pub(crate) struct Publication {
 
 impl Publication {
     /// What was published of that part.
-    pub(crate) fn of(part: Part) -> &'static Self {
+    pub(crate) fn for_part(part: Part) -> &'static Self {
         &PUBLICATIONS[part as usize]
+    }
+}
+
+impl Part {
+    /// The word that asks for it.
+    pub fn name(self) -> &'static str {
+        &Publication::for_part(self).name
     }
 }
 
@@ -256,7 +263,7 @@ mod tests {
 
     #[track_caller]
     fn check(part: Part, name: &str, expected: f64) {
-        let publication = Publication::of(part);
+        let publication = Publication::for_part(part);
         let rows = publication.rows.iter().filter_map(|row| row.claim.as_ref());
         let pages = publication
             .pages
@@ -301,18 +308,18 @@ mod tests {
 
     #[test]
     fn every_row_has_its_step_and_an_arm_of_it() {
-        let named = Part::ALL.map(|part| Publication::of(part).name.as_str());
+        let named = Part::ALL.map(|part| Publication::for_part(part).name.as_str());
         assert_eq!(
             named,
             ["percona", "dimitri", "moonen", "wordpress", "kawin"]
         );
         for row in Part::ALL
             .iter()
-            .flat_map(|part| &Publication::of(*part).rows)
+            .flat_map(|part| &Publication::for_part(*part).rows)
         {
             let mut steps = Part::ALL
                 .iter()
-                .flat_map(|part| &Publication::of(*part).steps);
+                .flat_map(|part| &Publication::for_part(*part).steps);
             let step = steps.find(|step| step.name == row.step).unwrap();
             let mut arms = step.arms.iter();
             assert!(arms.any(|arm| arm.name() == row.arm), "{}", row.what);

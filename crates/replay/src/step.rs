@@ -10,7 +10,8 @@ use looptax_experiment::spec::target::TargetSpec;
 use looptax_experiment::spec::{Clients, Effort, ROWS, new_seed};
 use looptax_failure::Failure;
 
-use super::publication::{Rows, StepPlan};
+use super::part::Part;
+use super::publication::{Publication, Rows, StepPlan};
 
 /// Tests do not depend on time.
 const TEST_BUDGET: Duration = Duration::from_mins(10);
@@ -41,15 +42,15 @@ impl Amounts {
     }
 
     /// Of a published number as many as `scale` says, or `default`; at least `least`.
-    pub fn of(&self, published: u64, default: u64, least: u64) -> u64 {
-        let scaled = self.scale.map(|scale| (published as f64 * scale) as u64);
-        scaled.unwrap_or(default).max(least)
+    pub fn scaled(&self, published: u64, default: u64, least: u64) -> u64 {
+        let share = self.scale.map(|scale| (published as f64 * scale) as u64);
+        share.unwrap_or(default).max(least)
     }
 
     /// Rows of a server.
     pub(crate) fn rows(&self, rows: &Rows) -> u64 {
         let [quick, usual] = rows.usual.unwrap_or([rows.published; 2]);
-        self.of(rows.published, self.either(quick, usual), LEAST_ROWS)
+        self.scaled(rows.published, self.either(quick, usual), LEAST_ROWS)
     }
 
     /// The last point of a sweep.
@@ -145,6 +146,14 @@ impl Step {
     }
 }
 
+impl Part {
+    /// What is measured for it.
+    pub fn steps(self, amounts: &Amounts) -> Vec<Step> {
+        let plans = Publication::for_part(self).steps.iter();
+        plans.map(|plan| Step::new(plan, amounts)).collect()
+    }
+}
+
 /// Epochs, and the time that they may take at least.
 fn amount(plan: &StepPlan, amounts: &Amounts, rows: u64) -> (u64, u64) {
     let epochs = amounts.either(plan.epochs[0], plan.epochs[1]);
@@ -152,7 +161,7 @@ fn amount(plan: &StepPlan, amounts: &Amounts, rows: u64) -> (u64, u64) {
         let s_per_million = plan.rows.as_ref().map_or(0, |it| it.s_per_million);
         return (epochs, s_per_million * rows / 1_000_000);
     };
-    let all = amounts.of(amount.published, epochs * amount.per_epoch, 1);
+    let all = amounts.scaled(amount.published, epochs * amount.per_epoch, 1);
     let epochs = all.div_ceil(amount.per_epoch).clamp(EPOCHS[0], EPOCHS[1]);
     (epochs, epochs * amount.s_per_epoch)
 }

@@ -25,7 +25,7 @@ use crate::pages::{Measured, Options, SiteMeasured, measure};
 const FILE: &str = "wordpress.json";
 
 /// What is done, and how long that may take.
-pub(crate) fn beside(amounts: &Amounts) -> (&'static str, Duration) {
+pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
     let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
     (what, Duration::from_secs(amounts.either(75, 180)))
 }
@@ -43,7 +43,9 @@ pub(crate) fn add(
     runner.say("loading pages of WordPress");
     match pages(amounts, runner) {
         Ok(measured) => add_measured(part, publication, &measured, runner),
-        Err(failure) => part.missing.push(super::runner::told("pages", &failure)),
+        Err(failure) => part
+            .missing
+            .push(super::runner::in_one_line("pages", &failure)),
     }
 }
 
