@@ -30,8 +30,7 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 12] = [
-    "advise",
+const WITH_CIRCLES: [&str; 11] = [
     "bench",
     "discover",
     "experiment",
