@@ -30,9 +30,8 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 11] = [
+const WITH_CIRCLES: [&str; 10] = [
     "bench",
-    "discover",
     "experiment",
     "lab",
     "path",

@@ -10,7 +10,8 @@ use std::net::SocketAddr;
 
 use looptax_record::Way;
 
-use crate::namespaces::{NamespaceId, Networks};
+use crate::namespace_id::NamespaceId;
+use crate::namespaces::Networks;
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::servers::{Endpoint, Place, Server, endpoints};

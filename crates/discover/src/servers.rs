@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use looptax_dsn::Kind;
 
 use crate::kind::{of_program, refined};
-use crate::namespaces::{NamespaceId, Networks};
+use crate::namespace_id::NamespaceId;
+use crate::namespaces::Networks;
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::sock_diag::{FileId, Queue, UnixName};
