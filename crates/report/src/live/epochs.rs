@@ -5,8 +5,8 @@ use ratatui::symbols::Marker;
 use ratatui::text::Span;
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
 
-use super::Pair;
 use super::layout::Rows;
+use super::view::Pair;
 
 /// Rows, and in a high window.
 const HEIGHTS: [u16; 2] = [6, 10];

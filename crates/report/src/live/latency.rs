@@ -6,8 +6,8 @@ use ratatui::style::Style as Look;
 use ratatui::symbols::bar;
 use ratatui::widgets::{Sparkline, Widget};
 
-use super::layout::Rows;
-use super::{COLORS, Pair};
+use super::layout::{COLORS, Rows};
+use super::view::Pair;
 use crate::format::Text;
 
 /// Rows of one arm's histogram, and in a high window.

@@ -4,7 +4,7 @@ use looptax_record::{Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure};
 
 use super::columns::Table;
 use super::lines::Lines;
-use super::{LEAST_WIDTH, Style};
+use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
 
 const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::Style;
+use super::style::Style;
 use crate::format::GLUE;
 use crate::words::Tone;
 

@@ -4,7 +4,7 @@ use looptax_record::Replay;
 
 use super::columns::Table;
 use super::lines::Lines;
-use super::{LEAST_WIDTH, Style};
+use super::style::{LEAST_WIDTH, Style};
 use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head, of};
 
 /// The text of `looptax replay`; `path` is where its result was saved, if it was. Ends with a line break.

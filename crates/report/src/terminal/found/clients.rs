@@ -4,7 +4,7 @@ use looptax_record::{Figure, Found, FoundClient};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;
-use super::{dash, shown};
+use super::cells::{dash, shown};
 use crate::format::{Text, rate};
 
 const HEADER: [&str; 8] = [
