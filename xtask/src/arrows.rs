@@ -30,10 +30,9 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 9] = [
+const WITH_CIRCLES: [&str; 8] = [
     "bench",
     "experiment",
-    "lab",
     "path",
     "redirect",
     "script",

@@ -3,7 +3,7 @@
 use looptax_dsn::{Kind, Protocol};
 
 use super::case::{Case, PLAIN};
-use super::driver::Answer;
+use super::dialogue::Answer;
 use super::server::Server;
 
 /// User and database in hexadecimal digits, since clients speak in various character sets; then where

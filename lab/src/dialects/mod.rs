@@ -5,6 +5,7 @@
 //! dialects are proved in `crates/advise/data/proved.toml`, which looptax reads when it is built.
 
 mod case;
+mod dialogue;
 mod driver;
 mod dsn;
 mod judge;

@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::case::{CASES, Case, PLAIN, WRONG};
-use super::driver::{Answer, Driver, Job, Versions};
+use super::dialogue::{Answer, Job, Versions};
+use super::driver::Driver;
 use super::dsn::{self, Entry};
 use super::judge;
 use super::server::Server;

@@ -158,7 +158,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::peers::cases::CASES;
     use crate::peers::looptax::{LooptaxArm, LooptaxRun};
-    use crate::peers::tool::Told;
+    use crate::peers::tool::Report;
 
     const USED: Used = Used {
         user_s: 0.6,
@@ -177,7 +177,7 @@ pub(crate) mod tests {
             peer: peer
                 .iter()
                 .map(|rate_per_s| PeerRun {
-                    told: Told {
+                    told: Report {
                         n_requests: 100_000,
                         rate_per_s: *rate_per_s,
                         rates_1s: vec![*rate_per_s, *rate_per_s + 1.0],

@@ -8,8 +8,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use looptax_record::{Comparison, Estimate, Workload};
 
-use super::case::{Case, Place, Work};
+use super::case::{Case, Place};
 use super::tool::Address;
+use super::work::Work;
 use crate::process::{self, Used};
 use crate::recorded::{self, Arm};
 

@@ -10,7 +10,7 @@ use looptax_record::Record;
 use tempfile::TempDir;
 
 use super::big;
-use super::folder;
+use super::folder::folder;
 use crate::process;
 use crate::workspace::{self, root, run_to_success};
 

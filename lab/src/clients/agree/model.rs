@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::Rates;
+use super::rates::Rates;
 use crate::clients::server::Server;
 use crate::recorded::{self, Arm};
 

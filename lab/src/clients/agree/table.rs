@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use looptax_stats::{Estimate, hodges_lehmann};
 
-use super::{Measured, Rates, Round};
+use super::rates::{Measured, Rates, Round};
 
 /// How far the taxes may lie apart, in points.
 const MOST_APART_POINTS: f64 = 3.0;
