@@ -33,7 +33,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// The mean over the epochs of `pair`, with connecting and priming.
-    pub(crate) fn of(raw: &Raw, pair: [u32; 2]) -> Self {
+    pub(crate) fn from_raw(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
         for (_, epoch) in raw.of_pair(pair) {
             n_epochs += 1;

@@ -75,23 +75,25 @@ pub fn judge(question: &Question) -> Judged {
         invalid,
         stopped_early: question.stopped_early,
     });
-    let pace = Pace::of(raw, *pair);
+    let pace = Pace::from_raw(raw, *pair);
     let names = arms.each_ref().map(|arm| arm.name.as_str());
     // A wide interval is nobody's concern once it has answered the question.
     let is_open = judgement.verdict == looptax_stats::Verdict::Inconclusive;
-    let told = judgement.warnings.iter();
-    let told = told.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
-    let told = told.filter_map(|warning| words::warning(warning, names));
+    let warnings = judgement.warnings.iter();
+    let warnings =
+        warnings.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
+    let warnings = warnings.filter_map(|warning| words::warning(warning, names));
     let judged_arms = Side::BOTH.map(|side| arm(&judgement, question, side, pace));
     let p99_us = judged_arms
         .each_ref()
         .map(|arm| arm.latency_us.p99.known().map(|it| it.value));
     let mut tax = tax(&judgement, question, pace);
-    tax.diagnostics.client_limits = client_limits::of(raw, *pair, arms, p99_us);
-    let doubts = validity::warnings(raw, *pair, arms);
+    tax.diagnostics.client_limits = client_limits::find_limits(raw, *pair, arms, p99_us);
     Judged {
         tax,
-        warnings: told.chain(doubts).collect(),
+        warnings: warnings
+            .chain(validity::warnings(raw, *pair, arms))
+            .collect(),
         arms: judged_arms,
         stalls: stalls(&judgement, question),
     }

@@ -96,8 +96,8 @@ fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     let is_whole = comparison.commands.is_none();
     let is_valid = |tax: &record::Tax| tax.verdict != record::Verdict::Invalid;
     let can_be = is_whole && comparison.tax.iter().all(is_valid);
-    let of = || bill::of(&comparison.raw, &names, comparison.connections, alpha);
-    can_be.then(of).flatten()
+    let bill = || bill::bill_for(&comparison.raw, &names, comparison.connections, alpha);
+    can_be.then(bill).flatten()
 }
 
 /// Holds comparisons that differ in nothing but the length of their slices against each other.

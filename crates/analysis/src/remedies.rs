@@ -13,7 +13,7 @@ use looptax_stats::Blocks;
 use super::figures::{figure, plain};
 
 /// What each remedy brings over `today`, by number of connections.
-pub fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
+pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     let mut all: Vec<Remedies> = Vec::new();
     for (idx, base) in comparisons.iter().enumerate() {
         let is_known = all.iter().any(|it| it.connections == base.connections);
@@ -110,7 +110,8 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     } else {
         (base, other)
     };
-    let gained = Alone::of(before, Epochs::All).zip(Alone::of(after, Epochs::All));
+    let gained =
+        Alone::from_comparison(before, Epochs::All).zip(Alone::from_comparison(after, Epochs::All));
     let gained = gained.map(|(before, after)| after.gained_over(&before));
     let saved = |of: fn(&Gained) -> Option<stats::Estimate>| gained.as_ref().and_then(of);
     Some(Remedy {
@@ -136,7 +137,8 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
     if taxes.any(|tax| tax.verdict == record::Verdict::Invalid) {
         return record::Verdict::Invalid;
     }
-    let quiet = Alone::of(before, Epochs::Quiet).zip(Alone::of(after, Epochs::Quiet));
+    let quiet = Alone::from_comparison(before, Epochs::Quiet)
+        .zip(Alone::from_comparison(after, Epochs::Quiet));
     let quiet = quiet.map(|(before, after)| after.gained_over(&before).theta);
     let delta = before.schedule.delta_pct / 100.0;
     let judged = |theta: stats::Estimate| {
@@ -172,7 +174,7 @@ struct Gained {
 }
 
 impl Alone {
-    fn of(comparison: &Comparison, which: Epochs) -> Option<Self> {
+    fn from_comparison(comparison: &Comparison, which: Epochs) -> Option<Self> {
         let per_batch = f64::from(comparison.workload.pipeline);
         let alpha = comparison.tax.first()?.alpha;
         let mut epochs = comparison.raw.counts([0, 1], |_| Vec::new());
@@ -270,7 +272,7 @@ mod tests {
     }
 
     fn found(comparisons: &[Comparison]) -> Vec<(RemedyKind, f64, Verdict)> {
-        let all = of(comparisons, "tcp");
+        let all = rank_remedies(comparisons, "tcp");
         let [remedies] = all.as_slice() else {
             panic!("{all:?}")
         };
@@ -293,7 +295,7 @@ mod tests {
             (RemedyKind::TlsOff, 25.0, Verdict::Difference),
         ];
         assert_eq!(found(std::slice::from_ref(&ways)), expected);
-        let remedies = &of(&[ways], "tcp")[0].remedies;
+        let remedies = &rank_remedies(&[ways], "tcp")[0].remedies;
         assert_eq!(
             (remedies[2].from.as_str(), remedies[2].to.as_str()),
             ("proxy", "tcp")
@@ -334,7 +336,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            of(&[ways, other], "tcp").len(),
+            rank_remedies(&[ways, other], "tcp").len(),
             2,
             "one for each number of connections"
         );
@@ -363,6 +365,6 @@ mod tests {
     #[test]
     fn without_the_way_of_today_there_is_nothing_to_say() {
         let ways = comparison(&["unix", "tcp"], &[4_000, 4_000]);
-        assert_eq!(of(&[ways], "tcp"), []);
+        assert_eq!(rank_remedies(&[ways], "tcp"), []);
     }
 }

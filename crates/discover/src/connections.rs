@@ -88,7 +88,11 @@ struct Inbound {
 }
 
 impl<'a> Ends<'a> {
-    pub(crate) fn of(networks: &'a Networks, owners: &'a Owners, processes: &'a [Process]) -> Self {
+    pub(crate) fn new(
+        networks: &'a Networks,
+        owners: &'a Owners,
+        processes: &'a [Process],
+    ) -> Self {
         let mut tcp: HashMap<_, Vec<_>> = HashMap::new();
         let mut unix = HashMap::new();
         for (network, sockets) in &networks.sockets {
@@ -269,7 +273,7 @@ impl Endpoint {
 
 /// What was seen beside the clients, server by server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct OtherConnections {
     /// Connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: usize,
     /// TCP connections of this machine that were closed within the last minute.
@@ -282,13 +286,13 @@ pub(crate) fn clients(
     processes: &[Process],
     networks: &Networks,
     owners: &Owners,
-) -> (Vec<Client>, Vec<Beside>) {
-    let ends = Ends::of(networks, owners, processes);
+) -> (Vec<Client>, Vec<OtherConnections>) {
+    let ends = Ends::new(networks, owners, processes);
     let mut clients = Vec::new();
-    let mut beside = vec![Beside::default(); servers.len()];
+    let mut others = vec![OtherConnections::default(); servers.len()];
     for (server_idx, server) in servers.iter().enumerate() {
         let (direct, n_unknown) = ends.grouped(&server.endpoints);
-        beside[server_idx] = Beside {
+        others[server_idx] = OtherConnections {
             n_remote: n_unknown,
             n_closed: ends.n_closed(&server.endpoints),
         };
@@ -313,7 +317,7 @@ pub(crate) fn clients(
         }
     }
     mark_shared_hops(&mut clients);
-    (clients, beside)
+    (clients, others)
 }
 
 type Groups = BTreeMap<(Option<u32>, Way), Vec<Connection>>;

@@ -21,7 +21,7 @@ mod sock_diag;
 mod survey;
 mod version;
 
-pub use connections::{Beside, Client, Connection, Hop};
+pub use connections::{Client, Connection, Hop, OtherConnections};
 pub use error::DiscoverError;
 pub use home::Home;
 pub use kind::{how_to_add_a_socket, how_to_raise_the_backlog};

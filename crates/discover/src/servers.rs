@@ -134,7 +134,7 @@ pub(crate) fn servers(
             let same = known.iter().find(|it| it.process == **process);
             let (kind, version) = match same {
                 Some(same) => (same.kind, same.version.clone()),
-                None => told(*kind, process),
+                None => kind_and_version(*kind, process),
             };
             Server {
                 kind,
@@ -147,7 +147,7 @@ pub(crate) fn servers(
 }
 
 /// Kind and version by what the program says of itself.
-fn told(kind: Kind, process: &Process) -> (Kind, Option<String>) {
+fn kind_and_version(kind: Kind, process: &Process) -> (Kind, Option<String>) {
     let text = version_text(kind, process);
     let refined = text.as_deref().map_or(kind, |text| refined(kind, text));
     (refined, text.as_deref().and_then(version_in))

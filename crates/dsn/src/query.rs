@@ -41,7 +41,7 @@ impl<'a> Query<'a> {
     }
 
     /// What stands between the first `?` of a text and its `#`; nothing where there is none.
-    pub fn of(text: &'a str) -> Self {
+    pub fn from_text(text: &'a str) -> Self {
         let query = text.split_once('?').map_or("", |(_, query)| query);
         Self(query.split_once('#').map_or(query, |(query, _)| query))
     }

@@ -17,7 +17,7 @@ pub use replay::replay_markdown;
 /// The record as GitHub, GitLab and Forgejo show it. Ends with a line break.
 pub fn markdown(record: &Record) -> String {
     let words = Text { is_unicode: true };
-    let story = words::of(record, words);
+    let story = words::story_for(record, words);
     let mut text = String::new();
     for server in &story.servers {
         line(&mut text, &format!("### {}", escaped(&server.heading)));

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::apart::Apart;
 use super::client::{Address, Loop};
 use super::data::{self, Client};
+use super::namespaced_redis::NamespacedRedis;
 use super::server::{Server, start_all};
 use crate::{process, workspace};
 
@@ -53,17 +53,22 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // A memcached stands beside those that are asked.
     let kinds = clients.iter().map(|client| &*client.servers[0]);
     let servers = start_all(&looptax, kinds.chain(["memcached"]))?;
-    let apart = Apart::start()?;
+    let namespaced = NamespacedRedis::start()?;
     let mut connected = Vec::new();
     for client in &clients {
         connected.extend(both_ways(client, &servers[&client.servers[0]])?);
         if client.servers.iter().any(|kind| kind == "redis") {
-            connected.push(seen("unix", apart.client_here(client)?, client, &apart));
+            connected.push(seen(
+                "unix",
+                namespaced.client_here(client)?,
+                client,
+                &namespaced,
+            ));
             connected.push(seen(
                 "loopback",
-                apart.client_there(client)?,
+                namespaced.client_there(client)?,
                 client,
-                &apart,
+                &namespaced,
             ));
         }
     }
@@ -98,12 +103,12 @@ fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
     Ok(connected)
 }
 
-fn seen(way: &'static str, held: Loop, client: &Client, apart: &Apart) -> Connected {
+fn seen(way: &'static str, held: Loop, client: &Client, namespaced: &NamespacedRedis) -> Connected {
     Connected {
         client: held,
         name: client.name.clone(),
         server: "redis, its own network namespace".to_owned(),
-        server_pid: apart.pid(),
+        server_pid: namespaced.pid(),
         way,
         is_idle: true,
         n_requests: AtomicUsize::new(0),

@@ -91,7 +91,7 @@ fn try_all(looptax: &Path, kind: Kind, drivers: &[&Driver]) -> Result<Vec<Result
     let mut trials = Vec::new();
     for driver in drivers {
         eprintln!("{} · {}.{}", server.name(), driver.kind, driver.name);
-        trials.push(Trial::of(driver, &server, &printed));
+        trials.push(Trial::run(driver, &server, &printed));
     }
     server.stop()?;
     Ok(trials)

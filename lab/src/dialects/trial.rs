@@ -73,7 +73,7 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    pub(crate) fn of(driver: &Driver, server: &Server, printed: &Printed) -> Result<Self> {
+    pub(crate) fn run(driver: &Driver, server: &Server, printed: &Printed) -> Result<Self> {
         let is_wanted = |case: &Case| {
             let counts_socket = driver.socket || server.kind == Kind::Memcached;
             !counts_socket || case.is_about_the_socket()

@@ -136,7 +136,7 @@ fn arm(comparison: &Comparison, wanted: looptax_dsn::Arm) -> Result<LooptaxArm> 
         seen: arm,
         rate_per_s,
         cpu,
-    } = Arm::of(comparison, wanted.name())?;
+    } = Arm::find(comparison, wanted.name())?;
     let batch = peers_requests(&comparison.workload);
     let per_request = |ns: u64| ns as f64 / 1e3 / (batch * cpu.n_requests as f64);
     Ok(LooptaxArm {

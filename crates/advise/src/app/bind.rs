@@ -161,9 +161,9 @@ pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
         let name = line.trim_start_matches("export ").split_once('=')?.0;
         Some(format!("key:{}", name.trim()))
     });
-    let beside = source.beside.iter().map(|it| format!("beside:{it}"));
+    let neighbours = source.neighbours.iter().map(|it| format!("beside:{it}"));
     let program = source.program.map(|it| format!("program:{it}"));
-    keys.chain(beside).chain(program).collect()
+    keys.chain(neighbours).chain(program).collect()
 }
 
 pub(super) fn has_sign(app: &App, names: &[String]) -> bool {

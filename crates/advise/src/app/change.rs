@@ -83,7 +83,7 @@ fn url_edit(bound: &Bound, setting: &Setting, fields: &Fields) -> Option<Edit> {
     };
     for part in rest {
         let names = |text: &str| Query::new(text).pairs().map(|it| it.name()).next();
-        let is_there = Query::of(&value)
+        let is_there = Query::from_text(&value)
             .pairs()
             .any(|it| Some(it.name()) == names(&part));
         if !is_there {

@@ -13,7 +13,7 @@ pub struct Source<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
     /// Names of files that lie beside it: they tell whose `.env` it is.
-    pub beside: &'a [String],
+    pub neighbours: &'a [String],
     /// The program whose environment it is, which tells it too: `php-fpm8.2`.
     pub program: Option<&'a str>,
     /// The environment of the process that reads it, where that is known.

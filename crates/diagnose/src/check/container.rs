@@ -28,11 +28,11 @@ pub(super) struct Service {
 }
 
 /// The services of a file and of the Compose files beside it; what cannot be read has none.
-pub(super) fn services(path: &Path, beside: &[String]) -> Vec<Service> {
+pub(super) fn services(path: &Path, neighbours: &[String]) -> Vec<Service> {
     let own = path.file_name().map(|name| name.to_string_lossy());
     let compose = COMPOSE_FILES
         .into_iter()
-        .filter(|it| beside.iter().any(|name| name == it));
+        .filter(|it| neighbours.iter().any(|name| name == it));
     let mut names: Vec<&str> = own.iter().map(|it| &**it).chain(compose).collect();
     names.dedup();
     let of_file = |name: &str| {

@@ -88,18 +88,18 @@ fn read(
     let bytes = read_bounded(path)?;
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
-    let beside = names_in(path.parent().unwrap_or(path));
+    let neighbours = names_in(path.parent().unwrap_or(path));
     let reading = app::read(&Source {
         path: Some(&whole.to_string_lossy()),
         bytes: &bytes,
-        beside: &beside,
+        neighbours: &neighbours,
         program: None,
         environment,
     });
     Ok(Looked {
         name: seen.display().to_string(),
         reading,
-        services: services(path, &beside),
+        services: services(path, &neighbours),
     })
 }
 
@@ -138,7 +138,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = fs::read_link(process.file("cwd")).unwrap_or_default();
     let inside = process.file("cwd");
-    let beside = names_in(&inside);
+    let neighbours = names_in(&inside);
     // A value of several lines would look like several settings.
     let lines = environment
         .iter()
@@ -154,7 +154,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
         reading: app::read(&Source {
             path: None,
             bytes: text.as_bytes(),
-            beside: &beside,
+            neighbours: &neighbours,
             program: Some(&process.program_name()),
             environment: Some(&environment),
         }),

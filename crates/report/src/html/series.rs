@@ -48,7 +48,7 @@ enum Axis {
 }
 
 /// The sweep of these comparisons, if they are one.
-pub(super) fn of(comparisons: &[&Comparison]) -> Option<Sweep> {
+pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
     let placement = comparisons.first()?.placement.asked;
     let alike = comparisons
         .iter()

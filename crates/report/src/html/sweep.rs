@@ -25,7 +25,7 @@ const WAYS: [(&str, &str, &str); 2] = [
 /// Draws the points, the fewest connections first; one alone is no line.
 pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
-    let plot = Plot::of(points);
+    let plot = Plot::for_points(points);
     let width = format!("{WIDTH}");
     let height = format!("{HEIGHT}");
     let view = format!("0 0 {WIDTH} {HEIGHT}");
@@ -58,7 +58,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn of(points: &[ReplayPoint]) -> Self {
+    fn for_points(points: &[ReplayPoint]) -> Self {
         let ends = points.iter().flat_map(|point| &point.per_s);
         let ends = ends.filter_map(|figure| figure.known());
         let most = ends

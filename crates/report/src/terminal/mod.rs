@@ -55,7 +55,7 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
     };
     let text = style.text();
     let mut lines = Lines::new(style);
-    let story = words::of(record, text);
+    let story = words::story_for(record, text);
     for server in &story.servers {
         lines.heading(0, &server.heading);
         if let Some(line) = &server.own_processes {

@@ -9,7 +9,7 @@ use crate::format::Text;
 const MOST_LEFT_OVER: f64 = 0.1;
 
 /// The bill of a comparison that has one.
-pub(crate) fn of(comparison: &Comparison, text: Text) -> Option<SmallTable> {
+pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let bill = comparison.bill.as_ref()?;
     let s = if comparison.connections == 1 { "" } else { "s" };
     let own = |figure: &Figure| {

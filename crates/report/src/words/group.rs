@@ -25,7 +25,7 @@ pub(crate) struct Group<'a> {
 
 /// The groups of a record, in the order in which they were first measured; those with one heading
 /// follow each other.
-pub(crate) fn of(record: &Record) -> Vec<Group<'_>> {
+pub(crate) fn group_comparisons(record: &Record) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for comparison in &record.comparisons {
         let Comparison {
@@ -133,7 +133,7 @@ impl Group<'_> {
         let mut rows: Vec<_> = Vec::new();
         for comparison in &self.comparisons {
             let key = (comparison.connections, comparison.placement.asked);
-            let found = row::of(comparison, &arms, pair.is_some(), text);
+            let found = row::row_for(comparison, &arms, pair.is_some(), text);
             rows.extend(found.into_iter().map(|row| (key, row)));
         }
         for seen in &self.looks {

@@ -92,9 +92,9 @@ pub(crate) struct CommandStory {
 }
 
 /// All that is said of `record`.
-pub(crate) fn of(record: &Record, text: Text) -> Story {
+pub(crate) fn story_for(record: &Record, text: Text) -> Story {
     let mut servers: Vec<ServerStory> = Vec::new();
-    let mut groups = group::of(record).into_iter().peekable();
+    let mut groups = group::group_comparisons(record).into_iter().peekable();
     while let Some(first) = groups.next() {
         let mut alike = vec![first];
         while let Some(next) = groups.next_if(|it| it.has_heading_of(&alike[0])) {
@@ -104,8 +104,8 @@ pub(crate) fn of(record: &Record, text: Text) -> Story {
     }
     Story {
         servers,
-        remedies: remedies::of(record, text),
-        run: run::of(record, text),
+        remedies: remedies::remedies_stories(record, text),
+        run: run::run_words(record, text),
     }
 }
 
@@ -114,7 +114,7 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
     // What each client does per request matters where several are compared.
     let shows_counts = groups.iter().any(|it| it.client != first.client);
     ServerStory {
-        heading: heading::of(first.target, first.workload, text),
+        heading: heading::heading_for(first.target, first.workload, text),
         own_processes: heading::own_processes(first.target, text),
         groups: groups
             .iter()
@@ -122,10 +122,10 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 comparisons: indexes(record, group),
                 body: body(group, text),
                 bills: { group.comparisons.iter() }
-                    .filter_map(|comparison| bill::of(comparison, text))
+                    .filter_map(|comparison| bill::bill_table(comparison, text))
                     .collect(),
-                sweep: sweep::of(group, text),
-                sentences: sentence::of(group, text),
+                sweep: sweep::sweep_for(group, text),
+                sentences: sentence::verdict_sentences(group, text),
                 notes: notes(group, shows_counts, text),
             })
             .collect(),
@@ -166,7 +166,7 @@ fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
     }
     for comparison in &group.comparisons {
         if shows_counts || comparison.client == Client::Block {
-            notes.extend(counts::of(comparison, text));
+            notes.extend(counts::count_sentences(comparison, text));
         }
         notes.extend(command::what_is_shown(comparison).map(str::to_owned));
         notes.extend(command::seen(comparison, text));

@@ -17,7 +17,7 @@ pub(crate) struct RemediesStory {
 }
 
 /// All of a record that has any.
-pub(super) fn of(record: &Record, text: Text) -> Vec<RemediesStory> {
+pub(super) fn remedies_stories(record: &Record, text: Text) -> Vec<RemediesStory> {
     let remedies = record.remedies.iter();
     remedies.map(|it| story(record, it, text)).collect()
 }

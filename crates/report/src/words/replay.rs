@@ -58,9 +58,9 @@ impl PartStory {
     }
 
     /// Each claim with its sentences; reasons that one above it has given already are not given again.
-    pub(crate) fn told(&self) -> Vec<(&ClaimStory, Vec<(&'static str, &str)>)> {
+    pub(crate) fn claims_without_repeats(&self) -> Vec<(&ClaimStory, Vec<(&'static str, &str)>)> {
         let mut given = BTreeSet::new();
-        let mut told = Vec::new();
+        let mut claims = Vec::new();
         for claim in &self.claims {
             let mut sentences = Vec::new();
             let mut has_again = false;
@@ -73,9 +73,9 @@ impl PartStory {
                     sentences.push((*word, "as above, too"));
                 }
             }
-            told.push((claim, sentences));
+            claims.push((claim, sentences));
         }
-        told
+        claims
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct CommandStory {
 }
 
 /// All parts in their order.
-pub(crate) fn of(replay: &Replay, text: Text) -> Vec<PartStory> {
+pub(crate) fn part_stories(replay: &Replay, text: Text) -> Vec<PartStory> {
     replay.parts.iter().map(|part| story(part, text)).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::load;
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
 /// One row per verdict; one without, if it was broken off before there was any.
-pub(crate) fn of(
+pub(crate) fn row_for(
     comparison: &Comparison,
     arms: &[&str],
     is_pair_known: bool,

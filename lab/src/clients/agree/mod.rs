@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         8 * OCTETS,
         options.slice_ms
     );
-    print!("{}", table::of(&measured));
+    print!("{}", table::render_table(&measured));
     servers.into_values().try_for_each(Server::stop)
 }
 

@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn reads_what_arrived() {
         let report = r#"{"end":{"sum_sent":{"bytes":9},"sum_received":{"seconds":2.0,"bytes":8}}}"#;
-        let told = read(report, &ask(Work::Stream { write_bytes: 4 })).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (8, 4.0));
+        let report = read(report, &ask(Work::Stream { write_bytes: 4 })).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (8, 4.0));
         assert!(read("{}", &ask(Work::Stream { write_bytes: 4 })).is_err());
     }
 }

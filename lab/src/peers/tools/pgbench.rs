@@ -72,9 +72,8 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
 
 /// It lies beside the server, where Debian puts no link for every version.
 fn program() -> OsString {
-    let beside = find_binary(Kind::Postgres).map(|server| server.with_file_name("pgbench"));
-    beside
-        .filter(|path| path.is_file())
+    let own = find_binary(Kind::Postgres).map(|server| server.with_file_name("pgbench"));
+    own.filter(|path| path.is_file())
         .map_or_else(|| "pgbench".into(), OsString::from)
 }
 
@@ -110,8 +109,8 @@ tps = 79100.250000 (without initial connection time)
 
     #[test]
     fn reads_transactions_and_their_rate() {
-        let told = read(REPORT, &ask(Work::SelectOnly)).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (79_012, 79_100.25));
+        let report = read(REPORT, &ask(Work::SelectOnly)).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (79_012, 79_100.25));
     }
 
     #[test]

@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn reads_rate_and_median() {
-        let told = read(REPORT, &ask(Work::Get { pipeline: 1 })).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (1000, 91_911.76));
-        assert_eq!(told.p50_us, Some(295.0));
+        let report = read(REPORT, &ask(Work::Get { pipeline: 1 })).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (1000, 91_911.76));
+        assert_eq!(report.p50_us, Some(295.0));
         assert!(read("", &ask(Work::Get { pipeline: 1 })).is_err());
     }
 }

@@ -79,9 +79,9 @@ sockperf: ---> percentile 50.000 =    9.658
 
     #[test]
     fn reads_the_valid_part_and_the_median() {
-        let told = read(REPORT, &ask(Work::PingPong { bytes: 64 })).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (44_459, 88_918.0));
-        assert_eq!(told.p50_us, Some(9.658));
+        let report = read(REPORT, &ask(Work::PingPong { bytes: 64 })).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (44_459, 88_918.0));
+        assert_eq!(report.p50_us, Some(9.658));
         assert!(read("", &ask(Work::PingPong { bytes: 64 })).is_err());
     }
 }

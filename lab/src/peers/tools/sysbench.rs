@@ -113,11 +113,11 @@ SQL statistics:
 
     #[test]
     fn reads_queries_and_the_rate_of_each_second() {
-        let told = read(REPORT, &ask(Work::PointSelect)).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (7000, 3499.5));
-        assert_eq!(told.rates_1s, [3498.1, 3501.0]);
-        let told = read(REPORT, &ask(Work::ReadWrite)).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (350, 174.97));
+        let report = read(REPORT, &ask(Work::PointSelect)).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (7000, 3499.5));
+        assert_eq!(report.rates_1s, [3498.1, 3501.0]);
+        let report = read(REPORT, &ask(Work::ReadWrite)).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (350, 174.97));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) fn read(text: &str, language: Language) -> Read {
         language,
         tokens: tokens(text, language),
         at: 0,
-        starts: LineStarts::of(text),
+        starts: LineStarts::from_text(text),
         settings: Vec::new(),
         problems: Vec::new(),
     };
