@@ -66,8 +66,8 @@ pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64
 /// Each arm with the one among them that it adds to, which comes before it; the root adds to itself.
 fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     let above = |arm: Arm| {
-        let mut way = std::iter::successors(parent(arm), |it| parent(*it));
-        way.find(|it| arms.contains(it))
+        let mut ancestors = std::iter::successors(parent(arm), |it| parent(*it));
+        ancestors.find(|it| arms.contains(it))
     };
     let mut roots = arms.iter().filter(|arm| above(**arm).is_none());
     let root = *roots.next()?;
@@ -85,7 +85,7 @@ fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     Some(order)
 }
 
-/// What the whole way adds beyond its steps.
+/// What the whole arm adds beyond its steps.
 fn left_over(before: &[BillStep], over: &str, own: &Figure, in_all: &Figure) -> Option<f64> {
     let mut sum = own.known()?.value;
     let mut at = before.iter().find(|step| step.arm == over)?;

@@ -1,4 +1,4 @@
-//! Who is connected to which server, and which way.
+//! Who is connected to which server, and over which transport.
 //!
 //! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted
 //! it, and the client's, known by the same two addresses the other way round (TCP) or as the peer
@@ -24,7 +24,7 @@ pub struct Hop {
     pub pid: u32,
     /// Its program: `docker-proxy`.
     pub program: String,
-    /// The way that it takes to the server itself.
+    /// The transport that it takes to the server itself.
     pub onward: Way,
     /// Whether it leads to other servers too: then not all of its clients need be this server's.
     pub leads_elsewhere: bool,
@@ -39,14 +39,14 @@ pub struct Connection {
     pub traffic: Option<Traffic>,
 }
 
-/// The connections of one process to one server, of one way.
+/// The connections of one process to one server, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     /// The process; `None` where we may not see whose they are.
     pub process: Option<Process>,
     /// The server's place in the survey's list.
     pub server_idx: usize,
-    /// Which way.
+    /// Over which transport.
     pub way: Way,
     /// What they lead through.
     pub via: Option<Hop>,
@@ -155,7 +155,7 @@ impl<'a> Ends<'a> {
         n_closed
     }
 
-    /// The connections of some endpoints by process and way, and the number of those from elsewhere.
+    /// The connections of some endpoints by process and transport, and the number of those from elsewhere.
     fn grouped(&self, endpoints: &[Endpoint]) -> (Groups, usize) {
         let mut groups = Groups::new();
         let mut n_remote = 0;

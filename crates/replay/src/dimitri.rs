@@ -98,7 +98,7 @@ fn has_interval(point: &ReplayPoint) -> bool {
     tax.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(|hi| hi < 100.0))
 }
 
-/// The most that each way served.
+/// The most that each arm served.
 fn most_served(points: &[ReplayPoint]) -> Option<ReplayFinding> {
     let value = |figure: &Figure| figure.known().map(|it| it.value);
     let most = |side: usize| {
@@ -114,7 +114,7 @@ fn most_served(points: &[ReplayPoint]) -> Option<ReplayFinding> {
     })
 }
 
-/// Where the ways differ most, of the points at which they do.
+/// Where the arms differ most, of the points at which they do.
 fn largest(proved: &[ReplayPoint]) -> Option<ReplayFinding> {
     let bounded = |it: &&Estimate| it.lo.is_some() && it.hi.is_some();
     let shown = proved.iter().filter_map(|it| {

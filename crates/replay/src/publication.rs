@@ -146,7 +146,7 @@ pub(crate) struct Rows {
     pub s_per_million: u64,
 }
 
-/// What was streamed or sent on each way.
+/// What was streamed or sent on each arm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amount {

@@ -111,20 +111,20 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
     reasons
 }
 
-/// Percent that the slower way adds.
+/// Percent that the slower transport adds.
 fn added_pct(ratio: Estimate) -> Option<looptax_record::Estimate> {
     let pct = ratio.map_monotone(|ratio| in_unit(ReplayUnit::AddedPct, ratio));
     figure(pct).known().copied()
 }
 
-/// What a row shows: the two ways, the ratio or share, and each way by itself.
+/// What a row shows: the two transports, the ratio or share, and each transport by itself.
 struct Shown {
     arms: [Transport; 2],
     ratio: Estimate,
     sides: [ReplaySide; 2],
 }
 
-/// `None` where one of the ways was not measured.
+/// `None` where one of the transports was not measured.
 fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let arms = match of {
         PageFigure::MovedQuery => [Transport::UnixBeside, Transport::Redirect],

@@ -1,7 +1,7 @@
 //! `cargo lab clients find`: does `looptax find` see real clients as they are?
 //!
-//! Every loop of `clients/` is connected both ways to its private server and asks without a pause; one
-//! more Redis runs in a network namespace of its own, with clients there and here. The way and the
+//! Every loop of `clients/` is connected over both transports to its private server and asks without a pause; one
+//! more Redis runs in a network namespace of its own, with clients there and here. The transport and the
 //! number of connections that `find` gives for each process have to be right, or this fails; its
 //! requests per second stand beside what the loop itself counts.
 
@@ -40,7 +40,7 @@ struct Connected {
     name: String,
     server: String,
     server_pid: u32,
-    way: &'static str,
+    transport: &'static str,
     /// Whether it only holds its connection.
     is_idle: bool,
     n_requests: AtomicUsize,
@@ -89,13 +89,13 @@ fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
         ("loopback", Address::Tcp(server.tcp())),
     ];
     let mut connected = Vec::new();
-    for (way, address) in addresses {
+    for (transport, address) in addresses {
         connected.push(Connected {
             client: Loop::connect(&client.name, &address, server)?,
             name: client.name.clone(),
             server: server.name(),
             server_pid: server.pid(),
-            way,
+            transport,
             is_idle: false,
             n_requests: AtomicUsize::new(0),
         });
@@ -103,13 +103,18 @@ fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
     Ok(connected)
 }
 
-fn seen(way: &'static str, held: Loop, client: &Client, namespaced: &NamespacedRedis) -> Connected {
+fn seen(
+    transport: &'static str,
+    held: Loop,
+    client: &Client,
+    namespaced: &NamespacedRedis,
+) -> Connected {
     Connected {
         client: held,
         name: client.name.clone(),
         server: "redis, its own network namespace".to_owned(),
         server_pid: namespaced.pid(),
-        way,
+        transport,
         is_idle: true,
         n_requests: AtomicUsize::new(0),
     }
@@ -158,7 +163,8 @@ fn table(connected: &[Connected], found: &Value, seconds: f64) -> (String, usize
             .flatten()
             .filter(|row| row["pid"] == it.client.pid() && row["server_pid"] == it.server_pid)
             .collect();
-        let is_right = rows.len() == 1 && rows[0]["way"] == it.way && rows[0]["n_connections"] == 1;
+        let is_right =
+            rows.len() == 1 && rows[0]["way"] == it.transport && rows[0]["n_connections"] == 1;
         n_wrong += usize::from(!is_right);
         let seen = match rows.as_slice() {
             [row] => format!(
@@ -179,7 +185,7 @@ fn table(connected: &[Connected], found: &Value, seconds: f64) -> (String, usize
         let _ = writeln!(
             text,
             "| {} | {} | {} | {seen} | {own} | {by_find} |",
-            it.name, it.server, it.way
+            it.name, it.server, it.transport
         );
     }
     (text, n_wrong)

@@ -17,7 +17,7 @@ use looptax_servers::Instance;
 use super::case::{CASES, Case, PLAIN};
 use crate::servers::Private;
 
-/// The key that memcached holds: its value says by which way it was asked.
+/// The key that memcached holds: its value says over which transport it was asked.
 const KEY: &str = "looptax";
 /// Many clients in one after the other, some of which close late.
 const CONNECTIONS: u32 = 64;
@@ -194,7 +194,7 @@ fn send(server: &Private, commands: &[&[&str]]) -> Result<()> {
     Ok(())
 }
 
-/// Each of its processes listens one way only, and says which.
+/// Each of its processes listens on one transport only, and says which.
 fn fill_memcached(instance: &Instance) -> Result<()> {
     if let Some(socket) = &instance.socket {
         return set(UnixStream::connect(socket)?, "socket");

@@ -143,11 +143,12 @@ impl Trial {
 
     fn judge_host(&mut self, server: &Server, host: Option<&str>, entry: &Entry, answer: &Answer) {
         let claimed = entry.takes_now.as_str();
-        let is_right = match judge::way(server.kind, answer) {
+        let is_right = match judge::transport(server.kind, answer) {
             None => host.is_none() && claimed.starts_with("nothing"),
             Some(_) if claimed.starts_with("a socket if") => true,
-            Some(way) => {
-                way == claimed || (way == "the socket" && claimed.ends_with("then the socket"))
+            Some(transport) => {
+                transport == claimed
+                    || (transport == "the socket" && claimed.ends_with("then the socket"))
             }
         };
         if !is_right {

@@ -1,4 +1,4 @@
-//! The bill in words: what each part of a way adds to a request.
+//! The bill in words: what each part of an arm adds to a request.
 
 use looptax_record::{Bill, BillStep, Comparison, Figure};
 
@@ -72,7 +72,7 @@ fn part(step: &BillStep, text: Text) -> String {
     words.to_owned()
 }
 
-/// How much of the longest ways is left over when their steps are taken off.
+/// How much of the longest arms is left over when their steps are taken off.
 fn closing(bill: &Bill, text: Text) -> Option<String> {
     let unfinished = bill.steps.iter().filter_map(|step| {
         let left = step.left_over_us?;

@@ -3,6 +3,7 @@
 //! The one place for words and shown digits, so that every view says the same; a view only lays them
 //! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
 
+mod arm_notes;
 mod bill;
 pub(crate) mod command;
 mod counts;
@@ -19,7 +20,6 @@ pub(crate) mod small_table;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
-mod ways;
 mod withheld;
 
 use looptax_record::{Client, Comparison, Record};
@@ -60,7 +60,7 @@ pub(crate) struct GroupStory {
     /// Indexes of its comparisons in the record, in the order of the sentences.
     pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
-    /// What each part of a way adds, by comparison that has several arms.
+    /// What each part of an arm adds, by comparison that has several arms.
     pub(crate) bills: Vec<SmallTable>,
     /// What a picture over connections is drawn from.
     pub(crate) sweep: Option<Sweep>,
@@ -161,7 +161,7 @@ fn body(group: &Group, text: Text) -> Body {
 fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
     let mut notes: Vec<String> = group.client_differs(text).into_iter().collect();
     if let Some(first) = group.comparisons.first() {
-        notes.extend(ways::notes(first, text));
+        notes.extend(arm_notes::notes(first, text));
         notes.extend(own_client::note(first));
     }
     for comparison in &group.comparisons {

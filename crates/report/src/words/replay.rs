@@ -86,7 +86,7 @@ pub(crate) struct ClaimStory {
     /// Whether somebody published it by itself.
     pub(crate) is_published: bool,
     pub(crate) tone: Tone,
-    /// What was published, what each way gave, why they differ, and what proves the work.
+    /// What was published, what each arm gave, why they differ, and what proves the work.
     pub(crate) sentences: Vec<(&'static str, String)>,
 }
 

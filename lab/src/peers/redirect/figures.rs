@@ -112,7 +112,7 @@ mod tests {
 
     fn measured(connect_us: f64, ping_us: f64) -> Measured {
         Measured {
-            way: "unix".to_owned(),
+            transport: "unix".to_owned(),
             connect_us,
             connect_p99_us: 2.0 * connect_us,
             names_us: 1.0,
