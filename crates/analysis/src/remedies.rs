@@ -121,8 +121,8 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
         from: today.to_owned(),
         to: today.to_owned(),
         pipeline: (kind == RemedyKind::Pipelining).then_some(other.workload.pipeline),
-        gain_pct: plain(saved(|it| {
-            Some(it.theta.map_monotone(|it| 100.0 * it.exp_m1()))
+        gain_pct: plain(saved(|costs| {
+            Some(costs.theta.map_monotone(|it| 100.0 * it.exp_m1()))
         })),
         saved_us: plain(saved(|it| it.time_us)),
         saved_cpu_us: figure(saved(|it| it.cpu_us), "CPU time could not be read"),
@@ -317,9 +317,9 @@ mod tests {
             change(&mut other);
             other
         };
-        let batches = changed(&[1_000, 1_000], |it| {
-            it.workload.pipeline = 16;
-            it.remedy = Some(RemedyKind::Pipelining);
+        let batches = changed(&[1_000, 1_000], |comparison| {
+            comparison.workload.pipeline = 16;
+            comparison.remedy = Some(RemedyKind::Pipelining);
         });
         let fresh = changed(&[500, 800], |it| it.remedy = Some(RemedyKind::Persistent));
         let free = changed(&[8_000, 9_000], |it| it.remedy = Some(RemedyKind::OneCore));

@@ -52,10 +52,10 @@ pub(crate) fn add(
     part.findings.extend(most_served(&part.points));
     part.findings.extend(largest(&proved));
     let few = { part.points.iter() }.filter(|it| !has_interval(it));
-    let few = few.map(|it| {
+    let few = few.map(|point| {
         format!(
             "the sweep at {} connections: too few epochs for an interval",
-            it.connections
+            point.connections
         )
     });
     part.missing.extend(few);
@@ -117,9 +117,9 @@ fn most_served(points: &[ReplayPoint]) -> Option<ReplayFinding> {
 /// Where the arms differ most, of the points at which they do.
 fn largest(proved: &[ReplayPoint]) -> Option<ReplayFinding> {
     let bounded = |it: &&Estimate| it.lo.is_some() && it.hi.is_some();
-    let shown = proved.iter().filter_map(|it| {
-        let tax = it.tax_pct.known().filter(bounded)?;
-        Some((*tax, it.connections))
+    let shown = proved.iter().filter_map(|point| {
+        let tax = point.tax_pct.known().filter(bounded)?;
+        Some((*tax, point.connections))
     });
     let (tax_pct, connections) =
         shown.max_by(|one, other| one.0.value.total_cmp(&other.0.value))?;

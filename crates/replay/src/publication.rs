@@ -44,10 +44,10 @@ pub(crate) struct Publication {
     /// What is measured for it.
     #[serde(default, rename = "step")]
     pub(crate) steps: Vec<StepPlan>,
-    /// What of it stands beside the claims.
+    /// The rows that stand beside the claims, with what is measured for each.
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<RowPlan>,
-    /// The same of pages.
+    /// The rows about pages of WordPress.
     #[serde(default, rename = "page")]
     pub(crate) pages: Vec<PagePlan>,
 }
@@ -66,7 +66,7 @@ impl Part {
     }
 }
 
-/// One comparison, in the words of `compare`'s options.
+/// A comparison that is measured, in the words of `compare`'s options.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StepPlan {
@@ -190,12 +190,12 @@ impl RowPlan {
             let sweep = all.iter().filter(|it| it.client == Client::Event);
             return sweep.max_by(|one, other| served(one).total_cmp(&served(other)));
         }
-        all.iter().find(|it| {
+        all.iter().find(|comparison| {
             self.workload
                 .as_ref()
-                .is_none_or(|name| *name == it.workload.name)
-                && self.connections.is_none_or(|n| n == it.connections)
-                && (self.share_pct.is_none() || self.share_pct == it.load.share_pct)
+                .is_none_or(|name| *name == comparison.workload.name)
+                && self.connections.is_none_or(|n| n == comparison.connections)
+                && (self.share_pct.is_none() || self.share_pct == comparison.load.share_pct)
         })
     }
 }

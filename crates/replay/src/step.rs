@@ -36,12 +36,12 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// One of two, for a quick run or a usual one.
+    /// Picks the amount of a quick run or of a usual one.
     pub fn either<T>(&self, quick: T, usual: T) -> T {
         if self.is_quick { quick } else { usual }
     }
 
-    /// Of a published number as many as `scale` says, or `default`; at least `least`.
+    /// Scales a published number by `scale`; without a scale it is `default`, and never less than `least`.
     pub fn scaled(&self, published: u64, default: u64, least: u64) -> u64 {
         let share = self.scale.map(|scale| (published as f64 * scale) as u64);
         share.unwrap_or(default).max(least)
@@ -59,7 +59,7 @@ impl Amounts {
     }
 }
 
-/// One comparison, of several workloads maybe.
+/// A comparison that is measured for a part, with each of its workloads.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// A word for the record's file.
@@ -140,7 +140,7 @@ impl Step {
         experiment.command_without_seed()
     }
 
-    /// The same as one line for a shell.
+    /// The command line as one line for a shell.
     pub fn line(&self) -> String {
         joined(&self.command())
     }

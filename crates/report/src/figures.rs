@@ -2,7 +2,7 @@
 
 use looptax_record::{Arm, Comparison, Figure, Latency, Record, Tax};
 
-/// One figure, and what it is of.
+/// A figure, and what it is of.
 #[derive(Debug)]
 pub(crate) struct Shown<'a> {
     pub(crate) comparison: &'a Comparison,

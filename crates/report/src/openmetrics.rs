@@ -113,7 +113,7 @@ fn write_gauge<'a>(
     }
 }
 
-/// One per verdict, so that an alert can ask for its word.
+/// Writes a line per verdict, so that an alert can ask for its word.
 fn write_verdicts(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_verdict";
     let _ = writeln!(

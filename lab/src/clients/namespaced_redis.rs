@@ -22,7 +22,7 @@ pub(crate) struct NamespacedRedis {
 }
 
 impl NamespacedRedis {
-    /// Starts it. Needs root, `unshare` and `ip`.
+    /// Starts the server in a network namespace of its own. Needs root, `unshare` and `ip`.
     pub(crate) fn start() -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("looptax-apart-")

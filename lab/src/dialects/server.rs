@@ -22,11 +22,11 @@ const KEY: &str = "looptax";
 /// Many clients in one after the other, some of which close late.
 const CONNECTIONS: u32 = 64;
 
-/// It runs until it is dropped.
+/// A private server with the accounts of all cases. Runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) kind: Kind,
     main: Private,
-    /// The same without a password, for a Redis that asks for none.
+    /// A second server of that kind without a password, for a Redis that asks for none.
     open: Option<Private>,
     folder: tempfile::TempDir,
 }

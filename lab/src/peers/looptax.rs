@@ -32,7 +32,7 @@ pub(crate) struct LooptaxRun {
     pub(crate) count_ratio: Option<f64>,
 }
 
-/// One arm of it.
+/// What looptax measured of an arm.
 #[derive(Debug, Clone)]
 pub(crate) struct LooptaxArm {
     pub(crate) rate_per_s: f64,

@@ -226,9 +226,9 @@ fn peer_tax_pct(round: &Round) -> f64 {
 fn arms<'a, 'b>(
     measured: &'a [Measured<'b>],
 ) -> impl Iterator<Item = (&'a Measured<'b>, usize, &'static str)> {
-    measured.iter().flat_map(|it| {
-        let arms = it.case.arms().iter().enumerate();
-        arms.map(move |(idx, arm)| (it, idx, arm.name()))
+    measured.iter().flat_map(|one_case| {
+        let arms = one_case.case.arms().iter().enumerate();
+        arms.map(move |(idx, arm)| (one_case, idx, arm.name()))
     })
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Chore {
     Screenshots { record: PathBuf },
 }
 
-/// Does it.
+/// Does the chore, after the page's packages are installed.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     // The packages as the lock file says, without their scripts.
     let mut install = Command::new("npm");

@@ -182,9 +182,9 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();
     titles.dedup();
     let lookup = lookups.into_iter().nth(first).unwrap_or_default();
-    let anchor = readers.first().and_then(|it| {
+    let anchor = readers.first().and_then(|reader| {
         let roles = [Role::Url, Role::Host, Role::Socket, Role::Database];
-        roles.iter().find_map(|role| it.roles.get(role))
+        roles.iter().find_map(|role| reader.roles.get(role))
     });
     Found {
         label: readers

@@ -7,7 +7,7 @@ use looptax_redirect::{Event, Mapping, Stats};
 
 use super::candidate::{Candidate, shown};
 
-/// A line.
+/// Puts the program's name before a line and ends it.
 pub fn line(text: &str) -> String {
     format!("looptax: {text}\n")
 }

@@ -94,10 +94,10 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
             .map(|idx| &record.comparisons[*idx])
     };
     let is_alone = comparisons().all(|it| it.tax.len() < 2);
-    let verdicts = comparisons().flat_map(|it| {
-        it.tax.iter().map(move |tax| {
-            let words = judged(tax, it, TEXT);
-            let place = sentence::place(it, TEXT);
+    let verdicts = comparisons().flat_map(|comparison| {
+        comparison.tax.iter().map(move |tax| {
+            let words = judged(tax, comparison, TEXT);
+            let place = sentence::place(comparison, TEXT);
             let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
             VerdictDrawn {
                 label: if is_alone {

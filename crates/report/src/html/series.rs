@@ -18,7 +18,7 @@ pub(super) struct Sweep {
     pub(super) series: Vec<Series>,
 }
 
-/// One figure of all arms over the axis.
+/// A figure of all arms over the axis.
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) name: &'static str,
@@ -29,7 +29,7 @@ pub(super) struct Series {
     pub(super) points: Vec<Point>,
 }
 
-/// One point.
+/// An arm's figure at a place on the axis.
 #[derive(Debug)]
 pub(super) struct Point {
     pub(super) at: f64,

@@ -86,8 +86,8 @@ fn find<'g, 'a>(
         comparisons: Vec::new(),
         looks: Vec::new(),
     };
-    let known = groups.iter().position(|it| {
-        it.has_heading_of(&empty) && it.client == client && it.client_like == client_like
+    let known = groups.iter().position(|group| {
+        group.has_heading_of(&empty) && group.client == client && group.client_like == client_like
     });
     let idx = known.unwrap_or_else(|| {
         let last_alike = groups.iter().rposition(|it| it.has_heading_of(&empty));

@@ -28,11 +28,11 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
         it.connections == remedies.connections && it.target.name == remedies.target
     };
     let base = record.comparisons.iter().find(is_base);
-    let workload = base.map_or_else(String::new, |it| {
+    let workload = base.map_or_else(String::new, |base| {
         format!(
             ", {}, {}",
-            text.clean(&it.workload.name),
-            it.placement.asked.name()
+            text.clean(&base.workload.name),
+            base.placement.asked.name()
         )
     });
     RemediesStory {

@@ -25,7 +25,7 @@ const TRIAL_HEAD: [&str; 4] = ["attempt", "unix", "tcp", "near?"];
 /// Longest name of a function that is shown.
 const MOST_NAME: usize = 40;
 
-/// One publication.
+/// A publication with its claims, in words.
 pub(crate) struct PartStory {
     /// Its word.
     pub(crate) name: String,
@@ -364,11 +364,11 @@ fn point(point: &ReplayPoint, text: Text) -> Vec<String> {
         point.connections.to_string(),
         known(unix, |it| rate(it.value)),
         known(tcp, |it| rate(it.value)),
-        known(&point.tax_pct, |it| {
-            if is_bounded(it) {
-                text.percent(it)
+        known(&point.tax_pct, |pct| {
+            if is_bounded(pct) {
+                text.percent(pct)
             } else {
-                format!("{:.1} %, too few epochs for an interval", it.value)
+                format!("{:.1} %, too few epochs for an interval", pct.value)
             }
         }),
     ]

@@ -17,7 +17,7 @@ use crate::load;
 /// many points to each side.
 const SLICE_POINTS: f64 = 2.0;
 
-/// One sentence per verdict of the group.
+/// Says each verdict of the group in a sentence.
 pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
         comparison
