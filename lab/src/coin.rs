@@ -30,7 +30,7 @@ impl Coin {
         self.number() >> 63 == 1
     }
 
-    /// The same in random order.
+    /// Puts the items into random order.
     pub(crate) fn shuffled<T>(&mut self, of: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut turns: Vec<T> = of.into_iter().collect();
         for idx in (1..turns.len()).rev() {

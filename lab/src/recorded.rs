@@ -21,13 +21,13 @@ pub(crate) struct Arm<'a> {
 
 impl<'a> Arm<'a> {
     /// The one of this name.
-    pub(crate) fn of(comparison: &'a Comparison, name: &str) -> Result<Self> {
+    pub(crate) fn find(comparison: &'a Comparison, name: &str) -> Result<Self> {
         let mut arms = (0..).zip(&comparison.arms);
         let found = arms.find(|(_, arm)| arm.name == name && arm.verified);
         let (idx, arm) = found.with_context(|| format!("looptax proves no arm `{name}`"))?;
         let rate = arm.throughput_per_s.known();
         let rate = rate.with_context(|| format!("looptax gives no throughput of `{name}`"))?;
-        let cpu = Cpu::of(comparison, idx);
+        let cpu = Cpu::from_arm(comparison, idx);
         let cpu = cpu.with_context(|| format!("looptax gives no CPU time of `{name}`"))?;
         Ok(Self {
             idx,
@@ -47,7 +47,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    fn of(comparison: &Comparison, arm_idx: u32) -> Option<Self> {
+    fn from_arm(comparison: &Comparison, arm_idx: u32) -> Option<Self> {
         let mut sum = Self {
             all_ns: 0,
             user_ns: 0,

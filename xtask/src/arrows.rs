@@ -30,10 +30,7 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 10] = [
-    "advise", "analysis", "diagnose", "discover", "dsn", "lab", "redirect", "replay", "report",
-    "servers",
-];
+const WITH_CIRCLES: [&str; 2] = ["redirect", "servers"];
 
 /// A dependency of a package, both by the name of its room or library.
 struct Edge {

@@ -10,7 +10,7 @@ use syn::visit::{self, Visit};
 /// A module's place below its crate.
 type Place = Vec<String>;
 
-/// Each circle of a room, as the shortest way from a file back to itself. `files` are paths below `src` with texts.
+/// Each circle of a room, as the shortest path from a file back to itself. `files` are paths below `src` with texts.
 pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
     let modules: Modules = files
         .iter()
@@ -22,16 +22,16 @@ pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
     let mut known: BTreeSet<Place> = BTreeSet::new();
     let mut found = Vec::new();
     for place in modules.keys() {
-        let Some(way) = way_back(&graph, place) else {
+        let Some(circle) = path_back(&graph, place) else {
             continue;
         };
-        // A circle is told once, from its first file.
-        if known.iter().any(|it| way.contains(it)) {
+        // A circle is named once, from its first file.
+        if known.iter().any(|place| circle.contains(place)) {
             continue;
         }
-        let names: Vec<String> = way.iter().map(name).collect();
+        let names: Vec<String> = circle.iter().map(name).collect();
         found.push(format!("{room}: a circle of files: {}", names.join(" -> ")));
-        known.extend(way);
+        known.extend(circle);
     }
     found
 }
@@ -197,18 +197,18 @@ fn resolved(modules: &Modules, from: &Place, path: &[String], depth: usize) -> O
     Some(at)
 }
 
-/// The shortest way from a file back to itself, with it at both ends.
-fn way_back(graph: &BTreeMap<&Place, BTreeSet<Place>>, start: &Place) -> Option<Vec<Place>> {
-    let mut ways: VecDeque<Vec<Place>> = VecDeque::from([vec![start.clone()]]);
+/// The shortest path from a file back to itself, with it at both ends.
+fn path_back(graph: &BTreeMap<&Place, BTreeSet<Place>>, start: &Place) -> Option<Vec<Place>> {
+    let mut paths: VecDeque<Vec<Place>> = VecDeque::from([vec![start.clone()]]);
     let mut seen: BTreeSet<Place> = BTreeSet::new();
-    while let Some(way) = ways.pop_front() {
-        for next in graph.get(way.last()?).into_iter().flatten() {
-            let longer = || [way.as_slice(), std::slice::from_ref(next)].concat();
+    while let Some(path) = paths.pop_front() {
+        for next in graph.get(path.last()?).into_iter().flatten() {
+            let longer = || [path.as_slice(), std::slice::from_ref(next)].concat();
             if next == start {
                 return Some(longer());
             }
             if seen.insert(next.clone()) {
-                ways.push_back(longer());
+                paths.push_back(longer());
             }
         }
     }

@@ -22,7 +22,7 @@ struct Known {
     skip: Vec<Skip>,
 }
 
-/// One of them; a `*` at its end stands for any text.
+/// A reason to skip a test; a `*` at its end stands for any text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Skip {

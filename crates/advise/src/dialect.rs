@@ -74,7 +74,7 @@ impl Dialect {
 
     /// The driver that has connected with its texts; `None` where none was tried.
     pub fn proof(&self) -> Option<&'static Proof> {
-        Proof::of(self.kind, &self.name, &self.text(&proof::sample()))
+        Proof::find(self.kind, &self.name, &self.text(&proof::sample()))
     }
 
     /// Whether `word` means it: its name, or its language.

@@ -10,7 +10,7 @@ const URL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// The same, with slashes.
+/// What a path in a URL escapes: slashes stay.
 const PATH: &AsciiSet = &URL.remove(b'/');
 
 /// A way to escape.

@@ -44,7 +44,7 @@ fn proofs() -> &'static Proofs {
 
 impl Proof {
     /// That of a dialect, whose text for [`sample`] is `text`; one of an older text proves nothing.
-    pub(crate) fn of(kind: Protocol, name: &str, text: &str) -> Option<&'static Self> {
+    pub(crate) fn find(kind: Protocol, name: &str, text: &str) -> Option<&'static Self> {
         let proof = proofs().get(kind.name())?.get(name)?;
         (proof.sample == text).then_some(proof)
     }

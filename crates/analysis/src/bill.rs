@@ -22,7 +22,7 @@ fn parent(arm: Arm) -> Option<Arm> {
 }
 
 /// The bill of the arms of these names, the baseline first; `None` where there is nothing to add up.
-pub(crate) fn of(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> Option<Bill> {
+pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> Option<Bill> {
     let arms: Vec<Arm> = names
         .iter()
         .map(|name| name.parse().ok())
@@ -66,8 +66,8 @@ pub(crate) fn of(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> O
 /// Each arm with the one among them that it adds to, which comes before it; the root adds to itself.
 fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     let above = |arm: Arm| {
-        let mut way = std::iter::successors(parent(arm), |it| parent(*it));
-        way.find(|it| arms.contains(it))
+        let mut ancestors = std::iter::successors(parent(arm), |it| parent(*it));
+        ancestors.find(|it| arms.contains(it))
     };
     let mut roots = arms.iter().filter(|arm| above(**arm).is_none());
     let root = *roots.next()?;
@@ -85,7 +85,7 @@ fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     Some(order)
 }
 
-/// What the whole way adds beyond its steps.
+/// What the whole arm adds beyond its steps.
 fn left_over(before: &[BillStep], over: &str, own: &Figure, in_all: &Figure) -> Option<f64> {
     let mut sum = own.known()?.value;
     let mut at = before.iter().find(|step| step.arm == over)?;
@@ -132,7 +132,7 @@ mod tests {
 
     #[track_caller]
     fn check(words: &[&str], counts: &[u64], expected: &[(&str, &str, f64)]) {
-        let bill = of(&blocks(counts), &names(words), 1, 0.05).unwrap();
+        let bill = bill_for(&blocks(counts), &names(words), 1, 0.05).unwrap();
         assert_eq!(bill.steps.len(), expected.len());
         for (step, (arm, over, us)) in bill.steps.iter().zip(expected) {
             assert_eq!((step.arm.as_str(), step.over.as_str()), (*arm, *over));
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_does_not_add_up_has_none() {
         let raw = blocks(&[5_000, 4_000, 3_000]);
-        let none = |words: &[&str]| assert_eq!(of(&raw, &names(words), 1, 0.05), None);
+        let none = |words: &[&str]| assert_eq!(bill_for(&raw, &names(words), 1, 0.05), None);
         none(&["unix", "tcp"]);
         none(&["tcp", "tls", "tcp"]);
         none(&["tcp6", "tcp", "tls"]);

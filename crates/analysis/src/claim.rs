@@ -57,7 +57,7 @@ pub enum Says {
     },
 }
 
-/// The other way's cost over the baseline's: the least and the most that round to what was published.
+/// The other arm's cost over the baseline's: the least and the most that round to what was published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratios {
     /// The least.
@@ -130,7 +130,7 @@ impl Claim {
         }
     }
 
-    /// How what was measured stands to it; `ratio` is the cost of the other way over that of the baseline.
+    /// How what was measured stands to it; `ratio` is the cost of the other arm over that of the baseline.
     pub fn judge(&self, ratio: &Figure) -> Judged {
         let published = self.says.ratios();
         let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));

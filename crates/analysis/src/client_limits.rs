@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use looptax_record::{ClientLimit, ClientLimitCause, Epoch, Raw};
 use looptax_stats::Side;
 
-use super::judged::ProvedArm;
+use super::proved_arm::ProvedArm;
 
 /// Above this part of all CPU per request the client's own code is what is measured.
 const OWN_CODE: f64 = 0.5;
@@ -19,7 +19,7 @@ const LATE: f64 = 0.1;
 ///
 /// `p99_us` are the arms' 99th percentiles. Of a whole command its own code is what somebody wants to
 /// know about: it has none.
-pub(crate) fn of(
+pub(crate) fn find_limits(
     raw: &Raw,
     pair: [u32; 2],
     arms: &[ProvedArm; 2],
@@ -115,7 +115,7 @@ mod tests {
             epochs: (0..3).map(epoch).collect(),
         };
         let arms = [made_up::arm("unix"), made_up::arm("tcp")];
-        let found = of(&raw, PAIR, &arms, [p99_us; 2]);
+        let found = find_limits(&raw, PAIR, &arms, [p99_us; 2]);
         let causes: Vec<_> = found.iter().map(|it| it.cause).collect();
         assert_eq!(causes, expected);
         assert!(found.iter().all(|it| it.arm == "tcp"), "{found:?}");

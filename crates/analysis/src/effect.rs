@@ -38,7 +38,7 @@ pub struct Found {
 /// The effect of the tax with this index among the comparison's.
 ///
 /// `samples` reads a block of the companion file: latencies in nanoseconds.
-pub fn of(
+pub fn estimate_effect(
     comparison: &Comparison,
     tax_idx: usize,
     effect: Effect,

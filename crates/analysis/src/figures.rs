@@ -33,7 +33,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// The mean over the epochs of `pair`, with connecting and priming.
-    pub(crate) fn of(raw: &Raw, pair: [u32; 2]) -> Self {
+    pub(crate) fn from_raw(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
         for (_, epoch) in raw.of_pair(pair) {
             n_epochs += 1;
@@ -96,13 +96,7 @@ pub(crate) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
 /// What the other arm adds to the CPU time per request, µs.
 pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
     let cpu = judgement.cpu_us;
-    let reason = |reason| {
-        if judgement.theta.is_none() {
-            NO_EPOCH
-        } else {
-            reason
-        }
-    };
+    let reason = |reason| judgement.theta.map_or(NO_EPOCH, |_| reason);
     let neither = if cpu.client.is_none() {
         NO_CLIENT_CPU
     } else {
@@ -118,13 +112,7 @@ pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
 /// One arm's CPU time per request, µs.
 pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
     let summary = &judgement.sides[side.idx()];
-    let reason = |reason| {
-        if summary.throughput_per_s.is_none() {
-            NO_EPOCH
-        } else {
-            reason
-        }
-    };
+    let reason = |reason| summary.throughput_per_s.map_or(NO_EPOCH, |_| reason);
     Cpu {
         client: figure(summary.cpu_client_us, reason(NO_CLIENT_CPU)),
         server: figure(summary.cpu_server_us, reason(NO_SERVER_CPU)),

@@ -10,31 +10,8 @@ use looptax_record::{Arm, Raw, Stall, Tax};
 use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, Warning, totals_disagree};
 
 use super::figures::{self, Pace, plain};
-use super::{client_limits, doubts, words};
-
-/// An arm before anything is said about its speed: where it led and how that was proved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProvedArm {
-    /// `unix`, `tcp`, ….
-    pub name: String,
-    /// Socket path or `ip:port`.
-    pub endpoint: String,
-    /// Whether every connection was proved; `false` makes the comparison invalid.
-    pub verified: bool,
-    /// What the proof found.
-    pub proof: record::Proof,
-}
-
-impl From<&Arm> for ProvedArm {
-    fn from(arm: &Arm) -> Self {
-        Self {
-            name: arm.name.clone(),
-            endpoint: arm.endpoint.clone(),
-            verified: arm.verified,
-            proof: arm.proof.clone(),
-        }
-    }
-}
+use super::proved_arm::ProvedArm;
+use super::{client_limits, validity, words};
 
 /// What [`judge`] works on.
 #[derive(Debug)]
@@ -84,7 +61,7 @@ pub fn judge(question: &Question) -> Judged {
         ..
     } = question;
     let mut invalid = question.invalid.clone();
-    for reason in doubts::invalid(raw, *pair, arms) {
+    for reason in validity::invalid(raw, *pair, arms) {
         // An analysis brings the reasons of the live run along.
         if !invalid.contains(&reason) {
             invalid.push(reason);
@@ -98,23 +75,25 @@ pub fn judge(question: &Question) -> Judged {
         invalid,
         stopped_early: question.stopped_early,
     });
-    let pace = Pace::of(raw, *pair);
+    let pace = Pace::from_raw(raw, *pair);
     let names = arms.each_ref().map(|arm| arm.name.as_str());
     // A wide interval is nobody's concern once it has answered the question.
     let is_open = judgement.verdict == looptax_stats::Verdict::Inconclusive;
-    let told = judgement.warnings.iter();
-    let told = told.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
-    let told = told.filter_map(|warning| words::warning(warning, names));
+    let warnings = judgement.warnings.iter();
+    let warnings =
+        warnings.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
+    let warnings = warnings.filter_map(|warning| words::warning(warning, names));
     let judged_arms = Side::BOTH.map(|side| arm(&judgement, question, side, pace));
     let p99_us = judged_arms
         .each_ref()
         .map(|arm| arm.latency_us.p99.known().map(|it| it.value));
     let mut tax = tax(&judgement, question, pace);
-    tax.diagnostics.client_limits = client_limits::of(raw, *pair, arms, p99_us);
-    let doubts = doubts::warnings(raw, *pair, arms);
+    tax.diagnostics.client_limits = client_limits::find_limits(raw, *pair, arms, p99_us);
     Judged {
         tax,
-        warnings: told.chain(doubts).collect(),
+        warnings: warnings
+            .chain(validity::warnings(raw, *pair, arms))
+            .collect(),
         arms: judged_arms,
         stalls: stalls(&judgement, question),
     }

@@ -7,8 +7,9 @@ use looptax_record as record;
 use looptax_stats::{Estimate, selfcheck};
 use record::{Comparison, SamplesAt};
 
-use crate::judged::{self, ProvedArm, Question};
-use crate::{bill, doubts};
+use crate::judged::{self, Question};
+use crate::proved_arm::ProvedArm;
+use crate::{bill, validity};
 
 /// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
 pub struct Ending {
@@ -79,7 +80,7 @@ pub fn judge(
     let miscounted = comparison
         .server_count
         .as_ref()
-        .and_then(doubts::miscounted);
+        .and_then(validity::miscounted);
     comparison.warnings.extend(miscounted);
     comparison.arms = judged::arms(judged_arms);
     comparison.bill = bill_of(comparison);
@@ -95,8 +96,8 @@ fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     let is_whole = comparison.commands.is_none();
     let is_valid = |tax: &record::Tax| tax.verdict != record::Verdict::Invalid;
     let can_be = is_whole && comparison.tax.iter().all(is_valid);
-    let of = || bill::of(&comparison.raw, &names, comparison.connections, alpha);
-    can_be.then(of).flatten()
+    let bill = || bill::bill_for(&comparison.raw, &names, comparison.connections, alpha);
+    can_be.then(bill).flatten()
 }
 
 /// Holds comparisons that differ in nothing but the length of their slices against each other.

@@ -1,21 +1,22 @@
 //! Raw epochs of a record in; estimates, verdicts, the bill, the ranking of remedies, the differences of two runs and
 //! how published claims agree out.
 //!
-//! Pure: no I/O, no clock. The live run and `analyze` take the same way, from the record's counts to
+//! Pure: no I/O, no clock. The live run and `analyze` do the same, from the record's counts to
 //! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
 
 mod bill;
 pub mod claim;
 mod client_limits;
 mod diff;
-pub mod doubts;
 pub mod effect;
 mod figures;
 pub mod judged;
 mod judging;
 #[cfg(test)]
 mod made_up;
+pub mod proved_arm;
 pub mod remedies;
+pub mod validity;
 mod words;
 
 pub use diff::diff;

@@ -40,8 +40,8 @@ pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
 }
 
 /// An arm that was proved to be what `name` says.
-pub(crate) fn arm(name: &str) -> super::judged::ProvedArm {
-    super::judged::ProvedArm {
+pub(crate) fn arm(name: &str) -> super::proved_arm::ProvedArm {
+    super::proved_arm::ProvedArm {
         name: name.to_owned(),
         endpoint: "somewhere".to_owned(),
         verified: true,
@@ -54,40 +54,25 @@ pub(crate) fn arm(name: &str) -> super::judged::ProvedArm {
 
 /// One without arms and epochs: one connection, both ends on one core, as fast as answers come.
 pub(crate) fn comparison() -> record::Comparison {
-    record::Comparison {
-        target: record::Target {
+    record::Comparison::unmeasured(
+        record::Target {
             kind: "redis".to_owned(),
-            version: String::new(),
             private: true,
             name: "private:redis".to_owned(),
-            settings: std::collections::BTreeMap::new(),
-            pid: None,
-            processes_per_arm: None,
-            started_at: None,
-            offers_tls: None,
+            ..record::Target::default()
         },
-        workload: record::Workload {
+        record::Workload {
             name: "get".to_owned(),
-            protocol: None,
             statements: 1,
             pipeline: 1,
-            distribution: None,
-            rows: None,
-            request_bytes: None,
-            response_bytes: None,
-            stream: None,
+            ..record::Workload::default()
         },
-        connections: 1,
-        placement: record::PlacementUsed {
+        record::PlacementUsed {
             asked: record::Placement::Same,
             real: String::new(),
         },
-        client: record::Client::Poll,
-        client_like: None,
-        remedy: None,
-        load: record::Load::default(),
-        commands: None,
-        schedule: record::Schedule {
+        record::Client::Poll,
+        record::Schedule {
             slice_ms: 50.0,
             guard_ms: 10.0,
             octets_per_epoch: 1,
@@ -98,15 +83,7 @@ pub(crate) fn comparison() -> record::Comparison {
             warmup_epochs: 2,
             seed: record::Hex64(1),
         },
-        arms: Vec::new(),
-        tax: Vec::new(),
-        bill: None,
-        warnings: Vec::new(),
-        stalls: Vec::new(),
-        server_count: None,
-        time_wait: None,
-        raw: record::Raw::default(),
-    }
+    )
 }
 
 fn slice(arm_idx: u32, idx: u64, n: u64) -> Slice {

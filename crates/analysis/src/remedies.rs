@@ -1,6 +1,6 @@
 //! What would help, from the comparisons of one run: each remedy's gain, saving and verdict, ranked.
 //!
-//! A way is held against today's in epochs that both share. What changes the workload or the placement was measured
+//! An arm is held against today's in epochs that both share. What changes the workload or the placement was measured
 //! in a comparison of its own. Called after the run and by `analyze`; METHOD.md, "Remedies", has the formulas.
 
 use looptax_dsn::Arm;
@@ -13,7 +13,7 @@ use looptax_stats::Blocks;
 use super::figures::{figure, plain};
 
 /// What each remedy brings over `today`, by number of connections.
-pub fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
+pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     let mut all: Vec<Remedies> = Vec::new();
     for (idx, base) in comparisons.iter().enumerate() {
         let is_known = all.iter().any(|it| it.connections == base.connections);
@@ -23,8 +23,8 @@ pub fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
         }
         let others = comparisons[idx + 1..].iter();
         let others = others.filter(|it| it.connections == base.connections);
-        let ways = base.tax.iter().filter_map(|tax| way(tax, today));
-        let mut remedies: Vec<Remedy> = ways
+        let arms = base.tax.iter().filter_map(|tax| arm_remedy(tax, today));
+        let mut remedies: Vec<Remedy> = arms
             .chain(others.filter_map(|other| apart(base, other, today)))
             .collect();
         remedies.sort_by(|one, other| {
@@ -42,7 +42,7 @@ pub fn of(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     all
 }
 
-/// What starts from today's way comes first; of these, proved gains, the largest at the top, then what is not
+/// What starts from today's arm comes first; of these, proved gains, the largest at the top, then what is not
 /// decided, what is nothing, and losses.
 fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     let gain = remedy.gain_pct.known().map_or(f64::NAN, |it| it.value);
@@ -57,7 +57,7 @@ fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     (remedy.is_today, class, gain)
 }
 
-/// What another way is to today's, and whether today's is the remedy.
+/// What another arm is to today's, and whether today's is the remedy.
 fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat | Arm::Proxy);
     Some(match (today, other) {
@@ -75,8 +75,8 @@ fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     })
 }
 
-/// A way that was measured in turns with today's.
-fn way(tax: &Tax, today: &str) -> Option<Remedy> {
+/// An arm that was measured in turns with today's.
+fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
     let (kind, is_today_better) = kind(today.parse().ok()?, tax.arm.parse().ok()?)?;
     let (from, to, sign) = if is_today_better {
         (tax.arm.as_str(), today, 1.0)
@@ -103,25 +103,26 @@ fn way(tax: &Tax, today: &str) -> Option<Remedy> {
 /// What was measured in a comparison of its own, with one thing changed.
 fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let kind = other.remedy?;
-    // Today's way has what is taken away to see what it is worth.
+    // Today's arm has what is taken away to see what it is worth.
     let is_base_better = matches!(kind, RemedyKind::Persistent | RemedyKind::OneCore);
     let (before, after) = if is_base_better {
         (other, base)
     } else {
         (base, other)
     };
-    let gained = Alone::of(before, Epochs::All).zip(Alone::of(after, Epochs::All));
+    let gained =
+        Alone::from_comparison(before, Epochs::All).zip(Alone::from_comparison(after, Epochs::All));
     let gained = gained.map(|(before, after)| after.gained_over(&before));
     let saved = |of: fn(&Gained) -> Option<stats::Estimate>| gained.as_ref().and_then(of);
     Some(Remedy {
         kind,
-        // A connection for each request is not what was measured as today's way.
+        // A connection for each request is not what was measured as today's arm.
         is_today: kind != RemedyKind::Persistent,
         from: today.to_owned(),
         to: today.to_owned(),
         pipeline: (kind == RemedyKind::Pipelining).then_some(other.workload.pipeline),
-        gain_pct: plain(saved(|it| {
-            Some(it.theta.map_monotone(|it| 100.0 * it.exp_m1()))
+        gain_pct: plain(saved(|costs| {
+            Some(costs.theta.map_monotone(|it| 100.0 * it.exp_m1()))
         })),
         saved_us: plain(saved(|it| it.time_us)),
         saved_cpu_us: figure(saved(|it| it.cpu_us), "CPU time could not be read"),
@@ -136,7 +137,8 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
     if taxes.any(|tax| tax.verdict == record::Verdict::Invalid) {
         return record::Verdict::Invalid;
     }
-    let quiet = Alone::of(before, Epochs::Quiet).zip(Alone::of(after, Epochs::Quiet));
+    let quiet = Alone::from_comparison(before, Epochs::Quiet)
+        .zip(Alone::from_comparison(after, Epochs::Quiet));
     let quiet = quiet.map(|(before, after)| after.gained_over(&before).theta);
     let delta = before.schedule.delta_pct / 100.0;
     let judged = |theta: stats::Estimate| {
@@ -172,7 +174,7 @@ struct Gained {
 }
 
 impl Alone {
-    fn of(comparison: &Comparison, which: Epochs) -> Option<Self> {
+    fn from_comparison(comparison: &Comparison, which: Epochs) -> Option<Self> {
         let per_batch = f64::from(comparison.workload.pipeline);
         let alpha = comparison.tax.first()?.alpha;
         let mut epochs = comparison.raw.counts([0, 1], |_| Vec::new());
@@ -270,7 +272,7 @@ mod tests {
     }
 
     fn found(comparisons: &[Comparison]) -> Vec<(RemedyKind, f64, Verdict)> {
-        let all = of(comparisons, "tcp");
+        let all = rank_remedies(comparisons, "tcp");
         let [remedies] = all.as_slice() else {
             panic!("{all:?}")
         };
@@ -282,7 +284,7 @@ mod tests {
 
     #[test]
     fn ways_are_ranked_by_what_leaving_today_s_or_keeping_it_brings() {
-        let ways = comparison(
+        let arms = comparison(
             &["tcp", "unix", "tls", "proxy", "sockmap", "tcp6"],
             &[4_000, 5_000, 3_200, 2_000, 4_002, 4_000],
         );
@@ -292,8 +294,8 @@ mod tests {
             (RemedyKind::HostNetwork, 100.0, Verdict::Difference),
             (RemedyKind::TlsOff, 25.0, Verdict::Difference),
         ];
-        assert_eq!(found(std::slice::from_ref(&ways)), expected);
-        let remedies = &of(&[ways], "tcp")[0].remedies;
+        assert_eq!(found(std::slice::from_ref(&arms)), expected);
+        let remedies = &rank_remedies(&[arms], "tcp")[0].remedies;
         assert_eq!(
             (remedies[2].from.as_str(), remedies[2].to.as_str()),
             ("proxy", "tcp")
@@ -309,22 +311,22 @@ mod tests {
 
     #[test]
     fn what_has_a_comparison_of_its_own_is_held_against_the_first() {
-        let ways = comparison(&["tcp", "unix"], &[4_000, 4_000]);
+        let arms = comparison(&["tcp", "unix"], &[4_000, 4_000]);
         let changed = |counts: &[u64], change: fn(&mut Comparison)| {
             let mut other = comparison(&["tcp", "unix"], counts);
             change(&mut other);
             other
         };
-        let batches = changed(&[1_000, 1_000], |it| {
-            it.workload.pipeline = 16;
-            it.remedy = Some(RemedyKind::Pipelining);
+        let batches = changed(&[1_000, 1_000], |comparison| {
+            comparison.workload.pipeline = 16;
+            comparison.remedy = Some(RemedyKind::Pipelining);
         });
         let fresh = changed(&[500, 800], |it| it.remedy = Some(RemedyKind::Persistent));
         let free = changed(&[8_000, 9_000], |it| it.remedy = Some(RemedyKind::OneCore));
         let split = changed(&[1_000, 1_000], |it| it.remedy = Some(RemedyKind::TwoCores));
         let other = changed(&[1_000, 1_000], |it| it.connections = 2);
         assert_eq!(
-            found(&[ways.clone(), batches, fresh, free, split]),
+            found(&[arms.clone(), batches, fresh, free, split]),
             [
                 (RemedyKind::Pipelining, 300.0, Verdict::Difference),
                 (RemedyKind::Unix, 0.0, Verdict::Equivalent),
@@ -334,7 +336,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            of(&[ways, other], "tcp").len(),
+            rank_remedies(&[arms, other], "tcp").len(),
             2,
             "one for each number of connections"
         );
@@ -342,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_is_measured_apart_is_not_decided_where_others_took_the_machine() {
-        let ways = comparison(&["tcp", "unix"], &[4_000, 4_000]);
+        let arms = comparison(&["tcp", "unix"], &[4_000, 4_000]);
         let mut batches = comparison(&["tcp", "unix"], &[1_000, 1_000]);
         batches.workload.pipeline = 16;
         batches.remedy = Some(RemedyKind::Pipelining);
@@ -353,7 +355,7 @@ mod tests {
                 ..CpuTicks::default()
             });
         }
-        let found = found(&[ways, batches]);
+        let found = found(&[arms, batches]);
         assert_eq!(
             found[0],
             (RemedyKind::Pipelining, 300.0, Verdict::Inconclusive)
@@ -362,7 +364,7 @@ mod tests {
 
     #[test]
     fn without_the_way_of_today_there_is_nothing_to_say() {
-        let ways = comparison(&["unix", "tcp"], &[4_000, 4_000]);
-        assert_eq!(of(&[ways], "tcp"), []);
+        let arms = comparison(&["unix", "tcp"], &[4_000, 4_000]);
+        assert_eq!(rank_remedies(&[arms], "tcp"), []);
     }
 }

@@ -11,7 +11,7 @@ use crate::args::FormatArgs;
 use crate::outputs::Outputs;
 use crate::terminal;
 
-/// Writes those that were asked for. True when one of them took the place of the table on stdout.
+/// Writes the formats that were asked for. True when one of them took the place of the table on stdout.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -35,7 +35,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
     Ok(has_printed)
 }
 
-/// The same files before anything is done.
+/// Adds the files of the formats to those that a command writes, before anything is done.
 ///
 /// # Errors
 /// See [`Outputs::writes`].

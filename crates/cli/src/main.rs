@@ -5,11 +5,11 @@
 
 mod args;
 mod commands;
+mod earlier_runs;
 mod failure;
 mod formats;
 mod outputs;
 mod page;
-mod past;
 mod settings;
 mod signals;
 mod sys;

@@ -75,22 +75,22 @@ impl<'a> Near<'a> {
 /// Finds it.
 pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     if let Some(path) = given {
-        return Ok(of(address, path, "as given"));
+        return Ok(socket_at(address, path, "as given"));
     }
     if let Some(path) = &address.socket {
-        return Ok(of(address, path, "the URL's own"));
+        return Ok(socket_at(address, path, "the URL's own"));
     }
     let Some(server) = near.server(address) else {
         let words =
             "the usual one: no server was seen on that port here, so look whether it is right";
         return Ok(SocketOf {
             is_guess: true,
-            ..of(address, &usual(address), words)
+            ..socket_at(address, &usual(address), words)
         });
     };
     let named = format!("{}, pid {}", server.name(), server.process.pid);
     match server.paths().next() {
-        Some(path) => Ok(of(address, path, &format!("of {named}"))),
+        Some(path) => Ok(socket_at(address, path, &format!("of {named}"))),
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
             looptax_discover::how_to_add_a_socket(server.kind),
@@ -99,7 +99,7 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
 }
 
 /// PostgreSQL's path may be given as the folder or as the file.
-fn of(address: &Address, path: &Path, words: &str) -> SocketOf {
+fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     let address = Address {
         socket: Some(path.to_owned()),
         ..address.clone()

@@ -1,4 +1,4 @@
-//! Who is connected to which server, and which way.
+//! Who is connected to which server, and over which transport.
 //!
 //! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted
 //! it, and the client's, known by the same two addresses the other way round (TCP) or as the peer
@@ -10,7 +10,8 @@ use std::net::SocketAddr;
 
 use looptax_record::Way;
 
-use crate::namespaces::{NamespaceId, Networks};
+use crate::namespace_id::NamespaceId;
+use crate::namespaces::Networks;
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::servers::{Endpoint, Place, Server, endpoints};
@@ -23,7 +24,7 @@ pub struct Hop {
     pub pid: u32,
     /// Its program: `docker-proxy`.
     pub program: String,
-    /// The way that it takes to the server itself.
+    /// The transport that it takes to the server itself.
     pub onward: Way,
     /// Whether it leads to other servers too: then not all of its clients need be this server's.
     pub leads_elsewhere: bool,
@@ -38,14 +39,14 @@ pub struct Connection {
     pub traffic: Option<Traffic>,
 }
 
-/// The connections of one process to one server, of one way.
+/// The connections of one process to one server, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     /// The process; `None` where we may not see whose they are.
     pub process: Option<Process>,
     /// The server's place in the survey's list.
     pub server_idx: usize,
-    /// Which way.
+    /// Over which transport.
     pub way: Way,
     /// What they lead through.
     pub via: Option<Hop>,
@@ -87,7 +88,11 @@ struct Inbound {
 }
 
 impl<'a> Ends<'a> {
-    pub(crate) fn of(networks: &'a Networks, owners: &'a Owners, processes: &'a [Process]) -> Self {
+    pub(crate) fn new(
+        networks: &'a Networks,
+        owners: &'a Owners,
+        processes: &'a [Process],
+    ) -> Self {
         let mut tcp: HashMap<_, Vec<_>> = HashMap::new();
         let mut unix = HashMap::new();
         for (network, sockets) in &networks.sockets {
@@ -150,7 +155,7 @@ impl<'a> Ends<'a> {
         n_closed
     }
 
-    /// The connections of some endpoints by process and way, and the number of those from elsewhere.
+    /// The connections of some endpoints by process and transport, and the number of those from elsewhere.
     fn grouped(&self, endpoints: &[Endpoint]) -> (Groups, usize) {
         let mut groups = Groups::new();
         let mut n_remote = 0;
@@ -268,7 +273,7 @@ impl Endpoint {
 
 /// What was seen beside the clients, server by server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct OtherConnections {
     /// Connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: usize,
     /// TCP connections of this machine that were closed within the last minute.
@@ -281,13 +286,13 @@ pub(crate) fn clients(
     processes: &[Process],
     networks: &Networks,
     owners: &Owners,
-) -> (Vec<Client>, Vec<Beside>) {
-    let ends = Ends::of(networks, owners, processes);
+) -> (Vec<Client>, Vec<OtherConnections>) {
+    let ends = Ends::new(networks, owners, processes);
     let mut clients = Vec::new();
-    let mut beside = vec![Beside::default(); servers.len()];
+    let mut others = vec![OtherConnections::default(); servers.len()];
     for (server_idx, server) in servers.iter().enumerate() {
         let (direct, n_unknown) = ends.grouped(&server.endpoints);
-        beside[server_idx] = Beside {
+        others[server_idx] = OtherConnections {
             n_remote: n_unknown,
             n_closed: ends.n_closed(&server.endpoints),
         };
@@ -312,7 +317,7 @@ pub(crate) fn clients(
         }
     }
     mark_shared_hops(&mut clients);
-    (clients, beside)
+    (clients, others)
 }
 
 type Groups = BTreeMap<(Option<u32>, Way), Vec<Connection>>;

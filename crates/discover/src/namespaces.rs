@@ -4,7 +4,6 @@
 //! leaves its namespace. That takes `CAP_SYS_ADMIN`; without it there is the caller's own alone.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::thread;
@@ -12,18 +11,9 @@ use std::thread;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::DiscoverError;
+use crate::namespace_id::NamespaceId;
 use crate::process::Process;
 use crate::sock_diag::{self, Sockets};
-
-/// A namespace, by the number that `/proc/PID/ns` shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NamespaceId(pub u64);
-
-impl fmt::Display for NamespaceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
 
 /// What was seen of the network namespaces.
 #[derive(Debug, Default)]

@@ -22,7 +22,7 @@ impl Owners {
     ///
     /// # Cost
     /// A `readlink` per open file.
-    pub(crate) fn of(processes: &[Process]) -> Self {
+    pub(crate) fn from_processes(processes: &[Process]) -> Self {
         let mut owners = Self::default();
         for process in processes {
             let Ok(files) = fs::read_dir(process.file("fd")) else {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use procfs::process::Status;
 
 use crate::home::{Home, home_of};
-use crate::namespaces::NamespaceId;
+use crate::namespace_id::NamespaceId;
 
 /// Longest command line that is looked at: proxies say in theirs where they lead.
 const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use looptax_dsn::Kind;
 
 use crate::kind::{of_program, refined};
-use crate::namespaces::{NamespaceId, Networks};
+use crate::namespace_id::NamespaceId;
+use crate::namespaces::Networks;
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::sock_diag::{FileId, Queue, UnixName};
@@ -133,7 +134,7 @@ pub(crate) fn servers(
             let same = known.iter().find(|it| it.process == **process);
             let (kind, version) = match same {
                 Some(same) => (same.kind, same.version.clone()),
-                None => told(*kind, process),
+                None => kind_and_version(*kind, process),
             };
             Server {
                 kind,
@@ -146,7 +147,7 @@ pub(crate) fn servers(
 }
 
 /// Kind and version by what the program says of itself.
-fn told(kind: Kind, process: &Process) -> (Kind, Option<String>) {
+fn kind_and_version(kind: Kind, process: &Process) -> (Kind, Option<String>) {
     let text = version_text(kind, process);
     let refined = text.as_deref().map_or(kind, |text| refined(kind, text));
     (refined, text.as_deref().and_then(version_in))

@@ -7,8 +7,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Home;
 use crate::candidates::deserted;
-use crate::connections::{Beside, Client, clients};
-use crate::namespaces::{NamespaceId, networks};
+use crate::connections::{Client, OtherConnections, clients};
+use crate::namespace_id::NamespaceId;
+use crate::namespaces::networks;
 use crate::owners::Owners;
 use crate::process::{self, Process, processes};
 use crate::published::{Published, published};
@@ -22,7 +23,7 @@ pub struct Survey {
     /// Their clients on this machine, by server.
     pub clients: Vec<Client>,
     /// What was seen of each server's connections beside the clients.
-    pub beside: Vec<Beside>,
+    pub others: Vec<OtherConnections>,
     /// Ports of the host that lead to servers in containers.
     pub published: Vec<Published>,
     /// The network namespace that we are in ourselves.
@@ -115,10 +116,10 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     let own = process::process(std::process::id()).and_then(|own| own.network);
     let at_ns = monotonic_ns();
     let networks = networks(&processes, own);
-    let owners = Owners::of(&processes);
+    let owners = Owners::from_processes(&processes);
     let known = earlier.map_or(&[][..], |it| &it.servers);
     let servers = servers(&processes, &networks, &owners, known);
-    let (clients, beside) = clients(&servers, &processes, &networks, &owners);
+    let (clients, others) = clients(&servers, &processes, &networks, &owners);
     let published = published(&processes, &servers, &clients, &networks, &owners);
 
     let mut problems = Vec::new();
@@ -143,7 +144,7 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
             .enumerate()
             .flat_map(|(idx, it)| faults(idx, it)),
     );
-    problems.extend(short_lived(&beside));
+    problems.extend(short_lived(&others));
     problems.extend(hidden_sockets(&servers, &clients));
     problems.extend(
         deserted(&networks)
@@ -153,7 +154,7 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     Survey {
         servers,
         clients,
-        beside,
+        others,
         published,
         own_network: own,
         problems,
@@ -203,8 +204,8 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
 /// More closed connections than these in a minute are no accident: somebody connects for each page.
 const MANY_CLOSED: usize = 30;
 
-fn short_lived(beside: &[Beside]) -> impl Iterator<Item = Problem> {
-    let many = beside.iter().enumerate();
+fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {
+    let many = others.iter().enumerate();
     many.filter(|(_, it)| it.n_closed >= MANY_CLOSED)
         .map(|(server_idx, it)| Problem::ShortLived {
             server_idx,

@@ -1,9 +1,9 @@
-//! The arms: the words for the ways to reach a server that take part in a comparison.
+//! The arms: the words for what takes part in a comparison.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One way to reach the server that takes part in a comparison.
+/// An arm: one of the transports that take part in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Arm {
     /// A Unix domain socket with a path.

@@ -3,7 +3,7 @@
 //! # Source
 //! `conninfo_parse` of PostgreSQL's `fe-connect.c`.
 
-use crate::mask::is_secret;
+use crate::secret_names::is_secret;
 
 /// Words that libpq takes, and that tell such a string from any other text with an `=` in it.
 const WORDS: [&str; 14] = [

@@ -11,6 +11,7 @@ mod kind;
 mod mask;
 mod query;
 mod secret;
+mod secret_names;
 
 pub use address::{Address, AddressError, is_address, shown};
 pub use arm::Arm;

@@ -5,15 +5,11 @@
 
 use std::ops::Range;
 
-use percent_encoding::percent_decode_str;
-
 use crate::keywords::keywords;
+use crate::secret_names::{is_key, is_secret};
 
 /// What stands where a password would.
 pub const MASK: &str = "****";
-
-/// What the name of a password has in it, in any place.
-const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
 
 /// The text with what is secret hidden.
 pub fn masked(text: &str) -> String {
@@ -135,22 +131,6 @@ fn quoted_end(text: &str, start: usize) -> usize {
         is_end
     });
     end.map_or(text.len(), |at| start + 1 + at + 1)
-}
-
-/// Whether the value of such a name is a password, or as good as one. An option of a command line is
-/// none: what takes a password there is known by the tool.
-pub(crate) fn is_secret(name: &str) -> bool {
-    contains_any(name, &PASSWORDS)
-}
-
-/// Whether it is what clouds and TLS call a secret, within an address.
-pub(crate) fn is_key(name: &str) -> bool {
-    contains_any(name, &["key"])
-}
-
-fn contains_any(name: &str, words: &[&str]) -> bool {
-    let name = percent_decode_str(name).decode_utf8_lossy().to_lowercase();
-    !name.starts_with('-') && words.iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]

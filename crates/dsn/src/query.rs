@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::mask::{is_key, is_secret};
+use crate::secret_names::{is_key, is_secret};
 
 /// The query of a URL, or of a connection string that has one.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl<'a> Query<'a> {
     }
 
     /// What stands between the first `?` of a text and its `#`; nothing where there is none.
-    pub fn of(text: &'a str) -> Self {
+    pub fn from_text(text: &'a str) -> Self {
         let query = text.split_once('?').map_or("", |(_, query)| query);
         Self(query.split_once('#').map_or(query, |(query, _)| query))
     }

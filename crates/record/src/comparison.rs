@@ -59,8 +59,40 @@ pub struct Comparison {
     pub raw: Raw,
 }
 
+impl Comparison {
+    /// A comparison over one connection per arm of which nothing is measured or judged yet.
+    pub fn unmeasured(
+        target: Target,
+        workload: Workload,
+        placement: PlacementUsed,
+        client: Client,
+        schedule: Schedule,
+    ) -> Self {
+        Self {
+            target,
+            workload,
+            connections: 1,
+            placement,
+            client,
+            client_like: None,
+            load: Load::default(),
+            remedy: None,
+            commands: None,
+            schedule,
+            arms: Vec::new(),
+            tax: Vec::new(),
+            bill: None,
+            warnings: Vec::new(),
+            stalls: Vec::new(),
+            server_count: None,
+            time_wait: None,
+            raw: Raw::default(),
+        }
+    }
+}
+
 /// A database server. No field of it can hold a password.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` where commands brought their own.
     pub kind: String,
@@ -87,7 +119,7 @@ pub struct Target {
 }
 
 /// What the server was asked to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole
     /// command.

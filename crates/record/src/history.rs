@@ -56,7 +56,7 @@ pub struct PastVerdict {
 
 impl PastRun {
     /// What is remembered of `record`, which lies at `path`.
-    pub fn of(record: &Record, path: Option<String>) -> Self {
+    pub fn from_record(record: &Record, path: Option<String>) -> Self {
         let verdicts = record.comparisons.iter().flat_map(|comparison| {
             comparison.tax.iter().map(|tax| PastVerdict {
                 kind: comparison.target.kind.clone(),

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, Hex64, Host, Look, Remedies, SCHEMA_VERSION};
+use crate::{Comparison, Hex64, Host, Look, METHOD_VERSION, Remedies, SCHEMA_VERSION};
 
 /// All that one command measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,29 @@ pub struct Record {
     pub problems: Vec<String>,
     /// Whether the run was broken off.
     pub interrupted: bool,
+}
+
+impl Record {
+    /// A record of this form and method in which nothing is measured yet.
+    pub fn begun(id: String, started_at: String, looptax_version: &str) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            method_version: METHOD_VERSION,
+            looptax_version: looptax_version.to_owned(),
+            id,
+            started_at,
+            finished_at: None,
+            command: Vec::new(),
+            seed: Hex64(0),
+            host: Host::default(),
+            comparisons: Vec::new(),
+            looks: Vec::new(),
+            samples: None,
+            remedies: Vec::new(),
+            problems: Vec::new(),
+            interrupted: false,
+        }
+    }
 }
 
 /// The companion file that holds the latency of every request.

@@ -26,7 +26,7 @@ pub struct Withheld {
 
 impl Withheld {
     /// What is withheld; `None` where the verdict stands.
-    pub fn of(comparison: &Comparison, tax: &Tax) -> Option<Self> {
+    pub fn for_tax(comparison: &Comparison, tax: &Tax) -> Option<Self> {
         let is_private = comparison.target.private && comparison.commands.is_none();
         matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid).then(|| Self {
             verdict: tax.verdict,

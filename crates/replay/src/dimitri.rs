@@ -13,8 +13,8 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner, Step};
 
-/// What is done beside the sweep.
-pub(crate) fn beside(
+/// What is done besides the sweep, and how long that takes.
+pub(crate) fn extra_work(
     publication: &Publication,
     amounts: &Amounts,
 ) -> Option<(&'static str, Duration)> {
@@ -52,10 +52,10 @@ pub(crate) fn add(
     part.findings.extend(most_served(&part.points));
     part.findings.extend(largest(&proved));
     let few = { part.points.iter() }.filter(|it| !has_interval(it));
-    let few = few.map(|it| {
+    let few = few.map(|point| {
         format!(
             "the sweep at {} connections: too few epochs for an interval",
-            it.connections
+            point.connections
         )
     });
     part.missing.extend(few);
@@ -98,7 +98,7 @@ fn has_interval(point: &ReplayPoint) -> bool {
     tax.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(|hi| hi < 100.0))
 }
 
-/// The most that each way served.
+/// The most that each arm served.
 fn most_served(points: &[ReplayPoint]) -> Option<ReplayFinding> {
     let value = |figure: &Figure| figure.known().map(|it| it.value);
     let most = |side: usize| {
@@ -114,12 +114,12 @@ fn most_served(points: &[ReplayPoint]) -> Option<ReplayFinding> {
     })
 }
 
-/// Where the ways differ most, of the points at which they do.
+/// Where the arms differ most, of the points at which they do.
 fn largest(proved: &[ReplayPoint]) -> Option<ReplayFinding> {
     let bounded = |it: &&Estimate| it.lo.is_some() && it.hi.is_some();
-    let shown = proved.iter().filter_map(|it| {
-        let tax = it.tax_pct.known().filter(bounded)?;
-        Some((*tax, it.connections))
+    let shown = proved.iter().filter_map(|point| {
+        let tax = point.tax_pct.known().filter(bounded)?;
+        Some((*tax, point.connections))
     });
     let (tax_pct, connections) =
         shown.max_by(|one, other| one.0.value.total_cmp(&other.0.value))?;

@@ -11,10 +11,10 @@ use looptax_record::{
 use super::publication::Publication;
 use super::reading::Reading;
 
-/// The way that was published.
+/// The arm that was published.
 pub(crate) const PUBLISHED_PORT: &str = "proxy";
 
-/// What of each published way's time is whose.
+/// What of each published arm's time is whose.
 pub(crate) fn add(part: &mut ReplayPart, publication: &Publication, readings: &[Option<Reading>]) {
     for (plan, reading) in publication.steps.iter().zip(readings) {
         let Some(reading) = reading else { continue };
@@ -48,7 +48,7 @@ fn shares(bill: &Bill, what: &str) -> Option<ReplayFinding> {
     if in_all_us.lo? <= 0.0 {
         return None;
     }
-    // From what each way costs in all, so that they add up.
+    // From what each arm costs in all, so that they add up.
     let until_tcp = known(&tcp.in_all_us)?.value;
     let until_bridge = known(&bridge.in_all_us)?.value;
     let share = |figure: &Figure, us: f64| {

@@ -13,8 +13,8 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner};
 
-/// What is done beside the comparisons.
-pub(crate) const BESIDE: (&str, Duration) = (
+/// What is done besides the comparisons, and how long that takes.
+pub(crate) const EXTRA_WORK: (&str, Duration) = (
     "other patterns of writing, in search of 1133 µs per message",
     Duration::from_secs(12),
 );

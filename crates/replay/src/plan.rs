@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use looptax_experiment::plan::minutes;
 
-use super::{Amounts, Part};
+use super::part::Part;
+use super::step::Amounts;
 
 /// What will be measured, how long that may take, and where it goes.
 pub fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {
@@ -14,16 +15,16 @@ pub fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {
     let mut most = Duration::ZERO;
     for part in parts {
         let steps = part.steps(amounts);
-        let beside = part.beside(amounts);
-        let beside_time = beside.map_or(Duration::ZERO, |(_, time)| time);
-        let time = steps.iter().map(|step| step.budget).sum::<Duration>() + beside_time;
+        let extra = part.extra_work(amounts);
+        let extra_time = extra.map_or(Duration::ZERO, |(_, time)| time);
+        let time = steps.iter().map(|step| step.budget).sum::<Duration>() + extra_time;
         most += time;
         let _ = writeln!(text, "  {}: at most {}", part.name(), minutes(time));
         for step in steps {
             let _ = writeln!(text, "    {}, {}", step.what, minutes(step.budget));
             let _ = writeln!(text, "      {}", step.line());
         }
-        if let Some((what, time)) = beside {
+        if let Some((what, time)) = extra {
             let _ = writeln!(text, "    {what}, {}", minutes(time));
         }
     }

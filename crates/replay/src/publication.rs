@@ -15,7 +15,7 @@ use looptax_record::{Article, Client, Comparison, Placement, ReplayUnit};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::Part;
+use super::part::Part;
 use super::programs::on_path;
 
 /// In the order of [`Part::ALL`].
@@ -44,22 +44,29 @@ pub(crate) struct Publication {
     /// What is measured for it.
     #[serde(default, rename = "step")]
     pub(crate) steps: Vec<StepPlan>,
-    /// What of it stands beside the claims.
+    /// The rows that stand beside the claims, with what is measured for each.
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<RowPlan>,
-    /// The same of pages.
+    /// The rows about pages of WordPress.
     #[serde(default, rename = "page")]
     pub(crate) pages: Vec<PagePlan>,
 }
 
 impl Publication {
     /// What was published of that part.
-    pub(crate) fn of(part: Part) -> &'static Self {
+    pub(crate) fn for_part(part: Part) -> &'static Self {
         &PUBLICATIONS[part as usize]
     }
 }
 
-/// One comparison, in the words of `compare`'s options.
+impl Part {
+    /// The word that asks for it.
+    pub fn name(self) -> &'static str {
+        &Publication::for_part(self).name
+    }
+}
+
+/// A comparison that is measured, in the words of `compare`'s options.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StepPlan {
@@ -139,7 +146,7 @@ pub(crate) struct Rows {
     pub s_per_million: u64,
 }
 
-/// What was streamed or sent on each way.
+/// What was streamed or sent on each arm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amount {
@@ -183,12 +190,12 @@ impl RowPlan {
             let sweep = all.iter().filter(|it| it.client == Client::Event);
             return sweep.max_by(|one, other| served(one).total_cmp(&served(other)));
         }
-        all.iter().find(|it| {
+        all.iter().find(|comparison| {
             self.workload
                 .as_ref()
-                .is_none_or(|name| *name == it.workload.name)
-                && self.connections.is_none_or(|n| n == it.connections)
-                && (self.share_pct.is_none() || self.share_pct == it.load.share_pct)
+                .is_none_or(|name| *name == comparison.workload.name)
+                && self.connections.is_none_or(|n| n == comparison.connections)
+                && (self.share_pct.is_none() || self.share_pct == comparison.load.share_pct)
         })
     }
 }
@@ -256,7 +263,7 @@ mod tests {
 
     #[track_caller]
     fn check(part: Part, name: &str, expected: f64) {
-        let publication = Publication::of(part);
+        let publication = Publication::for_part(part);
         let rows = publication.rows.iter().filter_map(|row| row.claim.as_ref());
         let pages = publication
             .pages
@@ -301,18 +308,18 @@ mod tests {
 
     #[test]
     fn every_row_has_its_step_and_an_arm_of_it() {
-        let named = Part::ALL.map(|part| Publication::of(part).name.as_str());
+        let named = Part::ALL.map(|part| Publication::for_part(part).name.as_str());
         assert_eq!(
             named,
             ["percona", "dimitri", "moonen", "wordpress", "kawin"]
         );
         for row in Part::ALL
             .iter()
-            .flat_map(|part| &Publication::of(*part).rows)
+            .flat_map(|part| &Publication::for_part(*part).rows)
         {
             let mut steps = Part::ALL
                 .iter()
-                .flat_map(|part| &Publication::of(*part).steps);
+                .flat_map(|part| &Publication::for_part(*part).steps);
             let step = steps.find(|step| step.name == row.step).unwrap();
             let mut arms = step.arms.iter();
             assert!(arms.any(|arm| arm.name() == row.arm), "{}", row.what);

@@ -37,7 +37,7 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
     let tax_idx = taxes.position(|tax| tax.arm == plan.arm)?;
     let tax = &comparison.tax[tax_idx];
     let samples = |at: &_| reading.latencies_ns(at);
-    let found = effect::of(comparison, tax_idx, plan.effect, samples);
+    let found = effect::estimate_effect(comparison, tax_idx, plan.effect, samples);
     let is_unusable = tax.verdict == Verdict::Invalid || is_disturbed(tax);
     let mut reasons = Vec::new();
     let verdict = plan.claim.as_ref().map(|claim| {
@@ -61,7 +61,7 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
     if plan.claim.is_some() {
         // What decides there is the median, which is neither the mean nor the tail.
         let is_own = comparison.load.is_flat_out() || is_unusable;
-        let withheld = Withheld::of(comparison, tax).filter(|_| is_own);
+        let withheld = Withheld::for_tax(comparison, tax).filter(|_| is_own);
         reasons.extend(withheld.map(ReplayReason::Withheld));
         let warnings = comparison.warnings.iter().cloned();
         reasons.extend(warnings.map(|warning| ReplayReason::Warned { warning }));

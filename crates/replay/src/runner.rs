@@ -64,7 +64,7 @@ impl<'a> Runner<'a> {
         let steps = part.steps(amounts).into_iter();
         ReplayPart {
             name: part.name().to_owned(),
-            article: Publication::of(part).article.clone(),
+            article: Publication::for_part(part).article.clone(),
             steps: steps
                 .map(|step| ReplayStep {
                     command: step.line(),
@@ -115,7 +115,7 @@ impl<'a> Runner<'a> {
         match self.try_measure(part, step, step_idx) {
             Ok(reading) => reading,
             Err(failure) => {
-                part.missing.push(told(&step.what, &failure));
+                part.missing.push(in_one_line(&step.what, &failure));
                 None
             }
         }
@@ -152,7 +152,7 @@ impl<'a> Runner<'a> {
                 .map(|it| format!("{}: {it}", step.what)),
         );
         if let Some(failure) = failure {
-            part.missing.push(told(&step.what, &failure));
+            part.missing.push(in_one_line(&step.what, &failure));
         }
         if record.comparisons.is_empty() {
             if Instant::now() >= deadline && !self.is_interrupted() {
@@ -195,7 +195,7 @@ impl<'a> Runner<'a> {
 }
 
 /// What went wrong with something, in one line with the next step.
-pub(crate) fn told(what: &str, failure: &Failure) -> String {
+pub(crate) fn in_one_line(what: &str, failure: &Failure) -> String {
     let hint = failure.hint().map(|hint| format!("; {hint}"));
     let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());
     line.replace('\n', " ")

@@ -10,7 +10,8 @@ use looptax_experiment::spec::target::TargetSpec;
 use looptax_experiment::spec::{Clients, Effort, ROWS, new_seed};
 use looptax_failure::Failure;
 
-use super::publication::{Rows, StepPlan};
+use super::part::Part;
+use super::publication::{Publication, Rows, StepPlan};
 
 /// Tests do not depend on time.
 const TEST_BUDGET: Duration = Duration::from_mins(10);
@@ -35,21 +36,21 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// One of two, for a quick run or a usual one.
+    /// Picks the amount of a quick run or of a usual one.
     pub fn either<T>(&self, quick: T, usual: T) -> T {
         if self.is_quick { quick } else { usual }
     }
 
-    /// Of a published number as many as `scale` says, or `default`; at least `least`.
-    pub fn of(&self, published: u64, default: u64, least: u64) -> u64 {
-        let scaled = self.scale.map(|scale| (published as f64 * scale) as u64);
-        scaled.unwrap_or(default).max(least)
+    /// Scales a published number by `scale`; without a scale it is `default`, and never less than `least`.
+    pub fn scaled(&self, published: u64, default: u64, least: u64) -> u64 {
+        let share = self.scale.map(|scale| (published as f64 * scale) as u64);
+        share.unwrap_or(default).max(least)
     }
 
     /// Rows of a server.
     pub(crate) fn rows(&self, rows: &Rows) -> u64 {
         let [quick, usual] = rows.usual.unwrap_or([rows.published; 2]);
-        self.of(rows.published, self.either(quick, usual), LEAST_ROWS)
+        self.scaled(rows.published, self.either(quick, usual), LEAST_ROWS)
     }
 
     /// The last point of a sweep.
@@ -58,7 +59,7 @@ impl Amounts {
     }
 }
 
-/// One comparison, of several workloads maybe.
+/// A comparison that is measured for a part, with each of its workloads.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// A word for the record's file.
@@ -139,9 +140,17 @@ impl Step {
         experiment.command_without_seed()
     }
 
-    /// The same as one line for a shell.
+    /// The command line as one line for a shell.
     pub fn line(&self) -> String {
         joined(&self.command())
+    }
+}
+
+impl Part {
+    /// What is measured for it.
+    pub fn steps(self, amounts: &Amounts) -> Vec<Step> {
+        let plans = Publication::for_part(self).steps.iter();
+        plans.map(|plan| Step::new(plan, amounts)).collect()
     }
 }
 
@@ -152,7 +161,7 @@ fn amount(plan: &StepPlan, amounts: &Amounts, rows: u64) -> (u64, u64) {
         let s_per_million = plan.rows.as_ref().map_or(0, |it| it.s_per_million);
         return (epochs, s_per_million * rows / 1_000_000);
     };
-    let all = amounts.of(amount.published, epochs * amount.per_epoch, 1);
+    let all = amounts.scaled(amount.published, epochs * amount.per_epoch, 1);
     let epochs = all.div_ceil(amount.per_epoch).clamp(EPOCHS[0], EPOCHS[1]);
     (epochs, epochs * amount.s_per_epoch)
 }

@@ -25,7 +25,7 @@ use crate::pages::{Measured, Options, SiteMeasured, measure};
 const FILE: &str = "wordpress.json";
 
 /// What is done, and how long that may take.
-pub(crate) fn beside(amounts: &Amounts) -> (&'static str, Duration) {
+pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
     let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
     (what, Duration::from_secs(amounts.either(75, 180)))
 }
@@ -43,7 +43,9 @@ pub(crate) fn add(
     runner.say("loading pages of WordPress");
     match pages(amounts, runner) {
         Ok(measured) => add_measured(part, publication, &measured, runner),
-        Err(failure) => part.missing.push(super::runner::told("pages", &failure)),
+        Err(failure) => part
+            .missing
+            .push(super::runner::in_one_line("pages", &failure)),
     }
 }
 
@@ -109,20 +111,20 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
     reasons
 }
 
-/// Percent that the slower way adds.
+/// Percent that the slower transport adds.
 fn added_pct(ratio: Estimate) -> Option<looptax_record::Estimate> {
     let pct = ratio.map_monotone(|ratio| in_unit(ReplayUnit::AddedPct, ratio));
     figure(pct).known().copied()
 }
 
-/// What a row shows: the two ways, the ratio or share, and each way by itself.
+/// What a row shows: the two transports, the ratio or share, and each transport by itself.
 struct Shown {
     arms: [Transport; 2],
     ratio: Estimate,
     sides: [ReplaySide; 2],
 }
 
-/// `None` where one of the ways was not measured.
+/// `None` where one of the transports was not measured.
 fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let arms = match of {
         PageFigure::MovedQuery => [Transport::UnixBeside, Transport::Redirect],

@@ -19,7 +19,7 @@ struct Entry {
 
 /// The mean time per request of every arm, and the tax of every other than the baseline.
 pub fn benchmark_json(record: &Record) -> String {
-    let figures = figures::of(record);
+    let figures = figures::collect_shown(record);
     let entries: Vec<Entry> = figures.iter().filter_map(|it| entry(record, it)).collect();
     // Plain numbers and strings: JSON has no objection.
     serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"

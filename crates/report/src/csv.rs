@@ -37,7 +37,7 @@ pub fn csv(records: &[&Record]) -> String {
     // Writing to memory cannot fail, and neither can a row of the header's length.
     let _ = writer.write_record(HEADER);
     for record in records {
-        for shown in figures::of(record) {
+        for shown in figures::collect_shown(record) {
             let _ = writer.write_record(row(record, &shown));
         }
     }

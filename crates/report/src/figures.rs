@@ -2,7 +2,7 @@
 
 use looptax_record::{Arm, Comparison, Figure, Latency, Record, Tax};
 
-/// One figure, and what it is of.
+/// A figure, and what it is of.
 #[derive(Debug)]
 pub(crate) struct Shown<'a> {
     pub(crate) comparison: &'a Comparison,
@@ -16,7 +16,7 @@ pub(crate) struct Shown<'a> {
 }
 
 /// The figures in the record's order.
-pub(crate) fn of(record: &Record) -> Vec<Shown<'_>> {
+pub(crate) fn collect_shown(record: &Record) -> Vec<Shown<'_>> {
     let mut found = Vec::new();
     for comparison in &record.comparisons {
         for arm in &comparison.arms {

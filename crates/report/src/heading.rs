@@ -7,7 +7,7 @@ use looptax_record::{Target, Workload};
 use crate::format::{Text, amount, size};
 
 /// The heading of everything that was measured on one server with one workload.
-pub(crate) fn of(target: &Target, workload: &Workload, text: Text) -> String {
+pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> String {
     let name = match workload.name.as_str() {
         "command" => "whole command".to_owned(),
         name => text.clean(&name.replace('-', " ")),

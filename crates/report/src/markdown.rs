@@ -17,7 +17,7 @@ pub use replay::replay_markdown;
 /// The record as GitHub, GitLab and Forgejo show it. Ends with a line break.
 pub fn markdown(record: &Record) -> String {
     let words = Text { is_unicode: true };
-    let story = words::of(record, words);
+    let story = words::story_for(record, words);
     let mut text = String::new();
     for server in &story.servers {
         line(&mut text, &format!("### {}", escaped(&server.heading)));
@@ -102,13 +102,11 @@ fn write_small_table(table: &SmallTable, text: &mut String) {
 }
 
 fn write_table(table: &Table, text: &mut String) {
-    let mut header = vec!["connections".to_owned(), "placement".to_owned()];
-    header.extend(table.arms.iter().cloned());
-    header.extend([
-        table.tax_header.clone(),
-        String::new(),
-        "verdict".to_owned(),
-    ]);
+    let header = header(
+        &["connections", "placement"],
+        &table.arms,
+        &table.tax_header,
+    );
     let rows = table.rows.iter().map(|row| {
         let mut cells = vec![row.connections.clone(), row.placement.clone()];
         cells.extend(row.arms.iter().cloned());
@@ -127,13 +125,7 @@ fn write_table(table: &Table, text: &mut String) {
 }
 
 fn write_commands(table: &CommandTable, text: &mut String) {
-    let mut header = vec![String::new()];
-    header.extend(table.arms.iter().cloned());
-    header.extend([
-        table.tax_header.clone(),
-        String::new(),
-        "verdict".to_owned(),
-    ]);
+    let header = header(&[""], &table.arms, &table.tax_header);
     let rows = table.rows.iter().map(|row| {
         let mut cells = vec![row.label.to_owned()];
         cells.extend(row.arms.iter().cloned());
@@ -142,6 +134,14 @@ fn write_commands(table: &CommandTable, text: &mut String) {
         cells
     });
     write_rows(&header, rows, text);
+}
+
+/// The head of a table whose rows compare arms.
+fn header(first: &[&str], arms: &[String], tax: &str) -> Vec<String> {
+    let first = first.iter().copied();
+    let arms = arms.iter().map(String::as_str);
+    let all = first.chain(arms).chain([tax, "", "verdict"]);
+    all.map(str::to_owned).collect()
 }
 
 /// Cells that a row lacks at its end stay empty.

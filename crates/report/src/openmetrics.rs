@@ -75,7 +75,7 @@ const FAMILIES: [Family; 8] = [
 /// The figures of a record. Each has a gauge for its value, and with `_lower` and `_upper` for the ends
 /// of its interval, where it has them.
 pub fn openmetrics(record: &Record) -> String {
-    let figures = figures::of(record);
+    let figures = figures::collect_shown(record);
     let mut text = String::new();
     for family in &FAMILIES {
         let own = || figures.iter().filter(|it| it.metric == family.metric);
@@ -113,7 +113,7 @@ fn write_gauge<'a>(
     }
 }
 
-/// One per verdict, so that an alert can ask for its word.
+/// Writes a line per verdict, so that an alert can ask for its word.
 fn write_verdicts(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_verdict";
     let _ = writeln!(

@@ -1,7 +1,7 @@
 //! `cargo lab clients find`: does `looptax find` see real clients as they are?
 //!
-//! Every loop of `clients/` is connected both ways to its private server and asks without a pause; one
-//! more Redis runs in a network namespace of its own, with clients there and here. The way and the
+//! Every loop of `clients/` is connected over both transports to its private server and asks without a pause; one
+//! more Redis runs in a network namespace of its own, with clients there and here. The transport and the
 //! number of connections that `find` gives for each process have to be right, or this fails; its
 //! requests per second stand beside what the loop itself counts.
 
@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::apart::Apart;
 use super::client::{Address, Loop};
 use super::data::{self, Client};
+use super::namespaced_redis::NamespacedRedis;
 use super::server::{Server, start_all};
 use crate::{process, workspace};
 
@@ -40,7 +40,7 @@ struct Connected {
     name: String,
     server: String,
     server_pid: u32,
-    way: &'static str,
+    transport: &'static str,
     /// Whether it only holds its connection.
     is_idle: bool,
     n_requests: AtomicUsize,
@@ -53,17 +53,22 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // A memcached stands beside those that are asked.
     let kinds = clients.iter().map(|client| &*client.servers[0]);
     let servers = start_all(&looptax, kinds.chain(["memcached"]))?;
-    let apart = Apart::start()?;
+    let namespaced = NamespacedRedis::start()?;
     let mut connected = Vec::new();
     for client in &clients {
         connected.extend(both_ways(client, &servers[&client.servers[0]])?);
         if client.servers.iter().any(|kind| kind == "redis") {
-            connected.push(seen("unix", apart.client_here(client)?, client, &apart));
+            connected.push(seen(
+                "unix",
+                namespaced.client_here(client)?,
+                client,
+                &namespaced,
+            ));
             connected.push(seen(
                 "loopback",
-                apart.client_there(client)?,
+                namespaced.client_there(client)?,
                 client,
-                &apart,
+                &namespaced,
             ));
         }
     }
@@ -84,13 +89,13 @@ fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
         ("loopback", Address::Tcp(server.tcp())),
     ];
     let mut connected = Vec::new();
-    for (way, address) in addresses {
+    for (transport, address) in addresses {
         connected.push(Connected {
             client: Loop::connect(&client.name, &address, server)?,
             name: client.name.clone(),
             server: server.name(),
             server_pid: server.pid(),
-            way,
+            transport,
             is_idle: false,
             n_requests: AtomicUsize::new(0),
         });
@@ -98,13 +103,18 @@ fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
     Ok(connected)
 }
 
-fn seen(way: &'static str, held: Loop, client: &Client, apart: &Apart) -> Connected {
+fn seen(
+    transport: &'static str,
+    held: Loop,
+    client: &Client,
+    namespaced: &NamespacedRedis,
+) -> Connected {
     Connected {
         client: held,
         name: client.name.clone(),
         server: "redis, its own network namespace".to_owned(),
-        server_pid: apart.pid(),
-        way,
+        server_pid: namespaced.pid(),
+        transport,
         is_idle: true,
         n_requests: AtomicUsize::new(0),
     }
@@ -153,7 +163,8 @@ fn table(connected: &[Connected], found: &Value, seconds: f64) -> (String, usize
             .flatten()
             .filter(|row| row["pid"] == it.client.pid() && row["server_pid"] == it.server_pid)
             .collect();
-        let is_right = rows.len() == 1 && rows[0]["way"] == it.way && rows[0]["n_connections"] == 1;
+        let is_right =
+            rows.len() == 1 && rows[0]["way"] == it.transport && rows[0]["n_connections"] == 1;
         n_wrong += usize::from(!is_right);
         let seen = match rows.as_slice() {
             [row] => format!(
@@ -174,7 +185,7 @@ fn table(connected: &[Connected], found: &Value, seconds: f64) -> (String, usize
         let _ = writeln!(
             text,
             "| {} | {} | {} | {seen} | {own} | {by_find} |",
-            it.name, it.server, it.way
+            it.name, it.server, it.transport
         );
     }
     (text, n_wrong)

@@ -4,12 +4,12 @@
 //! in `clients/traces.toml`. Needs what `clients/setup.sh` installs.
 
 mod agree;
-mod apart;
 mod client;
 mod data;
 mod found;
 mod model;
 mod moved;
+mod namespaced_redis;
 mod reduce;
 mod relay;
 mod server;

@@ -69,11 +69,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn trace(client: &Client, server: &Server, relay: &Relay, n: usize, raw: &Path) -> Result<Trace> {
     let mut arm = BTreeMap::new();
     let mut versions = String::new();
-    let ways = [
+    let endpoints = [
         ("unix", Address::Unix(relay.socket.clone())),
         ("tcp", Address::Tcp(relay.tcp)),
     ];
-    for (name, address) in ways {
+    for (name, address) in endpoints {
         let file = raw.join(format!("{}.{name}.strace", client.name));
         let mut command = Command::new("strace");
         command

@@ -1,4 +1,4 @@
-//! What a server says of its own clients: which way each came, and how many have come so far.
+//! What a server says of its own clients: over which transport each came, and how many have come so far.
 
 use anyhow::{Context, Result, bail};
 use looptax_dsn::{Kind, Protocol};
@@ -23,7 +23,7 @@ impl View {
     }
 
     /// `socket` or `TCP` for every connection but this one.
-    pub(crate) fn ways(&mut self) -> Result<Vec<String>> {
+    pub(crate) fn transports(&mut self) -> Result<Vec<String>> {
         let is_socket: Vec<bool> = match self.kind.protocol() {
             Some(Protocol::Mysql) => {
                 let sql = "SELECT HOST FROM information_schema.processlist \
@@ -58,7 +58,7 @@ impl View {
     /// Connections so far, when all but this one have ended.
     pub(crate) fn n_dials(&mut self) -> Result<u64> {
         let what = format!("a client of {} does not end", self.kind);
-        wait_until(&what, || Ok(self.ways()?.is_empty()))?;
+        wait_until(&what, || Ok(self.transports()?.is_empty()))?;
         self.counted()
     }
 

@@ -3,7 +3,7 @@
 //! Pure. Each is a URL for `looptax dsn`, an account of that name and a socket in that folder.
 use looptax_dsn::Kind;
 
-/// One of them.
+/// An awkward connection.
 #[derive(Debug)]
 pub(crate) struct Case {
     /// What is awkward about it.

@@ -5,8 +5,9 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::dialogue::{Answer, Job, Versions};
 use super::judge;
 use super::server::Server;
 use crate::workspace;
@@ -29,32 +30,6 @@ pub(crate) struct Driver {
     each: bool,
     plain: String,
     nowhere: Option<String>,
-}
-
-/// A text, and what an application would know beside it.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Job {
-    pub(crate) text: String,
-    pub(crate) user: Option<String>,
-    pub(crate) password: Option<String>,
-    pub(crate) database: Option<String>,
-}
-
-/// What a driver is, in its own words.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Versions {
-    pub(crate) driver: String,
-    pub(crate) language: String,
-}
-
-/// What came of a text.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Answer {
-    /// What the server said of the connection.
-    Seen(String),
-    /// What the driver said instead.
-    Error(String),
 }
 
 /// All drivers; or those named, which then have to be known.

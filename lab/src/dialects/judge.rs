@@ -3,7 +3,7 @@
 use looptax_dsn::{Kind, Protocol};
 
 use super::case::{Case, PLAIN};
-use super::driver::Answer;
+use super::dialogue::Answer;
 use super::server::Server;
 
 /// User and database in hexadecimal digits, since clients speak in various character sets; then where
@@ -131,8 +131,8 @@ pub(crate) fn objection(kind: Kind, case: &Case, answer: &Answer) -> Option<Stri
     (found != wanted).then(|| format!("the server sees {found:?}, not {wanted:?}"))
 }
 
-/// Which way a connection to a host went, in the words of `looptax dsn`; `None` when nobody can tell.
-pub(crate) fn way(kind: Kind, answer: &Answer) -> Option<&'static str> {
+/// Over which transport a connection to a host went, in the words of `looptax dsn`; `None` when nobody can tell.
+pub(crate) fn transport(kind: Kind, answer: &Answer) -> Option<&'static str> {
     let is_socket = match answer {
         Answer::Seen(seen) => read(kind, seen.trim())?.is_socket,
         // It looked for a socket where there is none.

@@ -5,6 +5,7 @@
 //! dialects are proved in `crates/advise/data/proved.toml`, which looptax reads when it is built.
 
 mod case;
+mod dialogue;
 mod driver;
 mod dsn;
 mod judge;
@@ -90,7 +91,7 @@ fn try_all(looptax: &Path, kind: Kind, drivers: &[&Driver]) -> Result<Vec<Result
     let mut trials = Vec::new();
     for driver in drivers {
         eprintln!("{} · {}.{}", server.name(), driver.kind, driver.name);
-        trials.push(Trial::of(driver, &server, &printed));
+        trials.push(Trial::run(driver, &server, &printed));
     }
     server.stop()?;
     Ok(trials)

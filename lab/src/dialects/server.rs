@@ -17,16 +17,16 @@ use looptax_servers::Instance;
 use super::case::{CASES, Case, PLAIN};
 use crate::servers::Private;
 
-/// The key that memcached holds: its value says by which way it was asked.
+/// The key that memcached holds: its value says over which transport it was asked.
 const KEY: &str = "looptax";
 /// Many clients in one after the other, some of which close late.
 const CONNECTIONS: u32 = 64;
 
-/// It runs until it is dropped.
+/// A private server with the accounts of all cases. Runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) kind: Kind,
     main: Private,
-    /// The same without a password, for a Redis that asks for none.
+    /// A second server of that kind without a password, for a Redis that asks for none.
     open: Option<Private>,
     folder: tempfile::TempDir,
 }
@@ -194,7 +194,7 @@ fn send(server: &Private, commands: &[&[&str]]) -> Result<()> {
     Ok(())
 }
 
-/// Each of its processes listens one way only, and says which.
+/// Each of its processes listens on one transport only, and says which.
 fn fill_memcached(instance: &Instance) -> Result<()> {
     if let Some(socket) = &instance.socket {
         return set(UnixStream::connect(socket)?, "socket");

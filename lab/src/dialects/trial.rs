@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::case::{CASES, Case, PLAIN, WRONG};
-use super::driver::{Answer, Driver, Job, Versions};
+use super::dialogue::{Answer, Job, Versions};
+use super::driver::Driver;
 use super::dsn::{self, Entry};
 use super::judge;
 use super::server::Server;
@@ -72,7 +73,7 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    pub(crate) fn of(driver: &Driver, server: &Server, printed: &Printed) -> Result<Self> {
+    pub(crate) fn run(driver: &Driver, server: &Server, printed: &Printed) -> Result<Self> {
         let is_wanted = |case: &Case| {
             let counts_socket = driver.socket || server.kind == Kind::Memcached;
             !counts_socket || case.is_about_the_socket()
@@ -142,11 +143,12 @@ impl Trial {
 
     fn judge_host(&mut self, server: &Server, host: Option<&str>, entry: &Entry, answer: &Answer) {
         let claimed = entry.takes_now.as_str();
-        let is_right = match judge::way(server.kind, answer) {
+        let is_right = match judge::transport(server.kind, answer) {
             None => host.is_none() && claimed.starts_with("nothing"),
             Some(_) if claimed.starts_with("a socket if") => true,
-            Some(way) => {
-                way == claimed || (way == "the socket" && claimed.ends_with("then the socket"))
+            Some(transport) => {
+                transport == claimed
+                    || (transport == "the socket" && claimed.ends_with("then the socket"))
             }
         };
         if !is_right {

@@ -3,11 +3,11 @@
 //! Types only; the table is in `cases.toml`, what is done with it in `driver`.
 
 use looptax_dsn::Arm;
-use looptax_dsn::Kind;
 use serde::Deserialize;
 
 use super::tool::Tool;
 use super::tools;
+use super::work::Work;
 
 /// One row of the table.
 #[derive(Deserialize)]
@@ -29,24 +29,6 @@ pub(crate) struct Case {
     /// Whether the short run has it.
     #[serde(default)]
     pub(crate) is_short: bool,
-}
-
-/// What is asked of the server, by both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Work {
-    /// sysbench's `oltp_point_select`, prepared, keys drawn evenly.
-    PointSelect,
-    /// sysbench's `oltp_read_write`, prepared, keys drawn evenly. A request is a transaction.
-    ReadWrite,
-    /// pgbench's `-S`, prepared, keys drawn evenly.
-    SelectOnly,
-    /// GET of looptax's keys, drawn evenly.
-    Get { pipeline: u32 },
-    /// A message of so many bytes, and one back.
-    PingPong { bytes: u32 },
-    /// Bytes in one direction, so many per write.
-    Stream { write_bytes: u32 },
 }
 
 /// Where server and load generator run.
@@ -99,41 +81,6 @@ impl Case {
     /// looptax's options, one by one.
     pub(crate) fn options(&self) -> impl Iterator<Item = &str> {
         self.looptax.split(' ')
-    }
-}
-
-impl Work {
-    /// The private server that both ask; `None` where each has a server of its own.
-    pub(crate) fn kind(self) -> Option<Kind> {
-        match self {
-            Self::PointSelect | Self::ReadWrite => Some(Kind::Mariadb),
-            Self::SelectOnly => Some(Kind::Postgres),
-            Self::Get { .. } => Some(Kind::Redis),
-            Self::PingPong { .. } | Self::Stream { .. } => None,
-        }
-    }
-
-    /// What a rate counts.
-    pub(crate) fn unit(self) -> &'static str {
-        match self {
-            Self::PointSelect | Self::SelectOnly => "queries",
-            Self::ReadWrite => "transactions",
-            Self::Get { .. } => "commands",
-            Self::PingPong { .. } => "round trips",
-            Self::Stream { .. } => "bytes",
-        }
-    }
-
-    /// In words, for the head of a table.
-    pub(crate) fn words(self) -> String {
-        match self {
-            Self::PointSelect => "point select, prepared".to_owned(),
-            Self::ReadWrite => "read-write, prepared".to_owned(),
-            Self::SelectOnly => "select only, prepared".to_owned(),
-            Self::Get { pipeline } => format!("get, pipeline {pipeline}"),
-            Self::PingPong { bytes } => format!("{bytes} bytes there and back"),
-            Self::Stream { write_bytes } => format!("one way, {write_bytes} bytes per write"),
-        }
     }
 }
 

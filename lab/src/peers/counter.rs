@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use looptax_path::Conversation;
 use looptax_wire::redis::Value;
 
-use super::case::Work;
+use super::work::Work;
 use crate::servers::wait_until;
 
 /// Requests of this work that the server has answered since its start.

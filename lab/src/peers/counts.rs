@@ -10,7 +10,7 @@ const MOST_MISCOUNT: f64 = 0.01;
 impl PeerRun {
     /// What it counted over what the server did.
     pub(crate) fn count_ratio(&self) -> Option<f64> {
-        Some(self.told.n_requests as f64 / self.counted? as f64)
+        Some(self.report.n_requests as f64 / self.counted? as f64)
     }
 }
 

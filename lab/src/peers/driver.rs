@@ -8,7 +8,7 @@ use super::case::Case;
 use super::looptax::{self, LooptaxRun};
 use super::place::{Cores, Role};
 use super::server::Server;
-use super::tool::{Ask, Effort, Length, Told};
+use super::tool::{Ask, Effort, Length, Report};
 use crate::coin::Coin;
 use crate::process::{self, Used};
 
@@ -47,7 +47,7 @@ pub(crate) struct Round {
 /// What the peer found on one arm.
 #[derive(Debug, Clone)]
 pub(crate) struct PeerRun {
-    pub(crate) told: Told,
+    pub(crate) report: Report,
     pub(crate) used: Used,
     /// The same with one request per connection, where the peer can do that: what its start costs.
     pub(crate) start: Option<Used>,
@@ -161,11 +161,11 @@ impl Driver<'_> {
         };
         let effort = self.effort(arm_idx, coin)?;
         let before = self.server.answered(self.case.work)?;
-        let (told, used) = self.run_peer(arm_idx, effort, coin)?;
+        let (report, used) = self.run_peer(arm_idx, effort, coin)?;
         let after = self.server.answered(self.case.work)?;
-        self.rates[arm_idx] = Some(told.rate_per_s);
+        self.rates[arm_idx] = Some(report.rate_per_s);
         Ok(PeerRun {
-            told,
+            report,
             used,
             start,
             counted: since(before, after),
@@ -186,7 +186,7 @@ impl Driver<'_> {
         Ok(Effort::Requests((rate_per_s * f64::from(seconds)) as u64))
     }
 
-    fn run_peer(&self, arm_idx: usize, effort: Effort, coin: &mut Coin) -> Result<(Told, Used)> {
+    fn run_peer(&self, arm_idx: usize, effort: Effort, coin: &mut Coin) -> Result<(Report, Used)> {
         let tool = self.case.tool;
         let ask = Ask {
             at: &self.server.at,

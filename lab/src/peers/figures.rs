@@ -51,7 +51,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// Of the arm with this number in the case.
-    pub(crate) fn of(measured: &Measured<'_>, arm_idx: usize) -> Self {
+    pub(crate) fn from_measured(measured: &Measured<'_>, arm_idx: usize) -> Self {
         let rounds = &measured.rounds;
         let Wanted {
             throughput,
@@ -72,7 +72,7 @@ impl Row {
         let mut held = [
             held("throughput", least, |round, arm| {
                 let looptax = round.looptax.arms[arm].rate_per_s;
-                Some([looptax, round.peer[arm].told.rate_per_s])
+                Some([looptax, round.peer[arm].report.rate_per_s])
             }),
             held("user CPU", at_most(user_cpu), |round, arm| {
                 let looptax = round.looptax.arms[arm].user_us;
@@ -84,7 +84,7 @@ impl Row {
             }),
             held("median latency", at_most(p50), |round, arm| {
                 let looptax = round.looptax.arms[arm].p50_us?;
-                Some([looptax, round.peer[arm].told.p50_us?])
+                Some([looptax, round.peer[arm].report.p50_us?])
             }),
         ];
         if throughput == Throughput::Ranges {
@@ -128,7 +128,7 @@ impl PeerRun {
 
     fn per_request_us(&self, seconds: fn(&Used) -> f64) -> f64 {
         let start_s = self.start.as_ref().map_or(0.0, seconds);
-        1e6 * (seconds(&self.used) - start_s) / self.told.n_requests as f64
+        1e6 * (seconds(&self.used) - start_s) / self.report.n_requests as f64
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::peers::cases::CASES;
     use crate::peers::looptax::{LooptaxArm, LooptaxRun};
-    use crate::peers::tool::Told;
+    use crate::peers::tool::Report;
 
     const USED: Used = Used {
         user_s: 0.6,
@@ -177,7 +177,7 @@ pub(crate) mod tests {
             peer: peer
                 .iter()
                 .map(|rate_per_s| PeerRun {
-                    told: Told {
+                    report: Report {
                         n_requests: 100_000,
                         rate_per_s: *rate_per_s,
                         rates_1s: vec![*rate_per_s, *rate_per_s + 1.0],
@@ -228,7 +228,7 @@ pub(crate) mod tests {
     #[test]
     fn a_ratio_is_looptax_over_the_peer_without_the_peers_start() {
         let rounds = vec![round([100.0, 80.0], [103.0, 80.0]); 7];
-        let row = Row::of(&measured(rounds), 0);
+        let row = Row::from_measured(&measured(rounds), 0);
         let [throughput, user, memory, p50] = row.held.map(|held| held.ratio);
         close(throughput.unwrap().median, 1.03);
         close(throughput.unwrap().hi, 1.03);
@@ -241,11 +241,11 @@ pub(crate) mod tests {
     #[test]
     fn the_median_decides_and_few_rounds_have_no_interval() {
         let rounds = [90.0, 110.0, 120.0].map(|rate| round([100.0; 2], [rate, 100.0]));
-        let row = Row::of(&measured(rounds.to_vec()), 0);
+        let row = Row::from_measured(&measured(rounds.to_vec()), 0);
         let found = row.held[0].ratio.unwrap();
         close(found.median, 1.1);
         assert!(found.hi.is_infinite());
-        let row = Row::of(&measured(rounds.to_vec()), 1);
+        let row = Row::from_measured(&measured(rounds.to_vec()), 1);
         assert_eq!(row.missed(), ["throughput"]);
     }
 }

@@ -8,8 +8,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use looptax_record::{Comparison, Estimate, Workload};
 
-use super::case::{Case, Place, Work};
+use super::case::{Case, Place};
 use super::tool::Address;
+use super::work::Work;
 use crate::process::{self, Used};
 use crate::recorded::{self, Arm};
 
@@ -31,7 +32,7 @@ pub(crate) struct LooptaxRun {
     pub(crate) count_ratio: Option<f64>,
 }
 
-/// One arm of it.
+/// What looptax measured of an arm.
 #[derive(Debug, Clone)]
 pub(crate) struct LooptaxArm {
     pub(crate) rate_per_s: f64,
@@ -135,7 +136,7 @@ fn arm(comparison: &Comparison, wanted: looptax_dsn::Arm) -> Result<LooptaxArm> 
         seen: arm,
         rate_per_s,
         cpu,
-    } = Arm::of(comparison, wanted.name())?;
+    } = Arm::find(comparison, wanted.name())?;
     let batch = peers_requests(&comparison.workload);
     let per_request = |ns: u64| ns as f64 / 1e3 / (batch * cpu.n_requests as f64);
     Ok(LooptaxArm {

@@ -22,7 +22,11 @@ pub(crate) struct Unmeasured<'a> {
 }
 
 /// Everything.
-pub(crate) fn of(head: &str, measured: &[Measured<'_>], unmeasured: &[Unmeasured<'_>]) -> String {
+pub(crate) fn render(
+    head: &str,
+    measured: &[Measured<'_>],
+    unmeasured: &[Unmeasured<'_>],
+) -> String {
     let mut text = format!("{head}\n");
     if !measured.is_empty() {
         for part in [
@@ -75,7 +79,7 @@ fn wanted(measured: &[Measured<'_>]) -> String {
     );
     let mut notes = String::new();
     for (it, arm_idx, arm) in arms(measured) {
-        let row = Row::of(it, arm_idx);
+        let row = Row::from_measured(it, arm_idx);
         let cells = row.held.map(held).join(" | ");
         let _ = writeln!(
             text,
@@ -133,7 +137,7 @@ fn behind(measured: &[Measured<'_>]) -> String {
     for (it, arm_idx, arm) in arms(measured) {
         let figure = |digits, of: &dyn Fn(&Round) -> Option<f64>| cell(&it.rounds, digits, of);
         let cells = [
-            figure(0, &|it| Some(it.peer[arm_idx].told.rate_per_s)),
+            figure(0, &|it| Some(it.peer[arm_idx].report.rate_per_s)),
             figure(0, &|it| Some(it.looptax.arms[arm_idx].rate_per_s)),
             figure(2, &|it| Some(it.peer[arm_idx].user_us())),
             figure(2, &|it| Some(it.looptax.arms[arm_idx].user_us)),
@@ -159,9 +163,9 @@ fn ranges(measured: &[Measured<'_>]) -> String {
     for (it, arm_idx, arm) in free {
         let pooled = |of: &dyn Fn(&Round) -> &[f64]| {
             let rates = it.rounds.iter().flat_map(of).copied().collect();
-            Spread::of(rates).map_or(String::new(), |spread| spread.text(0))
+            Spread::from_values(rates).map_or(String::new(), |spread| spread.text(0))
         };
-        let peer = pooled(&|round| &round.peer[arm_idx].told.rates_1s);
+        let peer = pooled(&|round| &round.peer[arm_idx].report.rates_1s);
         let looptax = pooled(&|round| &round.looptax.arms[arm_idx].rates_1s);
         let _ = writeln!(text, "| {} | {arm} | {peer} | {looptax} |", it.case.name);
     }
@@ -184,7 +188,7 @@ fn taxes(measured: &[Measured<'_>]) -> String {
             continue;
         }
         let spread = |of: &dyn Fn(&Round) -> Option<f64>| {
-            Spread::of(it.rounds.iter().filter_map(of).collect())
+            Spread::from_values(it.rounds.iter().filter_map(of).collect())
         };
         let looptax = |round: &Round| round.looptax.tax_pct.map(|tax| tax.value);
         let apart = spread(&|round| Some(looptax(round)? - peer_tax_pct(round)));
@@ -216,15 +220,15 @@ fn taxes(measured: &[Measured<'_>]) -> String {
 }
 
 fn peer_tax_pct(round: &Round) -> f64 {
-    100.0 * (1.0 - round.peer[1].told.rate_per_s / round.peer[0].told.rate_per_s)
+    100.0 * (1.0 - round.peer[1].report.rate_per_s / round.peer[0].report.rate_per_s)
 }
 
 fn arms<'a, 'b>(
     measured: &'a [Measured<'b>],
 ) -> impl Iterator<Item = (&'a Measured<'b>, usize, &'static str)> {
-    measured.iter().flat_map(|it| {
-        let arms = it.case.arms().iter().enumerate();
-        arms.map(move |(idx, arm)| (it, idx, arm.name()))
+    measured.iter().flat_map(|one_case| {
+        let arms = one_case.case.arms().iter().enumerate();
+        arms.map(move |(idx, arm)| (one_case, idx, arm.name()))
     })
 }
 
@@ -235,7 +239,7 @@ fn mib(bytes: u64) -> f64 {
 /// The median; empty when a round does not know it.
 fn cell(rounds: &[Round], n_decimals: usize, of: &dyn Fn(&Round) -> Option<f64>) -> String {
     let values: Option<Vec<f64>> = rounds.iter().map(of).collect();
-    let spread = values.and_then(Spread::of);
+    let spread = values.and_then(Spread::from_values);
     spread.map_or(String::new(), |it| format!("{:.n_decimals$}", it.median))
 }
 
@@ -258,7 +262,7 @@ mod tests {
 
     #[track_caller]
     fn check(rounds: Vec<Round>, words: &[&str]) {
-        let text = of("head", &[measured(rounds)], &[]);
+        let text = render("head", &[measured(rounds)], &[]);
         for word in words {
             assert!(text.contains(word), "no `{word}` in:\n{text}");
         }
@@ -300,7 +304,7 @@ mod tests {
             name: "iperf3",
             reason: "no iperf3".to_owned(),
         };
-        let text = of("head", &[], &[unmeasured]);
+        let text = render("head", &[], &[unmeasured]);
         assert_eq!(text, "head\n\n`iperf3` was not measured: no iperf3\n");
     }
 }

@@ -19,6 +19,7 @@ mod server;
 mod spread;
 mod tool;
 mod tools;
+mod work;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

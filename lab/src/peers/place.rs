@@ -43,24 +43,24 @@ impl Cores {
         if place == Place::Split && self.first == self.last {
             bail!("two cores are needed, and this process may use one");
         }
-        sched_setaffinity(None, &self.of(place, role)).context("cannot move to other cores")
+        sched_setaffinity(None, &self.cores_for(place, role)).context("cannot move to other cores")
     }
 
     /// The one core of a role, where it has only one.
     pub(crate) fn one(&self, place: Place, role: Role) -> Option<usize> {
-        let set = self.of(place, role);
+        let set = self.cores_for(place, role);
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
         cores.next().filter(|_| cores.next().is_none())
     }
 
     /// How many cores a client may use.
     pub(crate) fn n_for_client(&self, place: Place) -> usize {
-        self.of(place, Role::Client).count() as usize
+        self.cores_for(place, Role::Client).count() as usize
     }
 
     /// Fails when a thread of the server may run elsewhere than where it was put.
     pub(crate) fn check_server(&self, pid: u32, place: Place) -> Result<()> {
-        let wanted = self.of(place, Role::Server);
+        let wanted = self.cores_for(place, Role::Server);
         let folder = format!("/proc/{pid}/task");
         let threads = fs::read_dir(&folder).with_context(|| format!("cannot list {folder}"))?;
         for thread in threads {
@@ -80,7 +80,7 @@ impl Cores {
     }
 
     /// The last core for the server, because the first one serves the most interrupts.
-    fn of(&self, place: Place, role: Role) -> CpuSet {
+    fn cores_for(&self, place: Place, role: Role) -> CpuSet {
         match (place, role) {
             (Place::Free, _) => self.all,
             (Place::OneCore, _) | (Place::Split, Role::Server) => only(self.last),
@@ -106,7 +106,7 @@ mod tests {
             first: 0,
             last: 3,
         };
-        let of = |place, role| cores.of(place, role);
+        let of = |place, role| cores.cores_for(place, role);
         assert_eq!(
             of(Place::OneCore, Role::Server),
             of(Place::OneCore, Role::Client)

@@ -61,6 +61,6 @@ impl<'a> Report<'a> {
     }
 
     fn text(&self) -> String {
-        markdown::of(&self.head, &self.measured, &self.unmeasured)
+        markdown::render(&self.head, &self.measured, &self.unmeasured)
     }
 }

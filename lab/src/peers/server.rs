@@ -12,16 +12,13 @@ use looptax_dsn::{Kind, Protocol};
 use looptax_path::Conversation;
 use looptax_servers::dataset;
 
-use super::case::{Case, Work};
+use super::case::Case;
 use super::counter;
 use super::tool::{Address, Tool};
 use super::tools::pgbench;
+use super::work::{KEY_PREFIX, ROWS, Work};
 use crate::servers::{self, Ours};
 
-/// Rows of the table: looptax's default.
-pub(crate) const ROWS: u32 = 100_000;
-/// What the keys start with that redis-benchmark asks for.
-pub(crate) const KEY_PREFIX: &str = "looptax_scratch_peers:";
 /// Connections beside those of looptax's two arms: for questions.
 const SPARE_CONNECTIONS: u32 = 16;
 

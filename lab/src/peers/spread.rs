@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// `None` of no values.
-    pub(crate) fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub(crate) fn from_values(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         Some(Self {
             median: looptax_stats::median(&mut values)?,
@@ -37,9 +37,9 @@ mod tests {
 
     #[test]
     fn a_median_comes_with_its_range() {
-        let spread = |values: &[f64]| Spread::of(values.to_vec()).unwrap().text(1);
+        let spread = |values: &[f64]| Spread::from_values(values.to_vec()).unwrap().text(1);
         assert_eq!(spread(&[3.0, 1.0, 2.0]), "2.0 (1.0 to 3.0)");
         assert_eq!(spread(&[4.0, 1.0]), "2.5 (1.0 to 4.0)");
-        assert!(Spread::of(Vec::new()).is_none());
+        assert!(Spread::from_values(Vec::new()).is_none());
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::Result;
 use looptax_dsn::Arm;
 
-use super::case::Work;
+use super::work::Work;
 
 /// A load generator other than looptax.
 pub(crate) struct Tool {
@@ -20,7 +20,7 @@ pub(crate) struct Tool {
     /// The command that does as asked.
     pub(crate) command: fn(&Ask<'_>) -> Result<Command>,
     /// What it printed.
-    pub(crate) read: fn(&str, &Ask<'_>) -> Result<Told>,
+    pub(crate) read: fn(&str, &Ask<'_>) -> Result<Report>,
     /// How its length is given.
     pub(crate) length: Length,
     /// Whether `Effort::Requests` works, so that its start can be told from its work.
@@ -68,7 +68,7 @@ pub(crate) enum Effort {
 
 /// What a tool says of its run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct Report {
     pub(crate) n_requests: u64,
     pub(crate) rate_per_s: f64,
     /// Of each second, where it tells.

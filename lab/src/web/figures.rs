@@ -10,13 +10,13 @@ use looptax_record::Record;
 use tempfile::TempDir;
 
 use super::big;
-use super::folder;
+use super::folder::folder;
 use crate::process;
 use crate::workspace::{self, root, run_to_success};
 
 /// Epochs per pair of arms in the sweep whose figures are wanted.
 const EPOCHS: usize = 120;
-/// The same for a record of 200 MB.
+/// Epochs per pair of arms that make a record of 200 MB.
 const EPOCHS_OF_200_MB: usize = 1_760;
 
 /// A folder with pages for the browser tests: real, sweep, hostile, several records, without samples.

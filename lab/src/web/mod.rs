@@ -4,13 +4,15 @@
 
 mod big;
 mod figures;
+mod folder;
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::workspace::{root, run_to_success};
+use crate::workspace::run_to_success;
+use folder::folder;
 
 /// What can be done with the page.
 #[derive(clap::Subcommand)]
@@ -23,7 +25,7 @@ pub(crate) enum Chore {
     Screenshots { record: PathBuf },
 }
 
-/// Does it.
+/// Does the chore, after the page's packages are installed.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     // The packages as the lock file says, without their scripts.
     let mut install = Command::new("npm");
@@ -44,8 +46,4 @@ fn browser() -> Result<()> {
     command.args(["--test", "test/page.test.mjs"]);
     command.env("LOOPTAX_PAGES", pages.path());
     run_to_success(command.current_dir(folder()?))
-}
-
-fn folder() -> Result<PathBuf> {
-    Ok(root()?.join("web"))
 }

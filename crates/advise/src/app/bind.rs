@@ -2,29 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use super::bound::Bound;
+use super::found::Found;
 use super::lists;
-use super::look::{Look, look, text_of};
+use super::lookup::{Lookup, look_up, text_of};
 use super::pattern::{captured, fits};
-use super::read::{Found, MOST_BYTES, Source};
 use super::setting::Setting;
+use super::source::{MOST_BYTES, Source};
 use super::table::{App, Decision, Role};
 use super::url;
 use crate::Takes;
 
 /// Most connections of one kind that are followed in a file. Each costs a login.
 pub(super) const MOST_CONNECTIONS: usize = 32;
-
-/// An application with the settings that are its connection.
-#[derive(Debug, Clone)]
-pub(crate) struct Bound {
-    pub(crate) app: &'static App,
-    pub(crate) roles: BTreeMap<Role, Setting>,
-    pub(crate) is_environment: bool,
-    /// What carries the environment that it was found in.
-    pub(crate) carrier: Option<&'static App>,
-    anchor: usize,
-    label: String,
-}
 
 /// What one application finds among the settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
@@ -171,9 +161,9 @@ pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
         let name = line.trim_start_matches("export ").split_once('=')?.0;
         Some(format!("key:{}", name.trim()))
     });
-    let beside = source.beside.iter().map(|it| format!("beside:{it}"));
+    let neighbours = source.neighbours.iter().map(|it| format!("beside:{it}"));
     let program = source.program.map(|it| format!("program:{it}"));
-    keys.chain(beside).chain(program).collect()
+    keys.chain(neighbours).chain(program).collect()
 }
 
 pub(super) fn has_sign(app: &App, names: &[String]) -> bool {
@@ -182,19 +172,19 @@ pub(super) fn has_sign(app: &App, names: &[String]) -> bool {
 }
 
 fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Found {
-    let looks: Vec<Look> = readers.iter().map(|it| look(it, source)).collect();
+    let lookups: Vec<Lookup> = readers.iter().map(|it| look_up(it, source)).collect();
     // Where they differ, the one that pays decides what is asked.
-    let first = looks
+    let first = lookups
         .iter()
         .position(|it| it.takes == Some(Takes::Tcp))
         .unwrap_or(0);
-    let differs = looks.iter().any(|it| it.takes != looks[first].takes);
+    let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();
     titles.dedup();
-    let look = looks.into_iter().nth(first).unwrap_or_default();
-    let anchor = readers.first().and_then(|it| {
+    let lookup = lookups.into_iter().nth(first).unwrap_or_default();
+    let anchor = readers.first().and_then(|reader| {
         let roles = [Role::Url, Role::Host, Role::Socket, Role::Database];
-        roles.iter().find_map(|role| it.roles.get(role))
+        roles.iter().find_map(|role| reader.roles.get(role))
     });
     Found {
         label: readers
@@ -204,14 +194,14 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         line: anchor.filter(|_| source.path.is_some()).map(|it| it.line),
         titles,
         kind,
-        address: look.address,
-        takes: look.takes,
+        address: lookup.address,
+        takes: lookup.takes,
         why: if differs {
-            format!("{}; others that may read it take another way", look.why)
+            format!("{}; others that may read it take another way", lookup.why)
         } else {
-            look.why
+            lookup.why
         },
-        credentials: look.credentials,
+        credentials: lookup.credentials,
         bound: readers,
     }
 }

@@ -3,7 +3,7 @@
 use looptax_dsn::{MASK, Query, masked};
 use looptax_record::{Change, Edit};
 
-use super::bind::Bound;
+use super::bound::Bound;
 use super::setting::{Joins, Quotes, Setting, Value};
 use super::table::{Evidence, Role, Step};
 use super::url::{self, Parsed};
@@ -11,7 +11,7 @@ use crate::Fields;
 use crate::template::filled;
 
 /// The change for one application.
-pub(super) fn of(bound: &Bound, fields: &Fields) -> Change {
+pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     let app = bound.app;
     let mut edits = Vec::new();
     if let Some(setting) = bound.roles.get(&Role::Url) {
@@ -83,7 +83,7 @@ fn url_edit(bound: &Bound, setting: &Setting, fields: &Fields) -> Option<Edit> {
     };
     for part in rest {
         let names = |text: &str| Query::new(text).pairs().map(|it| it.name()).next();
-        let is_there = Query::of(&value)
+        let is_there = Query::from_text(&value)
             .pairs()
             .any(|it| Some(it.name()) == names(&part));
         if !is_there {

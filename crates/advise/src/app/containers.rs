@@ -1,7 +1,7 @@
 //! The environment of containers, as Compose files and Kubernetes' manifests spell it.
 
-use super::read::MOST_BYTES;
 use super::setting::{Joins, Setting, Value};
+use super::source::MOST_BYTES;
 use super::yaml;
 
 /// The names by which containers of a Compose file find each other; empty for any other text.

@@ -2,24 +2,29 @@
 //!
 //! Text in, connections out; nothing is opened or run here, and every text is untrusted: it is read up
 //! to bounds. `code`, `lines` and `yaml` turn a file into settings with their places, the table
-//! (`data/apps.toml`) says which settings are a connection (`bind`), `look` and `place` which transport it
+//! (`data/apps.toml`) says which settings are a connection (`bind`), `lookup` and `place` which transport it
 //! takes, `change` what would have to be written. Called by the command line.
 
 mod bind;
+mod bound;
 mod change;
 mod code;
 mod containers;
+mod found;
 mod lines;
 mod lists;
-mod look;
+mod lookup;
 mod pattern;
 mod place;
 mod read;
 mod setting;
+mod source;
 mod table;
 mod url;
 mod yaml;
 
 pub use containers::services;
-pub use read::{Credentials, Found, Reading, Source, read, usual_files};
+pub use found::{Credentials, Found, Reading};
+pub use read::{read, usual_files};
 pub use setting::Problem;
+pub use source::Source;

@@ -41,11 +41,11 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Option<Place> {
     let port = port_text.trim().parse::<u16>().ok();
     let host = (!split.host.is_empty()).then(|| split.host.to_owned());
     let is_local = matches!(host.as_deref(), None | Some("localhost"));
-    let beside = written.socket.map(str::trim);
-    let beside = beside.filter(|it| names_a_socket(it));
-    let beside = beside.filter(|_| written.scheme.is_none_or(|it| it == "unix"));
+    let own_setting = written.socket.map(str::trim);
+    let own_setting = own_setting.filter(|it| names_a_socket(it));
+    let own_setting = own_setting.filter(|_| written.scheme.is_none_or(|it| it == "unix"));
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
-    let (takes, why) = match (split.socket, beside) {
+    let (takes, why) = match (split.socket, own_setting) {
         (Some(path), _) => match ignored_in_host(app, text, port, is_local) {
             Some(why) => (Takes::Tcp, why),
             None => of_socket(path),
@@ -59,7 +59,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Option<Place> {
         (None, Some(path)) => of_socket(path),
         (None, None) => by_host(app, host.as_deref())?,
     };
-    let socket = split.socket.or(beside).filter(|it| it.contains('/'));
+    let socket = split.socket.or(own_setting).filter(|it| it.contains('/'));
     Some(Place {
         host,
         port: port.filter(|it| *it > 0).unwrap_or(app.kind.port()),

@@ -2,89 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use looptax_dsn::Address;
-use looptax_record::Change;
-
-use super::bind::{Bound, MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
-use super::change;
+use super::bind::{MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
+use super::bound::Bound;
 use super::containers::in_containers;
+use super::found::Reading;
 use super::pattern::fits_path;
 use super::setting::{Problem, Read};
+use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, Role, apps};
 use super::{code, lines, yaml};
-use crate::{Fields, Takes};
-
-/// Largest file that is read. Configuration that people write has some kilobytes.
-pub(super) const MOST_BYTES: usize = 1 << 20;
-
-/// A file, or an environment, to look into.
-#[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
-    /// Its path; `None` for a process' environment, as `NAME=value` lines.
-    pub path: Option<&'a str>,
-    /// Its bytes.
-    pub bytes: &'a [u8],
-    /// Names of files that lie beside it: they tell whose `.env` it is.
-    pub beside: &'a [String],
-    /// The program whose environment it is, which tells it too: `php-fpm8.2`.
-    pub program: Option<&'a str>,
-    /// The environment of the process that reads it, where that is known.
-    pub environment: Option<&'a BTreeMap<String, String>>,
-}
-
-/// What a source holds.
-#[derive(Debug, Default)]
-pub struct Reading {
-    /// The connections, in the order of the file.
-    pub found: Vec<Found>,
-    /// What was not understood.
-    pub problems: Vec<Problem>,
-    /// What was looked for where nothing was found: an application and its settings.
-    pub looked_for: Vec<String>,
-}
-
-/// Whether user and password are known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Credentials {
-    /// They stand in the source, or none are needed.
-    Known,
-    /// They do not; why, for a person.
-    Unknown(String),
-}
-
-/// A connection.
-#[derive(Debug)]
-pub struct Found {
-    /// The applications that may be meant: `WordPress`. Several where the file does not tell.
-    pub titles: Vec<String>,
-    /// Which of a file's: `default`; empty where there is one.
-    pub label: String,
-    /// The word for what is at the other end.
-    pub kind: &'static str,
-    /// Where it goes, who one is there; `None` where that is not known, or nothing that looptax can talk
-    /// to. Its socket is set where the connection is over it already.
-    pub address: Option<Address>,
-    /// The transport it takes now; `None` where it cannot be known.
-    pub takes: Option<Takes>,
-    /// Why, for a person.
-    pub why: String,
-    /// Whether one could log in.
-    pub credentials: Credentials,
-    /// The line where it stands; `None` in an environment.
-    pub line: Option<usize>,
-    pub(super) bound: Vec<Bound>,
-}
-
-impl Found {
-    /// What has to be written for the socket, once per application that may be meant. `fields` is the
-    /// socket; a password in it is what is shown in its place.
-    pub fn changes(&self, fields: &Fields) -> Vec<Change> {
-        self.bound
-            .iter()
-            .map(|bound| change::of(bound, fields))
-            .collect()
-    }
-}
 
 /// Paths below a folder where the table's applications keep their configuration, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`.

@@ -171,7 +171,7 @@ impl Setting {
 pub(crate) struct LineStarts(Vec<usize>);
 
 impl LineStarts {
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         Self(std::iter::once(0).chain(ends).collect())
     }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_byte_is_in_the_line_that_began_before_it() {
-        let starts = LineStarts::of("a\nbc\n\nd");
+        let starts = LineStarts::from_text("a\nbc\n\nd");
         let lines: Vec<usize> = [0, 1, 2, 4, 5, 6].map(|at| starts.line(at)).into();
         assert_eq!(lines, [1, 1, 2, 2, 3, 4]);
     }

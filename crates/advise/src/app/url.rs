@@ -68,7 +68,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         text.to_owned()
     };
     let mut address = Address::parse(&text).ok()?;
-    let query = Query::of(&text);
+    let query = Query::from_text(&text);
     find_socket(&mut address, query);
     if address.database.is_none() {
         address.database = query.value(&["database", "db"]);
@@ -117,7 +117,9 @@ fn go(text: &str) -> Option<Parsed> {
     };
     let database = after.split('?').next().unwrap_or_default();
     let database = database.trim_start_matches('/');
-    let rest = Query::of(after).pairs().map(|pair| pair.text.to_owned());
+    let rest = Query::from_text(after)
+        .pairs()
+        .map(|pair| pair.text.to_owned());
     Some(Parsed::Spoken {
         rest: rest.collect(),
         address: Address {
@@ -137,7 +139,7 @@ fn redis_socket(text: &str) -> Parsed {
     let path = text.split('?').next().unwrap_or_default();
     Parsed::Spoken {
         address: Address {
-            database: Query::of(text).value(&["db"]),
+            database: Query::from_text(text).value(&["db"]),
             socket: Some(PathBuf::from(path)),
             ..Address::bare(Protocol::Redis)
         },

@@ -233,9 +233,13 @@ impl Walk<'_> {
             .iter()
             .filter(is_inside)
             .take(room)
-            .map(|it| {
-                let mut copy = it.clone();
-                copy.path = to.iter().chain(&it.path[from.len()..]).cloned().collect();
+            .map(|setting| {
+                let mut copy = setting.clone();
+                copy.path = to
+                    .iter()
+                    .chain(&setting.path[from.len()..])
+                    .cloned()
+                    .collect();
                 copy
             })
             .collect();

@@ -48,13 +48,13 @@ pub(crate) fn reading(path: &str, text: &[u8]) -> Reading {
     read(&Source {
         path: Some(path),
         bytes: text,
-        beside: &[],
+        neighbours: &[],
         program: None,
         environment: None,
     })
 }
 
-fn of<'a>(reading: &'a Reading, app: &str) -> Option<&'a Found> {
+fn found_for<'a>(reading: &'a Reading, app: &str) -> Option<&'a Found> {
     reading
         .found
         .iter()
@@ -123,7 +123,7 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
     for case in &cases() {
         let Case { app, path, .. } = case;
         let before = reading(path, case.tcp.as_bytes());
-        let found = of(&before, app);
+        let found = found_for(&before, app);
         if word(found) != case.before {
             wrong.push(format!(
                 "{app} {path}: {} before, not {}\n{:?}",
@@ -134,10 +134,10 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
             continue;
         }
         let after = reading(path, case.uds.as_bytes());
-        if word(of(&after, app)) != case.after {
+        if word(found_for(&after, app)) != case.after {
             wrong.push(format!(
                 "{app} {path}: {} after\n{:?}",
-                word(of(&after, app)),
+                word(found_for(&after, app)),
                 after.found
             ));
         }
@@ -148,10 +148,10 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
         let change = changes.iter().find(|it| it.title == *app).unwrap();
         let text = changed(&case.tcp, change);
         let again = reading(path, text.as_bytes());
-        if change.edits.is_empty() || word(of(&again, app)) != "unix" {
+        if change.edits.is_empty() || word(found_for(&again, app)) != "unix" {
             wrong.push(format!(
                 "{app} {path}: the change leads to {}\n{text}\n{change:?}",
-                word(of(&again, app))
+                word(found_for(&again, app))
             ));
         }
     }
@@ -189,7 +189,7 @@ fn every_application_of_the_table_has_a_case() {
         // What reads the same variable is found with the others.
         let is_there = cases
             .iter()
-            .any(|case| of(&reading(&case.path, case.tcp.as_bytes()), &app.title).is_some());
+            .any(|case| found_for(&reading(&case.path, case.tcp.as_bytes()), &app.title).is_some());
         assert!(is_there, "no case for {}", app.title);
     }
 }
@@ -198,7 +198,7 @@ fn every_application_of_the_table_has_a_case() {
 #[track_caller]
 fn check(path: &str, text: &str, app: &str, expected: &str, why: &str) {
     let found = reading(path, text.as_bytes());
-    let found = of(&found, app);
+    let found = found_for(&found, app);
     assert_eq!(word(found), expected, "{found:?}");
     let why_found = &found.unwrap().why;
     assert!(why_found.contains(why), "{why_found}");
@@ -314,7 +314,7 @@ fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
     let found = read(&Source {
         path: Some("wp-config.php"),
         bytes: b"<?php define('DB_HOST', getenv('DB_HOST'));",
-        beside: &[],
+        neighbours: &[],
         program: None,
         environment: Some(&environment),
     });
@@ -322,7 +322,7 @@ fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
     let own = read(&Source {
         path: None,
         bytes: b"DATABASE_URL=\"postgres://u@127.0.0.1/d\"\nPATH=/bin\n",
-        beside: &[],
+        neighbours: &[],
         program: Some("ruby3.1"),
         environment: None,
     });

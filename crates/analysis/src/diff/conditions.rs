@@ -8,7 +8,7 @@ use looptax_record::{Comparison, Condition, Host, Record};
 const SCRATCH: &str = "/looptax-";
 
 /// The circumstances that differ, in the order from the machine to the server.
-pub(super) fn of(
+pub(super) fn compare_conditions(
     before: &Record,
     after: &Record,
     pairs: &[(&Comparison, &Comparison)],

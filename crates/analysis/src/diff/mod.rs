@@ -46,11 +46,11 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
     Ok(Diff {
         before: before.id.clone(),
         after: after.id.clone(),
-        conditions: conditions::of(before, after, &pairs),
+        conditions: conditions::compare_conditions(before, after, &pairs),
         pairs: pairs.iter().map(|(one, other)| pair(one, other)).collect(),
         left_out: [
             same_run(before, after),
-            doubts(&pairs),
+            without_verdict(&pairs),
             left_out(before, after, "A"),
             left_out(after, before, "B"),
         ]
@@ -65,25 +65,25 @@ fn same_run(before: &Record, after: &Record) -> Vec<String> {
 }
 
 /// Runs whose own verdict is none: what they differ by may be the disturbance.
-fn doubts(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
-    let doubtful = |tax: &Tax| {
+fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
+    let is_withheld = |tax: &Tax| {
         matches!(
             tax.reason,
             Reason::Invalid { .. } | Reason::NoisyEpochs { .. } | Reason::Trend { .. }
         )
     };
-    let of = |run: &str, it: &Comparison| {
-        it.tax.iter().any(doubtful).then(|| {
+    let sentence = |run: &str, comparison: &Comparison| {
+        comparison.tax.iter().any(is_withheld).then(|| {
             format!(
                 "{run} has no verdict on {}, because it was disturbed, drifted or is invalid: a change shown here may be \
                  nothing else",
-                name(it)
+                name(comparison)
             )
         })
     };
     let both = pairs
         .iter()
-        .flat_map(|(one, other)| [of("A", one), of("B", other)]);
+        .flat_map(|(one, other)| [sentence("A", one), sentence("B", other)]);
     both.flatten().collect()
 }
 

@@ -9,10 +9,10 @@ use looptax_report::terminal as report;
 use looptax_store::{Existing, SamplesReader, save};
 
 use crate::args::AnalyzeArgs;
+use crate::earlier_runs::record_of;
 use crate::failure::Exit;
 use crate::formats;
 use crate::outputs::Outputs;
-use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 
 /// Runs `analyze`.
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
     }
     looptax_analysis::compare_slice_lengths(&mut record.comparisons);
     if let Some(first) = record.remedies.first() {
-        record.remedies = remedies::of(&record.comparisons, &first.today);
+        record.remedies = remedies::rank_remedies(&record.comparisons, &first.today);
     }
     if let Some(error) = problem {
         return Err(error.into());
@@ -60,8 +60,8 @@ fn open_samples(record: &Record, path: &Path) -> Result<Option<SamplesReader>, F
     let Some(file) = &record.samples else {
         return Ok(None);
     };
-    let beside = path.with_file_name(&file.name);
-    Ok(Some(SamplesReader::open(&beside)?))
+    let samples = path.with_file_name(&file.name);
+    Ok(Some(SamplesReader::open(&samples)?))
 }
 
 fn show(

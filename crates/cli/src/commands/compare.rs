@@ -17,11 +17,11 @@ use looptax_report::terminal as report;
 use looptax_store::{Existing, Saver};
 
 use crate::args::CompareArgs;
+use crate::earlier_runs::remember;
 use crate::failure::Exit;
 use crate::formats;
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
-use crate::past::remember;
 use crate::settings;
 use crate::signals::stop_flag;
 use crate::sys;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     if let Some(today) = &asked.today {
-        writer.record.remedies = remedies::of(&writer.record.comparisons, today);
+        writer.record.remedies = remedies::rank_remedies(&writer.record.comparisons, today);
     }
     // What was measured is shown even when it cannot be saved.
     let saved = writer.finish();

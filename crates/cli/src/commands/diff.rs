@@ -5,8 +5,8 @@ use looptax_failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::DiffArgs;
+use crate::earlier_runs::record_of;
 use crate::failure::Exit;
-use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 
 /// Runs `diff`.

@@ -72,7 +72,10 @@ fn sources(args: &FindArgs, terminal: Terminal) -> Result<Vec<CostSource>, Failu
         let _alone = claim(terminal);
         let stop = stop_flag()?;
         let record = echo_in_ten_seconds(&mut Stage::line(terminal), &stop)?;
-        return Ok(cost::of(&record, "measured with the built-in echo server"));
+        return Ok(cost::cost_sources(
+            &record,
+            "measured with the built-in echo server",
+        ));
     }
     match &args.record {
         Some(path) => cost::of_record(path),

@@ -7,8 +7,8 @@ use looptax_record::{Comparison, Estimate, Reason, Tax, Verdict};
 use looptax_report::terminal::{Style, cleaned, percent, why_withheld};
 
 use crate::args::GateArgs;
+use crate::earlier_runs::record_of;
 use crate::failure::Exit;
-use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 
 /// What one figure says of the limit.

@@ -4,8 +4,8 @@ use looptax_failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::{HistoryArgs, HistoryCommand, ListArgs};
+use crate::earlier_runs::{open_history, record_of};
 use crate::failure::Exit;
-use crate::past::{open_history, record_of};
 use crate::terminal::{self, Terminal};
 
 /// Runs `history`.

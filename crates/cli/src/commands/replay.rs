@@ -18,9 +18,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::args::{ReplayArgs, ReplayName};
+use crate::earlier_runs::remember;
 use crate::failure::Exit;
 use crate::outputs::Outputs;
-use crate::past::remember;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::stage::Stage;

@@ -7,10 +7,10 @@ use looptax_record::Record;
 use looptax_store::{Existing, save_text};
 
 use crate::args::ReportArgs;
+use crate::earlier_runs::record_of;
 use crate::failure::Exit;
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
-use crate::past::record_of;
 use crate::terminal::{self, Terminal};
 
 /// Runs `report`.

@@ -5,7 +5,7 @@ use looptax_report::html::EpochShown;
 use looptax_stats::{Epoch, Side, ln_cost, noise_shares, noisy_epochs, tax_pct};
 
 /// The epochs of all pairs of arms, pair by pair.
-pub(super) fn of(comparison: &Comparison) -> Vec<EpochShown> {
+pub(super) fn epochs_shown(comparison: &Comparison) -> Vec<EpochShown> {
     let n_others = comparison.arms.len().saturating_sub(1) as u32;
     let pairs = (1..=n_others.max(1)).map(|other| [0, other]);
     pairs.flat_map(|pair| of_pair(comparison, pair)).collect()

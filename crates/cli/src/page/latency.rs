@@ -44,7 +44,7 @@ impl Latencies {
     }
 
     /// The distribution of each arm; `None` for one without samples. `read` reads a block of samples, in ns.
-    pub(super) fn of(
+    pub(super) fn distributions(
         &mut self,
         comparison: &Comparison,
         read: impl Fn(&SamplesAt) -> Result<Vec<u32>, StoreError>,
@@ -147,7 +147,7 @@ fn percentile(histogram: &Histogram<u64>, pct: f64) -> PercentileShown {
 mod tests {
     use super::*;
 
-    fn of(samples: impl IntoIterator<Item = u64>) -> Option<Distribution> {
+    fn distribution_of(samples: impl IntoIterator<Item = u64>) -> Option<Distribution> {
         let mut histogram =
             Histogram::<u64>::new_with_bounds(1, u64::from(u32::MAX), DIGITS).unwrap();
         for sample in samples {
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_percentile_is_the_sample_of_its_rank() {
-        let found = of((1..=1_000).map(|us| us * 1_000)).unwrap();
+        let found = distribution_of((1..=1_000).map(|us| us * 1_000)).unwrap();
         let at = |pct: f64| {
             found
                 .percentiles
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_tail_is_shown_as_far_as_requests_lie_beyond_it() {
-        let last = |n: u64| of(1..=n).map(|it| it.percentiles.last().unwrap().pct);
+        let last = |n: u64| distribution_of(1..=n).map(|it| it.percentiles.last().unwrap().pct);
         assert_eq!(last(100_000), Some(99.99));
         assert_eq!(last(1_000), Some(99.5));
         assert_eq!(last(0), None);

@@ -29,7 +29,7 @@ pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
     let names: Vec<String> = sources.iter().map(name).collect();
     let mut shown = Vec::new();
     for (source, name) in sources.iter().zip(&names) {
-        let one = of(source, name);
+        let one = shown_page(source, name);
         if let Some(why) = one
             .no_samples
             .as_ref()
@@ -50,7 +50,7 @@ fn name(source: &Source) -> String {
     )
 }
 
-fn of<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
+fn shown_page<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
     let record = source.record;
     let (mut reader, mut no_samples) = match samples(source) {
         Ok(reader) => (Some(reader), None),
@@ -61,14 +61,14 @@ fn of<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
     for comparison in &record.comparisons {
         let found = reader
             .as_ref()
-            .map(|reader| latencies.of(comparison, |at| reader.read(at)));
+            .map(|reader| latencies.distributions(comparison, |at| reader.read(at)));
         let distributions = found.transpose().unwrap_or_else(|error| {
             no_samples = Some(error.to_string());
             reader = None;
             None
         });
         details.push(Detail {
-            epochs: epochs::of(comparison),
+            epochs: epochs::epochs_shown(comparison),
             distributions: distributions.unwrap_or_default(),
         });
     }

@@ -36,7 +36,7 @@ mod replay;
 mod report;
 mod run;
 mod run_container;
-mod run_told;
+mod run_options;
 mod running;
 mod script;
 mod secrets;

@@ -9,7 +9,7 @@ use looptax_advise::app;
 use looptax_dsn::{Address, Protocol};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
-use super::sources::bytes_of;
+use super::bounded_read::read_bounded;
 
 /// What Compose looks for in a folder.
 const COMPOSE_FILES: [&str; 4] = [
@@ -28,16 +28,18 @@ pub(super) struct Service {
 }
 
 /// The services of a file and of the Compose files beside it; what cannot be read has none.
-pub(super) fn services(path: &Path, beside: &[String]) -> Vec<Service> {
+pub(super) fn services(path: &Path, neighbours: &[String]) -> Vec<Service> {
     let own = path.file_name().map(|name| name.to_string_lossy());
     let compose = COMPOSE_FILES
         .into_iter()
-        .filter(|it| beside.iter().any(|name| name == it));
+        .filter(|it| neighbours.iter().any(|name| name == it));
     let mut names: Vec<&str> = own.iter().map(|it| &**it).chain(compose).collect();
     names.dedup();
     let of_file = |name: &str| {
         let path = path.with_file_name(name);
-        let bytes = Some(path).filter(|it| it.is_file()).map(|it| bytes_of(&it));
+        let bytes = Some(path)
+            .filter(|it| it.is_file())
+            .map(|it| read_bounded(&it));
         let found = bytes
             .and_then(Result::ok)
             .map(|bytes| app::services(&bytes));

@@ -6,11 +6,13 @@
 //! `looptax_advise::check`.
 
 mod answer;
+mod bounded_read;
 mod client;
 mod container;
 mod logins;
 pub mod reach;
 mod rights;
+mod socket_handle;
 pub mod sources;
 mod subject;
 

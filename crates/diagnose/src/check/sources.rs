@@ -3,8 +3,8 @@
 //! Reads only; what is read is bounded, since anybody may have written it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,10 @@ use looptax_discover::{Process, Survey};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 
+use super::bounded_read::read_bounded;
 use super::client::user_name;
 use super::container::{Service, services};
 
-/// One byte more than is read as configuration, so that more is seen as too much.
-const MOST_BYTES: u64 = (1 << 20) + 1;
 /// Names in a folder that are looked at: they tell whose `.env` it is.
 const MOST_NAMES: usize = 4096;
 
@@ -86,29 +85,22 @@ fn read(
     seen: &Path,
     environment: Option<&BTreeMap<String, String>>,
 ) -> io::Result<Looked> {
-    let bytes = bytes_of(path)?;
+    let bytes = read_bounded(path)?;
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
-    let beside = names_in(path.parent().unwrap_or(path));
+    let neighbours = names_in(path.parent().unwrap_or(path));
     let reading = app::read(&Source {
         path: Some(&whole.to_string_lossy()),
         bytes: &bytes,
-        beside: &beside,
+        neighbours: &neighbours,
         program: None,
         environment,
     });
     Ok(Looked {
         name: seen.display().to_string(),
         reading,
-        services: services(path, &beside),
+        services: services(path, &neighbours),
     })
-}
-
-/// What a file holds, up to the bound.
-pub(super) fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
@@ -128,15 +120,12 @@ fn names_in(folder: &Path) -> Vec<String> {
 /// What a process was started with; later changes of its own are not seen there.
 fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     let path = format!("/proc/{pid}/environ");
-    let mut bytes = Vec::new();
-    File::open(&path)
-        .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| {
-            Failure::usage(
-                format!("cannot read the environment of process {pid}: {error}"),
-                "run it as root, or as the process' user",
-            )
-        })?;
+    let bytes = read_bounded(Path::new(&path)).map_err(|error| {
+        Failure::usage(
+            format!("cannot read the environment of process {pid}: {error}"),
+            "run it as root, or as the process' user",
+        )
+    })?;
     let text = String::from_utf8_lossy(&bytes);
     let pairs = text.split('\0').filter_map(|it| it.split_once('='));
     Ok(pairs
@@ -149,7 +138,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = fs::read_link(process.file("cwd")).unwrap_or_default();
     let inside = process.file("cwd");
-    let beside = names_in(&inside);
+    let neighbours = names_in(&inside);
     // A value of several lines would look like several settings.
     let lines = environment
         .iter()
@@ -165,7 +154,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
         reading: app::read(&Source {
             path: None,
             bytes: text.as_bytes(),
-            beside: &beside,
+            neighbours: &neighbours,
             program: Some(&process.program_name()),
             environment: Some(&environment),
         }),

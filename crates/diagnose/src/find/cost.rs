@@ -20,7 +20,7 @@ const MOST_RECORD_BYTES: u64 = 32 << 20;
 /// The costs of one record, an entry per kind of server.
 pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     let record = load(path)?;
-    let sources = of(&record, &path.display().to_string());
+    let sources = cost_sources(&record, &path.display().to_string());
     if sources.is_empty() {
         return Err(Failure::usage(
             format!(
@@ -38,7 +38,7 @@ pub fn of_this_folder() -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     for path in newest_records() {
         let Ok(record) = load(&path) else { continue };
-        for source in of(&record, &path.display().to_string()) {
+        for source in cost_sources(&record, &path.display().to_string()) {
             if found.iter().all(|it| it.kind != source.kind) {
                 found.push(source);
             }
@@ -72,7 +72,7 @@ fn newest_records() -> Vec<PathBuf> {
 }
 
 /// The costs in a record; of several comparisons of a kind, the first of one connection counts.
-pub fn of(record: &Record, source: &str) -> Vec<CostSource> {
+pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     for comparison in &record.comparisons {
         let kind = kind_of(comparison);

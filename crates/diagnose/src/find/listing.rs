@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use looptax_discover::{
-    Beside, Client, Endpoint, Home, NamespaceId, Place, Problem, Server, SocketFile, Survey,
-    Traffic,
+    Client, Endpoint, Home, NamespaceId, OtherConnections, Place, Problem, Server, SocketFile,
+    Survey, Traffic,
 };
 use looptax_record::{
     CostSource, EndpointTransport, Estimate, Figure, Found, FoundClient, FoundEndpoint,
@@ -42,10 +42,10 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
         servers: survey
             .servers
             .iter()
-            .zip(&survey.beside)
-            .map(|(server, beside)| FoundServer {
+            .zip(&survey.others)
+            .map(|(server, others)| FoundServer {
                 network: network(server, survey),
-                ..found_server(server, *beside, &names)
+                ..found_server(server, *others, &names)
             })
             .collect(),
         clients: clients.collect(),
@@ -53,7 +53,7 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
     }
 }
 
-fn found_server(server: &Server, beside: Beside, names: &Names) -> FoundServer {
+fn found_server(server: &Server, others: OtherConnections, names: &Names) -> FoundServer {
     FoundServer {
         kind: server.kind.name().to_owned(),
         version: server.version.clone(),
@@ -67,8 +67,8 @@ fn found_server(server: &Server, beside: Beside, names: &Names) -> FoundServer {
             .map(|it| found_endpoint(it, &server.process.home, names))
             .collect(),
         network: None,
-        n_remote: beside.n_remote as u64,
-        n_closed_last_minute: beside.n_closed as u64,
+        n_remote: others.n_remote as u64,
+        n_closed_last_minute: others.n_closed as u64,
     }
 }
 

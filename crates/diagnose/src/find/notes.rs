@@ -101,8 +101,8 @@ fn hidden(
     let client = &survey.clients[client_idx];
     let server = &survey.servers[client.server_idx];
     let process = client.process.as_ref();
-    let name = process.map_or_else(String::new, |it| {
-        format!("{} {}", it.program_name(), it.pid)
+    let name = process.map_or_else(String::new, |process| {
+        format!("{} {}", process.program_name(), process.pid)
     });
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {

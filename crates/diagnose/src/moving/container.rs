@@ -6,12 +6,12 @@
 use looptax_discover::{NamespaceId, Place, Published, Server, SocketFile};
 use looptax_redirect::SocketName;
 
-use super::Candidate;
+use super::candidate::Candidate;
 use super::pairs::{Socket, loopback, port_of, short_name, socket_for, tcp, usable};
 use super::shared::path_here;
 
 /// The published port with the server's socket; a server without one is none.
-pub(super) fn of(
+pub(super) fn published_candidate(
     published: &Published,
     server: &Server,
     network: Option<NamespaceId>,

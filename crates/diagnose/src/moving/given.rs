@@ -9,7 +9,7 @@ use std::path;
 use looptax_failure::Failure;
 use looptax_redirect::SocketName;
 
-use super::{Candidate, mapping, named};
+use super::candidate::{Candidate, mapping, named};
 
 fn wrong(text: &str, what: impl fmt::Display) -> Failure {
     Failure::usage(

@@ -9,16 +9,17 @@ use looptax_failure::Failure;
 use looptax_record::{Outcome, Point, Topic};
 use looptax_redirect::SocketName;
 
-use super::{Candidate, Wanted};
+use super::candidate::Candidate;
+use super::wanted::Wanted;
 use crate::check::{Client, Question, points};
 use crate::local::own_address;
 use crate::socket_of::Near;
 
 /// What is known of a port's connections.
 pub(super) enum Verdict {
-    /// All that are known would work; in words.
+    /// All that are known would work; a sentence for each.
     Works(Vec<String>),
-    /// One would not.
+    /// One of them would not, and why.
     Fails(String),
     /// None is known.
     Unknown,
@@ -33,7 +34,7 @@ const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 /// What else a refusal over both may mean, since the trial has no TLS.
 const OPEN: &str = "; an account that demands TLS looks like that, too";
 
-/// The same where it was tried without a password.
+/// What is added to a refusal where it was tried without a password.
 const NO_PASSWORD: &str =
     "; --check gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
 
@@ -149,8 +150,8 @@ fn is_for(address: &Address, pair: &Candidate) -> bool {
     let host = address.host.as_deref().unwrap_or("localhost");
     let ip = own_address(host);
     let mut from = pair.from.iter();
-    from.any(|it| {
-        it.port() == address.port && ip.is_some_and(|ip| ip == it.ip() || host == "localhost")
+    from.any(|own| {
+        own.port() == address.port && ip.is_some_and(|ip| ip == own.ip() || host == "localhost")
     })
 }
 
@@ -161,9 +162,13 @@ mod tests {
     #[track_caller]
     fn check(word: &str, expected: Option<(&str, u16, &str)>) {
         let found = spelled(word);
-        let found = found.as_ref().map(|it| {
-            let host = it.host.as_deref().unwrap_or_default();
-            (host, it.port, it.user.as_deref().unwrap_or_default())
+        let found = found.as_ref().map(|address| {
+            let host = address.host.as_deref().unwrap_or_default();
+            (
+                host,
+                address.port,
+                address.user.as_deref().unwrap_or_default(),
+            )
         });
         assert_eq!(found, expected);
     }

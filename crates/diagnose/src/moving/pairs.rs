@@ -11,7 +11,7 @@ use std::path::Path;
 use looptax_discover::{Endpoint, NamespaceId, Place, Server, SocketFile};
 use looptax_redirect::SocketName;
 
-use super::{Candidate, named};
+use super::candidate::{Candidate, named};
 
 /// A socket of a server, or why it cannot be used.
 pub(super) struct Socket {
@@ -22,7 +22,7 @@ pub(super) struct Socket {
 }
 
 /// The pairs of a server in our network; a port without a socket is none.
-pub(super) fn of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
+pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
     let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
     let near: Vec<&Endpoint> = server.endpoints.iter().filter(is_near).collect();
     let mut ports: Vec<u16> = near.iter().filter_map(|it| port_of(it)).collect();

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use looptax_redirect::{Event, Mapping, Stats};
 
-use super::{Candidate, shown};
+use super::candidate::{Candidate, shown};
 
-/// A line.
+/// Puts the program's name before a line and ends it.
 pub fn line(text: &str) -> String {
     format!("looptax: {text}\n")
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_summary_counts() {
-        let mapping = super::super::mapping(&[candidate(None)]);
+        let mapping = super::super::candidate::mapping(&[candidate(None)]);
         let stats = Stats {
             n_moved: vec![1],
             left: vec![vec![(FallbackReason::Full, 2)]],

@@ -1,7 +1,7 @@
 //! The record of a run of `compare` before anything is in it.
 
 use looptax_dsn::{MASK, is_address, masked};
-use looptax_record::{Hex64, METHOD_VERSION, Record, SCHEMA_VERSION};
+use looptax_record::{Hex64, Record};
 
 use crate::host;
 use crate::spec::Experiment;
@@ -10,22 +10,13 @@ use crate::spec::target::TargetSpec;
 /// A record of a run that begins now.
 pub fn empty_record(settings: &Experiment) -> Record {
     let now = jiff::Zoned::now();
+    let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id());
+    let started_at = now.timestamp().to_string();
     Record {
-        schema_version: SCHEMA_VERSION,
-        method_version: METHOD_VERSION,
-        looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
-        id: format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id()),
-        started_at: now.timestamp().to_string(),
-        finished_at: None,
         command: command_line(settings),
         seed: Hex64(settings.seed),
         host: host::host(),
-        comparisons: Vec::new(),
-        looks: Vec::new(),
-        samples: None,
-        remedies: Vec::new(),
-        problems: Vec::new(),
-        interrupted: false,
+        ..Record::begun(id, started_at, env!("CARGO_PKG_VERSION"))
     }
 }
 

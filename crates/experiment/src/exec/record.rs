@@ -1,6 +1,6 @@
 //! A comparison of whole commands for the record, judged from its own raw numbers as any other.
 
-use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
@@ -60,50 +60,36 @@ fn skeleton(
     outcome: &WholeOutcome,
 ) -> Comparison {
     let (server, workload) = what(target, settings);
+    let schedule = record::Schedule {
+        // A run is as long as it is.
+        slice_ms: 0.0,
+        guard_ms: 0.0,
+        octets_per_epoch: 0,
+        looks: judging::planned_looks(&outcome.analyses),
+        fixed: is_fixed(settings),
+        precise: settings.effort == Effort::Precise,
+        delta_pct: DELTA * 100.0,
+        warmup_epochs: 0,
+        seed: Hex64(plan.seed),
+    };
+    let placement = judging::placement_used(Placement::Free);
     Comparison {
-        target: server,
-        workload,
-        connections: 1,
-        placement: judging::placement_used(Placement::Free),
-        client: record::Client::Command,
-        client_like: None,
-        remedy: None,
         commands: Some(commands(exec, plan)),
-        load: looptax_record::Load::default(),
-        schedule: record::Schedule {
-            // A run is as long as it is.
-            slice_ms: 0.0,
-            guard_ms: 0.0,
-            octets_per_epoch: 0,
-            looks: judging::planned_looks(&outcome.analyses),
-            fixed: is_fixed(settings),
-            precise: settings.effort == Effort::Precise,
-            delta_pct: DELTA * 100.0,
-            warmup_epochs: 0,
-            seed: Hex64(plan.seed),
-        },
-        arms: Vec::new(),
-        tax: Vec::new(),
-        bill: None,
-        warnings: Vec::new(),
-        stalls: Vec::new(),
-        server_count: None,
-        time_wait: None,
-        raw: record::Raw::default(),
+        ..Comparison::unmeasured(
+            server,
+            workload,
+            placement,
+            record::Client::Command,
+            schedule,
+        )
     }
 }
 
 fn what(target: Option<&Target>, settings: &Experiment) -> (record::Target, record::Workload) {
     let nobody = record::Target {
         kind: "none".to_owned(),
-        version: String::new(),
-        private: false,
         name: "the commands' own".to_owned(),
-        settings: std::collections::BTreeMap::new(),
-        pid: None,
-        processes_per_arm: None,
-        started_at: None,
-        offers_tls: None,
+        ..record::Target::default()
     };
     let rows = target
         .filter(|target| target.is_private())
@@ -111,14 +97,10 @@ fn what(target: Option<&Target>, settings: &Experiment) -> (record::Target, reco
     let server = target.map_or(nobody, |target| judging::what(target, settings).0);
     let workload = record::Workload {
         name: "command".to_owned(),
-        protocol: None,
-        distribution: None,
         statements: 1,
         pipeline: 1,
         rows,
-        request_bytes: None,
-        response_bytes: None,
-        stream: None,
+        ..record::Workload::default()
     };
     (server, workload)
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use looptax_analysis::Ending;
-use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
 use looptax_dsn::Arm;
 use looptax_path::{Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
@@ -122,35 +122,24 @@ pub(crate) fn skeleton(
     n_warm_up_epochs: usize,
 ) -> Comparison {
     let (server, workload) = what(target, settings);
+    let schedule = record::Schedule {
+        slice_ms: shape.slice.as_secs_f64() * 1e3,
+        guard_ms: shape.guard.as_secs_f64() * 1e3,
+        octets_per_epoch: shape.octets as u32,
+        looks: planned_looks(&interim_analyses(settings, case)),
+        fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
+        precise: settings.effort == Effort::Precise,
+        delta_pct: DELTA * 100.0,
+        warmup_epochs: n_warm_up_epochs as u32,
+        seed: Hex64(seed),
+    };
+    let placement = placement_for(&target.workload, case.placement);
+    let waits = client.on(case.arms[0]).into();
     Comparison {
-        target: server,
-        workload,
         connections: case.connections,
-        placement: placement_for(&target.workload, case.placement),
-        client: client.on(case.arms[0]).into(),
         client_like: client.like(&case.arms),
         remedy: settings.remedy,
-        commands: None,
-        schedule: record::Schedule {
-            slice_ms: shape.slice.as_secs_f64() * 1e3,
-            guard_ms: shape.guard.as_secs_f64() * 1e3,
-            octets_per_epoch: shape.octets as u32,
-            looks: planned_looks(&interim_analyses(settings, case)),
-            fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
-            precise: settings.effort == Effort::Precise,
-            delta_pct: DELTA * 100.0,
-            warmup_epochs: n_warm_up_epochs as u32,
-            seed: Hex64(seed),
-        },
-        arms: Vec::new(),
-        tax: Vec::new(),
-        bill: None,
-        warnings: Vec::new(),
-        stalls: Vec::new(),
-        server_count: None,
-        time_wait: None,
-        load: record::Load::default(),
-        raw: record::Raw::default(),
+        ..Comparison::unmeasured(server, workload, placement, waits, schedule)
     }
 }
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_analysis::Ending;
-use looptax_analysis::judged::ProvedArm;
+use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{BenchError, Outcome, Placement, glimpse, run};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;

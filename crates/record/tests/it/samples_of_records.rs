@@ -7,33 +7,21 @@ use std::collections::BTreeMap;
 use looptax_record::{
     Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, Cpu, CpuTax,
     CpuTicks, Diagnostics, Direction, Epoch, Figure, Hex64, Host, Latency, Look, LookArm,
-    METHOD_VERSION, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange, Raw,
-    Reason, Record, SCHEMA_VERSION, SamplesAt, SamplesFile, Schedule, Sightings, Slice, Stall,
-    Stream, Syscalls, Target, Tax, Tested, TimeWait, Verdict, Workload,
+    Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange, Raw, Reason, Record,
+    SamplesAt, SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax,
+    Tested, TimeWait, Verdict, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
 pub(crate) fn minimal() -> Record {
     Record {
-        schema_version: SCHEMA_VERSION,
-        method_version: METHOD_VERSION,
-        looptax_version: "0.1.0".to_owned(),
-        id: "1".to_owned(),
-        started_at: "2026-01-02T03:04:05Z".to_owned(),
-        finished_at: None,
-        command: Vec::new(),
-        seed: Hex64(0),
         host: Host {
             kernel: "6.1".to_owned(),
             cpus: 1,
             ..Host::default()
         },
-        comparisons: Vec::new(),
-        looks: Vec::new(),
-        samples: None,
-        remedies: Vec::new(),
-        problems: Vec::new(),
         interrupted: true,
+        ..Record::begun("1".to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0")
     }
 }
 

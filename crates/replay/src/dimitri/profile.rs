@@ -20,9 +20,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::super::programs::on_path;
 use super::super::{Amounts, Runner, Step};
 
-/// How long each number of connections is looked at: both ways, in turns.
+/// How long each number of connections is looked at: both arms, in turns.
 const LENGTH: Duration = Duration::from_secs(3);
-/// The same with perf's own start and end.
+/// How long that takes with perf's own start and end.
 pub(super) const TAKES: Duration = Duration::from_secs(4);
 /// Functions that are shown.
 const MOST_SHOWN: usize = 4;

@@ -9,57 +9,55 @@ use looptax_servers::wordpress::{Page, Transport};
 use looptax_stats::{Estimate, deviation, hodges_lehmann, mean, median};
 use serde::Serialize;
 
-use super::told;
+use super::epochs::Block;
+use super::render;
 
 /// Pages that the article loaded of each.
 const PUBLISHED_LOADS: usize = 15;
 /// The level of a single look.
 const SINGLE_LOOK: f64 = 0.05;
 
-/// A block: a page of each transport, in their order.
-type Block = Vec<Timed<Page>>;
-
 /// One transport by itself, by page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SideFigures {
-    #[serde(serialize_with = "told::transport")]
+    #[serde(serialize_with = "render::transport")]
     pub transport: Transport,
     /// Time in queries by `$wpdb`'s timer, µs.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub query_us: Estimate,
     /// Standard deviation of that within an epoch, µs.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub query_sd_us: Estimate,
     /// From the request's start to its shutdown, by PHP's clock, µs.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub page_us: Estimate,
     /// From before the request was sent to after the last byte, by our clock and without the time of the
     /// questions that prove the page, µs.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub client_us: Estimate,
     /// Share of the queries in the page's time, percent.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub share_pct: Estimate,
 }
 
 /// What `of` costs over `over`: ratios, above 1 where `of` is the slower one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Contrast {
-    #[serde(serialize_with = "told::transport")]
+    #[serde(serialize_with = "render::transport")]
     pub of: Transport,
-    #[serde(serialize_with = "told::transport")]
+    #[serde(serialize_with = "render::transport")]
     pub over: Transport,
     /// Of time in queries.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub query: Estimate,
     /// Of the standard deviation of time in queries.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub query_sd: Estimate,
     /// Of the page's time by PHP's clock.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub page: Estimate,
     /// Of the page's time by our clock.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub client: Estimate,
 }
 
@@ -73,10 +71,10 @@ pub(crate) struct Fifteen {
     /// Its standard deviation, µs.
     pub query_sd_us: [f64; 2],
     /// TCP over the socket: time in queries.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub query: Estimate,
     /// TCP over the socket: the page's time by PHP's clock.
-    #[serde(serialize_with = "told::estimate")]
+    #[serde(serialize_with = "render::estimate")]
     pub page: Estimate,
 }
 

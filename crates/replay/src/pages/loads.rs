@@ -8,12 +8,11 @@ use looptax_bench::{BlockPlan, Timed, run_blocks};
 use looptax_failure::Failure;
 use looptax_servers::wordpress::{Page, Site, Transport, WordPress};
 use looptax_stats::{Decision, InterimAnalysis, StopRule, classify};
+use serde::Serialize;
 
-use super::Length;
+use super::epochs::{Block, Epochs};
 use super::figures::query_theta;
-
-/// Epochs of blocks of pages, each block in the order of the transports.
-pub(super) type Epochs = Vec<Vec<Vec<Timed<Page>>>>;
+use super::length::Length;
 
 /// Blocks that do not count: PHP compiles scripts, MariaDB opens tables, WordPress stores what it makes anew
 /// once a minute.
@@ -27,6 +26,21 @@ pub(super) struct Loaded {
     pub analysis: Option<InterimAnalysis>,
     /// What the server counts of a connection without a page, by transport.
     pub connecting: Vec<u32>,
+}
+
+/// What proves the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Counted {
+    /// Pages that counted, of all transports together.
+    pub pages: u64,
+    /// Queries of a page, the least and the most: what expires is made anew once a minute.
+    pub queries: [u32; 2],
+    /// Queries of all pages by `$wpdb`.
+    pub all_queries: u64,
+    /// The same by the server, without those that connecting and the proofs took.
+    pub server_count: u64,
+    /// Pages under `looptax run` whose connection the server saw on its socket, while PHP had asked for TCP.
+    pub moved: u64,
 }
 
 /// Loads a site's front page over each of the transports until an interim analysis decides.
@@ -55,7 +69,7 @@ pub(super) fn run(
         }
     };
     // The published figure decides how many pages are enough.
-    let is_enough = |epochs: &[Vec<Vec<Timed<Page>>>], analysis: InterimAnalysis| {
+    let is_enough = |epochs: &[Vec<Block>], analysis: InterimAnalysis| {
         let rule = StopRule { is_precise: true };
         query_theta(epochs, (1, 0), analysis.alpha).is_some_and(|theta| {
             rule.decide(analysis, &theta, classify(&theta, DELTA)) != Decision::Continue
@@ -93,14 +107,14 @@ pub(super) fn counted(
     epochs: &Epochs,
     transports: &[Transport],
     connecting: &[u32],
-) -> Option<super::Counted> {
+) -> Option<Counted> {
     let loads = || epochs.iter().flatten().flatten();
     let queries = || loads().map(|load| load.value.queries);
     let is_moved = |load: &&Timed<Page>| {
         transports[load.arm] == Transport::Redirect && load.value.came_over_socket()
     };
     let by_server = |load: &Timed<Page>| u64::from(load.value.questions - connecting[load.arm]);
-    Some(super::Counted {
+    Some(Counted {
         pages: loads().count() as u64,
         queries: [queries().min()?, queries().max()?],
         all_queries: queries().map(u64::from).sum(),

@@ -2,36 +2,29 @@
 //!
 //! `looptax_servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in blocks
 //! and lets none count that is not what it should be; `figures` makes estimates of them. Plain data comes out;
-//! nothing is printed or saved here; `told` says how it is written. The part of `replay` that is about WordPress calls it.
+//! nothing is printed or saved here; `render` says how it is written. The part of `replay` that is about WordPress calls it.
 
+mod epochs;
 mod figures;
+mod length;
 mod loads;
-mod told;
+mod render;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use looptax_experiment::Host;
 use looptax_failure::Failure;
 use looptax_servers::ServerError;
 use looptax_servers::wordpress::{Site, Transport, WordPress};
-use looptax_stats::{InterimAnalyses, InterimAnalysis};
+use looptax_stats::InterimAnalysis;
 use serde::Serialize;
 
+use epochs::Epochs;
 use figures::{Contrast, Fifteen, SideFigures, contrast, fifteen, side};
-use loads::{Epochs, Loaded};
-
-/// How much is measured.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
-    /// A third of the time.
-    pub is_quick: bool,
-    /// Decides the order of the pages.
-    pub seed: u64,
-    /// For tests: one interim analysis after so many epochs.
-    pub epochs: Option<usize>,
-}
+pub(crate) use length::Options;
+use length::length;
+use loads::{Counted, Loaded};
 
 /// What was measured.
 #[derive(Debug, Serialize)]
@@ -54,7 +47,7 @@ pub(crate) struct Measured {
 #[derive(Debug, Serialize)]
 pub(crate) struct SiteMeasured {
     /// What it holds.
-    #[serde(serialize_with = "told::site")]
+    #[serde(serialize_with = "render::site")]
     pub site: Site,
     /// Pages that counted, and what the server counted on their connections.
     #[serde(flatten)]
@@ -66,28 +59,13 @@ pub(crate) struct SiteMeasured {
     /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
     pub fifteen: Option<Fifteen>,
     /// The interim analysis that ended it; `None` when it was interrupted.
-    #[serde(rename = "alpha", serialize_with = "told::alpha")]
+    #[serde(rename = "alpha", serialize_with = "render::alpha")]
     pub analysis: Option<InterimAnalysis>,
     /// Blocks of an epoch: pages of each transport.
     pub loads_per_epoch: usize,
     /// Every page that counted.
-    #[serde(rename = "epochs", serialize_with = "told::number")]
+    #[serde(rename = "epochs", serialize_with = "render::number")]
     pub raw: Epochs,
-}
-
-/// What proves the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Counted {
-    /// Pages that counted, of all transports together.
-    pub pages: u64,
-    /// Queries of a page, the least and the most: what expires is made anew once a minute.
-    pub queries: [u32; 2],
-    /// Queries of all pages by `$wpdb`.
-    pub all_queries: u64,
-    /// The same by the server, without those that connecting and the proofs took.
-    pub server_count: u64,
-    /// Pages under `looptax run` whose connection the server saw on its socket, while PHP had asked for TCP.
-    pub moved: u64,
 }
 
 /// Starts the site, measures both of its contents, and ends it.
@@ -127,33 +105,6 @@ pub(crate) fn measure(
     }
     wordpress.stop()?;
     Ok(measured)
-}
-
-/// How long a site is measured.
-#[derive(Debug, Clone)]
-struct Length {
-    seed: u64,
-    analyses: InterimAnalyses,
-    time: Duration,
-}
-
-/// Thirds of a time: the published site gets two of them.
-fn length(options: &Options, thirds: u32) -> Length {
-    let (analyses, whole_s) = if options.is_quick {
-        (InterimAnalyses::quick(), 50)
-    } else {
-        (InterimAnalyses::full(), 150)
-    };
-    let time = Duration::from_secs(whole_s) * thirds / 3;
-    let (analyses, time) = match options.epochs {
-        Some(n) => (InterimAnalyses::fixed(n), Duration::ZERO),
-        None => (analyses, time),
-    };
-    Length {
-        seed: options.seed.wrapping_add(u64::from(thirds)),
-        analyses,
-        time,
-    }
 }
 
 fn judged(site: Site, transports: &[Transport], loaded: Loaded) -> Option<SiteMeasured> {

@@ -171,7 +171,7 @@ fn known(tax: &Tax, figure: &Figure) -> String {
 
 /// Every epoch with what disturbed it.
 pub(super) fn epochs(epochs: &[&EpochShown], comparison: &Comparison, tax: &Tax, out: &mut Markup) {
-    let unit = Unit::of(comparison);
+    let unit = Unit::for_comparison(comparison);
     let [arm, baseline] = [&tax.arm, &tax.baseline].map(|name| TEXT.clean(name));
     let head = [
         "epoch",

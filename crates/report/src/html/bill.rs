@@ -46,7 +46,7 @@ impl Bills {
 }
 
 /// The bills of all arms, or why there are none.
-pub(super) fn of(comparison: &Comparison, text: Text) -> Result<Bills, String> {
+pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, String> {
     if comparison.commands.is_some() {
         return Err("whole commands: their CPU time stands in the table above".to_owned());
     }

@@ -44,7 +44,7 @@ pub(super) fn sweep(record: &Record, group: &GroupStory) -> Option<Sweep> {
         .comparisons
         .iter()
         .map(|idx| &record.comparisons[*idx]);
-    series::of(&comparisons.collect::<Vec<_>>())
+    series::sweep_for(&comparisons.collect::<Vec<_>>())
 }
 
 impl<'a> Charts<'a> {
@@ -261,7 +261,7 @@ fn absent(title: &str, why: &str, out: &mut Markup) {
 
 fn bill_figure(idx: usize, comparison: &Comparison, out: &mut Markup) {
     let title = "The bill of a request";
-    let bills = match bill::of(comparison, TEXT) {
+    let bills = match bill::bills_for(comparison, TEXT) {
         Ok(bills) if !bills.arms.is_empty() => bills,
         Ok(_) => return absent(title, "no arm has figures", out),
         Err(why) => return absent(title, &why, out),

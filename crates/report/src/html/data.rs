@@ -30,7 +30,7 @@ const MOST_SLICES: usize = 30_000;
 const MOST_PACKED_BYTES: usize = 6 << 20;
 
 /// All that is drawn of `shown`; `groups` are those of its story that have an overview, `sweeps` theirs.
-pub(super) fn of(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep>) -> Drawn {
+pub(super) fn drawn_for(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep>) -> Drawn {
     let record = shown.record;
     let every = every_nth_epoch(record);
     let comparisons = record.comparisons.iter().enumerate();
@@ -94,10 +94,10 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
             .map(|idx| &record.comparisons[*idx])
     };
     let is_alone = comparisons().all(|it| it.tax.len() < 2);
-    let verdicts = comparisons().flat_map(|it| {
-        it.tax.iter().map(move |tax| {
-            let words = judged(tax, it, TEXT);
-            let place = sentence::place(it, TEXT);
+    let verdicts = comparisons().flat_map(|comparison| {
+        comparison.tax.iter().map(move |tax| {
+            let words = judged(tax, comparison, TEXT);
+            let place = sentence::place(comparison, TEXT);
             let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
             VerdictDrawn {
                 label: if is_alone {
@@ -224,7 +224,7 @@ fn percentile(pct: f64, us: &Estimate, text: String) -> PercentileDrawn {
 }
 
 fn bill_parts(comparison: &Comparison, arms: &[String]) -> Option<BillDrawn> {
-    let bills = bill::of(comparison, TEXT).ok()?;
+    let bills = bill::bills_for(comparison, TEXT).ok()?;
     let parts = bills.arms.iter().flat_map(|bill| {
         let parts = PARTS.iter().zip(bill.parts);
         parts.map(|(part, value)| BillPart {
@@ -269,7 +269,7 @@ pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
 }
 
 fn slices(comparison: &Comparison, detail: &Detail, every: usize) -> Option<SlicesDrawn> {
-    let unit = Unit::of(comparison);
+    let unit = Unit::for_comparison(comparison);
     let mut drawn = SlicesDrawn {
         unit: unit.word(),
         epoch: Vec::new(),

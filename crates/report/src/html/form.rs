@@ -22,7 +22,7 @@ pub(super) struct Overview {
     pub(super) verdicts: Vec<VerdictDrawn>,
 }
 
-/// One verdict.
+/// A verdict as the page draws it.
 #[derive(Debug, Serialize)]
 pub(super) struct VerdictDrawn {
     pub(super) label: String,
@@ -49,7 +49,7 @@ pub(super) struct SweepDrawn {
     pub(super) series: Vec<SeriesDrawn>,
 }
 
-/// One figure of all arms.
+/// A figure of all arms over the axis of a sweep.
 #[derive(Debug, Serialize)]
 pub(super) struct SeriesDrawn {
     pub(super) name: &'static str,
@@ -58,7 +58,7 @@ pub(super) struct SeriesDrawn {
     pub(super) points: Vec<PointDrawn>,
 }
 
-/// One point of it.
+/// A point of a series: an arm's figure at a place on the axis.
 #[derive(Debug, Serialize)]
 pub(super) struct PointDrawn {
     pub(super) x: f64,
@@ -110,7 +110,7 @@ pub(super) struct BillDrawn {
     pub(super) parts: Vec<BillPart>,
 }
 
-/// One part of it.
+/// A part of an arm's bill.
 #[derive(Debug, Serialize)]
 pub(super) struct BillPart {
     pub(super) arm: String,

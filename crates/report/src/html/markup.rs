@@ -122,7 +122,7 @@ impl Markup {
         self
     }
 
-    /// All of it.
+    /// Gives the whole markup as one text.
     pub(super) fn finish(self) -> String {
         self.out
     }

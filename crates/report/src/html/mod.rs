@@ -139,7 +139,7 @@ fn title(record: &Record) -> String {
 
 fn section(idx: usize, shown: &Shown, out: &mut Markup) {
     let record = shown.record;
-    let story = words::of(record, TEXT);
+    let story = words::story_for(record, TEXT);
     let (id, data_id) = (format!("record-{idx}"), format!("data-{idx}"));
     let heading_id = format!("title-{idx}");
     let named = [
@@ -186,7 +186,7 @@ fn drawn(shown: &Shown, story: &Story) -> String {
     let sweeps = groups
         .iter()
         .filter_map(|group| charts::sweep(shown.record, group));
-    let drawn = data::of(shown, &groups, sweeps.collect());
+    let drawn = data::drawn_for(shown, &groups, sweeps.collect());
     serde_json::to_string(&drawn).expect("numbers and strings can be written")
 }
 

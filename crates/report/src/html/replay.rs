@@ -6,7 +6,7 @@ use super::data::tone_word;
 use super::head;
 use super::markup::{Markup, TEXT};
 use super::sweep::sweep;
-use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head as machine, of};
+use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head as machine, part_stories};
 
 /// One page with all parts of a replay; it needs nothing outside itself.
 pub fn replay_page(replay: &Replay) -> String {
@@ -28,10 +28,10 @@ pub fn replay_page(replay: &Replay) -> String {
     for line in machine(replay, TEXT) {
         out.element("p", &[("class", "machine")], &line);
     }
-    let parts = of(replay, TEXT);
+    let parts = part_stories(replay, TEXT);
     summary(&parts, &mut out);
-    for (part, told) in replay.parts.iter().zip(&parts) {
-        section(part, told, &mut out);
+    for (part, story) in replay.parts.iter().zip(&parts) {
+        section(part, story, &mut out);
     }
     out.close("main").close("body").close("html");
     out.finish()
@@ -85,7 +85,7 @@ fn section(measured: &ReplayPart, part: &PartStory, out: &mut Markup) {
     out.folded(
         "Each claim: rates and times, reasons, proof of the work",
         |out| {
-            for (claim, sentences) in part.told() {
+            for (claim, sentences) in part.claims_without_repeats() {
                 details(claim, &sentences, out);
             }
         },

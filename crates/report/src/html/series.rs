@@ -18,7 +18,7 @@ pub(super) struct Sweep {
     pub(super) series: Vec<Series>,
 }
 
-/// One figure of all arms over the axis.
+/// A figure of all arms over the axis.
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) name: &'static str,
@@ -29,7 +29,7 @@ pub(super) struct Series {
     pub(super) points: Vec<Point>,
 }
 
-/// One point.
+/// An arm's figure at a place on the axis.
 #[derive(Debug)]
 pub(super) struct Point {
     pub(super) at: f64,
@@ -48,7 +48,7 @@ enum Axis {
 }
 
 /// The sweep of these comparisons, if they are one.
-pub(super) fn of(comparisons: &[&Comparison]) -> Option<Sweep> {
+pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
     let placement = comparisons.first()?.placement.asked;
     let alike = comparisons
         .iter()

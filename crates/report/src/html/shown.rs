@@ -11,7 +11,7 @@ pub struct Shown<'a> {
     pub record: &'a Record,
     /// The name of its file.
     pub name: &'a str,
-    /// One for each comparison, in their order.
+    /// What is shown of each comparison, in their order.
     pub details: Vec<Detail>,
     /// Why there are no distributions of latency; `None` where there are.
     pub no_samples: Option<String>,
@@ -19,7 +19,7 @@ pub struct Shown<'a> {
     pub hdr_log: String,
 }
 
-/// Of one comparison.
+/// What is shown of a comparison beside its own fields.
 #[derive(Debug, Default)]
 pub struct Detail {
     /// Its epochs in the order of time, each with its position in the record.
@@ -28,7 +28,7 @@ pub struct Detail {
     pub distributions: Vec<Option<Distribution>>,
 }
 
-/// One epoch.
+/// An epoch of a pair of arms, with its effect and what disturbed it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EpochShown {
     /// Its position among all epochs of the comparison, from 0.

@@ -1,4 +1,4 @@
-//! Throughput over connections as a drawing: a line for each way, its interval at each point, no script.
+//! Throughput over connections as a drawing: a line for each arm, its interval at each point, no script.
 //!
 //! Colours are the page's own variables; shapes and dashes differ too, because colour alone carries no meaning.
 
@@ -16,7 +16,7 @@ const TOP: f64 = 40.0;
 const BOTTOM: f64 = HEIGHT - 50.0;
 /// Parts that the upright axis is cut in.
 const N_TICKS: u32 = 4;
-/// Ways, baseline first: name, colour, dashes.
+/// Arms, baseline first: name, colour, dashes.
 const WAYS: [(&str, &str, &str); 2] = [
     ("unix", "var(--arm-0)", "none"),
     ("tcp", "var(--arm-1)", "6 3"),
@@ -25,7 +25,7 @@ const WAYS: [(&str, &str, &str); 2] = [
 /// Draws the points, the fewest connections first; one alone is no line.
 pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
-    let plot = Plot::of(points);
+    let plot = Plot::for_points(points);
     let width = format!("{WIDTH}");
     let height = format!("{HEIGHT}");
     let view = format!("0 0 {WIDTH} {HEIGHT}");
@@ -44,7 +44,7 @@ pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
     );
     plot.axes(points, out);
     for side in 0..WAYS.len() {
-        plot.way(points, side, out);
+        plot.arm(points, side, out);
     }
     out.close("svg").close("div");
 }
@@ -58,7 +58,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn of(points: &[ReplayPoint]) -> Self {
+    fn for_points(points: &[ReplayPoint]) -> Self {
         let ends = points.iter().flat_map(|point| &point.per_s);
         let ends = ends.filter_map(|figure| figure.known());
         let most = ends
@@ -98,7 +98,7 @@ impl Plot {
         words(below, "middle", "connections", out);
     }
 
-    fn way(&self, points: &[ReplayPoint], side: usize, out: &mut Markup) {
+    fn arm(&self, points: &[ReplayPoint], side: usize, out: &mut Markup) {
         let (name, colour, dashes) = WAYS[side];
         let known = points.iter().enumerate();
         let known: Vec<(f64, &Estimate)> = known

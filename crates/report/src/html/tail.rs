@@ -103,8 +103,8 @@ fn pooled(tails: &[ArmTail], arm: &str, baseline: &str) -> Vec<(f64, f64)> {
         return Vec::new();
     };
     let differences = other.points.iter().filter_map(|point| {
-        let beside = at(&base.points, point.pct)?;
-        Some((point.pct, point.us - beside.us))
+        let base = at(&base.points, point.pct)?;
+        Some((point.pct, point.us - base.us))
     });
     differences.collect()
 }

@@ -20,7 +20,7 @@ pub(super) enum Unit {
 
 impl Unit {
     /// The unit of a comparison.
-    pub(super) fn of(comparison: &Comparison) -> Self {
+    pub(super) fn for_comparison(comparison: &Comparison) -> Self {
         match &comparison.workload.stream {
             _ if comparison.commands.is_some() => Self::Run,
             _ if !comparison.load.is_flat_out() => Self::Response,

@@ -2,16 +2,16 @@
 
 use hdrhistogram::Histogram;
 
-use super::layout::Rows;
-use super::{ArmView, COLORS, Pair, Unit, progress, tax};
-use crate::format::{Text, rate, run_time};
+use super::layout::{COLORS, Rows};
+use super::view::{ArmView, Pair, Unit};
+use crate::format::{Text, counted, rate, run_time};
 
 /// Epochs whose mean is the rate that is shown: steady to the eye, and not older than some seconds.
 const SHOWN_EPOCHS: usize = 8;
 const LEVELS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_LEVELS: [&str; 9] = [" ", "_", "_", ".", "-", "-", "=", "=", "#"];
 
-/// Draws it.
+/// Draws the table of a pair of arms.
 pub(super) fn draw(pair: &Pair, unit: Unit, rows: &mut Rows<'_>) {
     let text = rows.style.text();
     rows.words(&format!("{}: {}", text.clean(&pair.name), progress(pair)));
@@ -68,4 +68,30 @@ fn history(pair: &Pair, arm_idx: usize, columns: usize, is_unicode: bool) -> Str
     let levels = if is_unicode { LEVELS } else { ASCII_LEVELS };
     let level = |per_s: f64| levels[(per_s / most * 8.0).round() as usize];
     shown(&pair.arms[arm_idx]).into_iter().map(level).collect()
+}
+
+/// `epoch 14 of at most 120, looked at again after 20`.
+fn progress(pair: &Pair) -> String {
+    if pair.is_warming_up {
+        return format!("warm-up, {}", counted(pair.n_epochs as u64, "epoch"));
+    }
+    let look = match pair.next_look {
+        Some(look) if look == pair.n_epochs_at_most => String::new(),
+        Some(look) => format!(", looked at after {look}"),
+        None => ", ended".to_owned(),
+    };
+    format!(
+        "epoch {} of at most {}{look}",
+        pair.n_epochs, pair.n_epochs_at_most
+    )
+}
+
+fn tax(pair: &Pair, text: Text) -> Option<String> {
+    let pct = pair.tax_pct.as_ref()?;
+    let has_interval = pct.lo.is_some() && pct.hi.is_some();
+    Some(if has_interval {
+        text.percent(pct)
+    } else {
+        format!("{:.1} %", pct.value)
+    })
 }

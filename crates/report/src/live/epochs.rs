@@ -5,8 +5,8 @@ use ratatui::symbols::Marker;
 use ratatui::text::Span;
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
 
-use super::Pair;
 use super::layout::Rows;
+use super::view::Pair;
 
 /// Rows, and in a high window.
 const HEIGHTS: [u16; 2] = [6, 10];
@@ -17,7 +17,7 @@ const LEAST: usize = 2;
 /// The axis reaches at least so far: a shorter one would magnify noise.
 const LEAST_PCT: f64 = 1.0;
 
-/// Draws it; nothing without epochs or room.
+/// Draws each epoch's tax of a pair; nothing without epochs or room.
 pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     let height = HEIGHTS[usize::from(rows.left() >= MANY_ROWS)];
     if pair.taxes_pct.len() < LEAST || rows.left() < height + 2 {

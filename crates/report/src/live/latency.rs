@@ -6,8 +6,8 @@ use ratatui::style::Style as Look;
 use ratatui::symbols::bar;
 use ratatui::widgets::{Sparkline, Widget};
 
-use super::layout::Rows;
-use super::{COLORS, Pair};
+use super::layout::{COLORS, Rows};
+use super::view::Pair;
 use crate::format::Text;
 
 /// Rows of one arm's histogram, and in a high window.
@@ -32,7 +32,7 @@ const ASCII: bar::Set<'_> = bar::Set {
 
 /// Draws both, with the axis below; nothing without latencies or room.
 pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
-    let Some(axis) = Axis::of(pair) else {
+    let Some(axis) = Axis::for_pair(pair) else {
         return;
     };
     let height = HEIGHTS[usize::from(rows.left() >= MANY_ROWS)];
@@ -82,7 +82,7 @@ struct Axis {
 
 impl Axis {
     /// `None` without latencies.
-    fn of(pair: &Pair) -> Option<Self> {
+    fn for_pair(pair: &Pair) -> Option<Self> {
         let all = || pair.arms.iter().map(|arm| &arm.latencies_ns);
         if all().any(Histogram::is_empty) {
             return None;

@@ -9,6 +9,10 @@ use ratatui::widgets::Widget;
 use crate::format::GLUE;
 use crate::terminal::Style;
 
+/// Colours of the first arm and the second. Colour never carries a
+/// meaning of its own.
+pub(super) const COLORS: [Color; 2] = [Color::Cyan, Color::Yellow];
+
 /// The area being filled.
 pub(super) struct Rows<'a> {
     pub(super) style: Style,

@@ -1,5 +1,7 @@
 //! The view as it is laid out in windows of several sizes.
 
+use looptax_record::Estimate;
+
 use super::*;
 
 const PLAIN: Style = Style {

@@ -6,13 +6,13 @@ use looptax_record::Replay;
 
 use super::{escaped, line};
 use crate::format::Text;
-use crate::words::replay::{CLAIM_HEAD, PartStory, head, of};
+use crate::words::replay::{CLAIM_HEAD, PartStory, head, part_stories};
 
 /// A replay as GitHub, GitLab and Forgejo show it. Ends with a line break.
 pub fn replay_markdown(replay: &Replay) -> String {
     let words = Text { is_unicode: true };
     let mut text = String::new();
-    for part in of(replay, words) {
+    for part in part_stories(replay, words) {
         write_part(&part, &mut text);
     }
     for words in head(replay, words) {
@@ -37,7 +37,7 @@ fn write_part(part: &PartStory, text: &mut String) {
     for words in &part.findings {
         let _ = writeln!(text, "- {}", escaped(words));
     }
-    for (claim, sentences) in part.told() {
+    for (claim, sentences) in part.claims_without_repeats() {
         let [what, arms, ..] = &claim.cells;
         let _ = writeln!(text, "- {}", escaped(&format!("{what} ({arms})")));
         for (word, sentence) in sentences {

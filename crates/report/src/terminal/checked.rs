@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use looptax_record::{Change, Checked, CheckedConnection, Edit, Outcome, Point, SwitchVerdict};
 
-use super::{Style, cleaned, fitted};
+use super::lines::fitted;
+use super::style::{Style, cleaned};
 
 /// All points, the lines to change, and what they come to; `unread` is what was not understood, with its place.
 /// Ends with a line break.

@@ -4,7 +4,7 @@ use looptax_record::{Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure};
 
 use super::columns::Table;
 use super::lines::Lines;
-use super::{LEAST_WIDTH, Style};
+use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
 
 const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
@@ -57,8 +57,8 @@ fn tax_row(tax: &DiffTax, text: Text) -> Vec<String> {
         text.clean(&format!("tax of {} over {}", tax.arm, tax.baseline)),
         percent(&tax.before_pct),
         percent(&tax.after_pct),
-        known(&tax.change_points, |it| {
-            format!("{:+.1} points {}", it.value, ends(it, text))
+        known(&tax.change_points, |points| {
+            format!("{:+.1} points {}", points.value, ends(points, text))
         }),
         words(&tax.change_points, "lower", "higher"),
     ]
@@ -70,8 +70,8 @@ fn arm_row(arm: &DiffArm, text: Text) -> Vec<String> {
         text.clean(&arm.arm),
         per_s(&arm.before_per_s),
         per_s(&arm.after_per_s),
-        known(&arm.change_pct, |it| {
-            format!("{:+.1} % {}", it.value, ends(it, text))
+        known(&arm.change_pct, |pct| {
+            format!("{:+.1} % {}", pct.value, ends(pct, text))
         }),
         words(&arm.change_pct, "slower", "faster"),
     ]

@@ -4,7 +4,7 @@ use looptax_record::{Direction, PastRun, PastVerdict, Verdict};
 
 use super::columns::Table;
 use super::lines::Lines;
-use super::{LEAST_WIDTH, Style};
+use super::style::{LEAST_WIDTH, Style};
 use crate::format::Text;
 
 const HEADER: [&str; 8] = [

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::Style;
+use super::style::Style;
 use crate::format::GLUE;
 use crate::words::Tone;
 
@@ -97,7 +97,7 @@ impl Lines {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// All of it.
+    /// Gives all lines as one text.
     pub(super) fn finish(self) -> String {
         self.text
     }

@@ -15,11 +15,12 @@ mod replay;
 mod selfcheck;
 mod small_table;
 mod spelled;
+mod style;
 mod table;
 
 use looptax_record::{Comparison, Estimate, Record, Tax};
 
-use crate::format::{GLUE, Text};
+use crate::format::GLUE;
 use crate::words::{self, Body, GroupStory, RunWords};
 pub use checked::checked;
 pub use diff::diff;
@@ -30,26 +31,8 @@ pub use lines::fitted;
 pub use replay::replay;
 pub use selfcheck::selfcheck;
 pub use spelled::{explained, spelled};
-
-/// The least width that is laid out for; narrower terminals wrap by themselves.
-const LEAST_WIDTH: usize = 60;
-
-/// What the reader's terminal can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
-    /// Columns; below 60 the report is laid out for 60.
-    pub width: usize,
-    /// Whether to colour. Colour never carries a meaning of its own.
-    pub color: bool,
-    /// Whether it shows `µ` and `±`; otherwise everything is ASCII.
-    pub unicode: bool,
-}
-
-/// A text of several lines from outside, line by line as harmless as a name in a report.
-pub fn cleaned(text: &str, style: Style) -> String {
-    let lines = text.lines().map(|line| style.text().clean(line) + "\n");
-    lines.collect()
-}
+use style::LEAST_WIDTH;
+pub use style::{Style, cleaned};
 
 /// A percentage with its interval: `16.0 % [15.4, 16.4]`.
 pub fn percent(pct: &Estimate, style: Style) -> String {
@@ -62,14 +45,6 @@ pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<
     Some(why.replace(GLUE, " "))
 }
 
-impl Style {
-    pub(crate) fn text(self) -> Text {
-        Text {
-            is_unicode: self.unicode,
-        }
-    }
-}
-
 /// The report of `looptax compare`: tables, a sentence per verdict, warnings and what may help.
 ///
 /// `record_path` is where the record was saved, if it was. Ends with a line break.
@@ -80,7 +55,7 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
     };
     let text = style.text();
     let mut lines = Lines::new(style);
-    let story = words::of(record, text);
+    let story = words::story_for(record, text);
     for server in &story.servers {
         lines.heading(0, &server.heading);
         if let Some(line) = &server.own_processes {

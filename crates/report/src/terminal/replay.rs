@@ -4,8 +4,8 @@ use looptax_record::Replay;
 
 use super::columns::Table;
 use super::lines::Lines;
-use super::{LEAST_WIDTH, Style};
-use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head, of};
+use super::style::{LEAST_WIDTH, Style};
+use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head, part_stories};
 
 /// The text of `looptax replay`; `path` is where its result was saved, if it was. Ends with a line break.
 pub fn replay(replay: &Replay, path: Option<&str>, style: Style) -> String {
@@ -15,7 +15,7 @@ pub fn replay(replay: &Replay, path: Option<&str>, style: Style) -> String {
     };
     let text = style.text();
     let mut lines = Lines::new(style);
-    let parts = of(replay, text);
+    let parts = part_stories(replay, text);
     for part in &parts {
         write_part(part, &mut lines);
     }
@@ -52,7 +52,7 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
     if !part.claims.is_empty() {
         lines.blank();
     }
-    for (claim, sentences) in part.told() {
+    for (claim, sentences) in part.claims_without_repeats() {
         write_claim(claim, &sentences, lines);
     }
     for line in &part.notes {

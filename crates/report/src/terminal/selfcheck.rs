@@ -7,7 +7,8 @@ use looptax_record::{
     SlicesCheck,
 };
 
-use super::{Style, fitted};
+use super::lines::fitted;
+use super::style::Style;
 
 /// All checks, one line each, and what follows from them. Ends with a line break.
 pub fn selfcheck(found: &Selfcheck, style: Style) -> String {

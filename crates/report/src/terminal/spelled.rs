@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use looptax_record::Spelling;
 
-use super::{Style, cleaned};
+use super::style::{Style, cleaned};
 
 /// What to write, dialect by dialect; `socket` says which one and how it was found, `elsewhere` is the URL's host where
 /// that is another machine.

@@ -17,7 +17,7 @@ const LEAST_VERDICT: usize = 20;
 
 /// Writes the table in the layout that fits.
 pub(super) fn write(table: &Table, lines: &mut Lines) {
-    let columns = Columns::of(table);
+    let columns = Columns::for_table(table);
     if columns.width(table) <= lines.style.width {
         columns.write(table, lines);
     } else {
@@ -35,7 +35,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(table: &Table) -> Self {
+    fn for_table(table: &Table) -> Self {
         let rows = || table.rows.iter();
         let widest = |cells: &mut dyn Iterator<Item = &str>| cells.map(width).max().unwrap_or(0);
         let arm = |(idx, name): (usize, &String)| {

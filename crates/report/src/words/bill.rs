@@ -1,4 +1,4 @@
-//! The bill in words: what each part of a way adds to a request.
+//! The bill in words: what each part of an arm adds to a request.
 
 use looptax_record::{Bill, BillStep, Comparison, Figure};
 
@@ -9,7 +9,7 @@ use crate::format::Text;
 const MOST_LEFT_OVER: f64 = 0.1;
 
 /// The bill of a comparison that has one.
-pub(crate) fn of(comparison: &Comparison, text: Text) -> Option<SmallTable> {
+pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let bill = comparison.bill.as_ref()?;
     let s = if comparison.connections == 1 { "" } else { "s" };
     let own = |figure: &Figure| {
@@ -72,7 +72,7 @@ fn part(step: &BillStep, text: Text) -> String {
     words.to_owned()
 }
 
-/// How much of the longest ways is left over when their steps are taken off.
+/// How much of the longest arms is left over when their steps are taken off.
 fn closing(bill: &Bill, text: Text) -> Option<String> {
     let unfinished = bill.steps.iter().filter_map(|step| {
         let left = step.left_over_us?;

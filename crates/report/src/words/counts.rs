@@ -12,7 +12,7 @@ use crate::format::Text;
 const WOKEN_AGAIN: f64 = 1.2;
 
 /// One line with the counts of every arm, and one more where they explain the difference.
-pub(crate) fn of(comparison: &Comparison, text: Text) -> Vec<String> {
+pub(crate) fn count_sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let place = sentence::place(comparison, text);
     let counts: Vec<String> = comparison
         .arms

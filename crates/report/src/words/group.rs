@@ -25,7 +25,7 @@ pub(crate) struct Group<'a> {
 
 /// The groups of a record, in the order in which they were first measured; those with one heading
 /// follow each other.
-pub(crate) fn of(record: &Record) -> Vec<Group<'_>> {
+pub(crate) fn group_comparisons(record: &Record) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for comparison in &record.comparisons {
         let Comparison {
@@ -86,8 +86,8 @@ fn find<'g, 'a>(
         comparisons: Vec::new(),
         looks: Vec::new(),
     };
-    let known = groups.iter().position(|it| {
-        it.has_heading_of(&empty) && it.client == client && it.client_like == client_like
+    let known = groups.iter().position(|group| {
+        group.has_heading_of(&empty) && group.client == client && group.client_like == client_like
     });
     let idx = known.unwrap_or_else(|| {
         let last_alike = groups.iter().rposition(|it| it.has_heading_of(&empty));
@@ -133,7 +133,7 @@ impl Group<'_> {
         let mut rows: Vec<_> = Vec::new();
         for comparison in &self.comparisons {
             let key = (comparison.connections, comparison.placement.asked);
-            let found = row::of(comparison, &arms, pair.is_some(), text);
+            let found = row::row_for(comparison, &arms, pair.is_some(), text);
             rows.extend(found.into_iter().map(|row| (key, row)));
         }
         for seen in &self.looks {

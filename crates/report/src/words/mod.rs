@@ -3,6 +3,7 @@
 //! The one place for words and shown digits, so that every view says the same; a view only lays them
 //! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
 
+mod arm_notes;
 mod bill;
 pub(crate) mod command;
 mod counts;
@@ -19,7 +20,6 @@ pub(crate) mod small_table;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
-mod ways;
 mod withheld;
 
 use looptax_record::{Client, Comparison, Record};
@@ -60,7 +60,7 @@ pub(crate) struct GroupStory {
     /// Indexes of its comparisons in the record, in the order of the sentences.
     pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
-    /// What each part of a way adds, by comparison that has several arms.
+    /// What each part of an arm adds, by comparison that has several arms.
     pub(crate) bills: Vec<SmallTable>,
     /// What a picture over connections is drawn from.
     pub(crate) sweep: Option<Sweep>,
@@ -92,9 +92,9 @@ pub(crate) struct CommandStory {
 }
 
 /// All that is said of `record`.
-pub(crate) fn of(record: &Record, text: Text) -> Story {
+pub(crate) fn story_for(record: &Record, text: Text) -> Story {
     let mut servers: Vec<ServerStory> = Vec::new();
-    let mut groups = group::of(record).into_iter().peekable();
+    let mut groups = group::group_comparisons(record).into_iter().peekable();
     while let Some(first) = groups.next() {
         let mut alike = vec![first];
         while let Some(next) = groups.next_if(|it| it.has_heading_of(&alike[0])) {
@@ -104,8 +104,8 @@ pub(crate) fn of(record: &Record, text: Text) -> Story {
     }
     Story {
         servers,
-        remedies: remedies::of(record, text),
-        run: run::of(record, text),
+        remedies: remedies::remedies_stories(record, text),
+        run: run::run_words(record, text),
     }
 }
 
@@ -114,7 +114,7 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
     // What each client does per request matters where several are compared.
     let shows_counts = groups.iter().any(|it| it.client != first.client);
     ServerStory {
-        heading: heading::of(first.target, first.workload, text),
+        heading: heading::heading_for(first.target, first.workload, text),
         own_processes: heading::own_processes(first.target, text),
         groups: groups
             .iter()
@@ -122,10 +122,10 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 comparisons: indexes(record, group),
                 body: body(group, text),
                 bills: { group.comparisons.iter() }
-                    .filter_map(|comparison| bill::of(comparison, text))
+                    .filter_map(|comparison| bill::bill_table(comparison, text))
                     .collect(),
-                sweep: sweep::of(group, text),
-                sentences: sentence::of(group, text),
+                sweep: sweep::sweep_for(group, text),
+                sentences: sentence::verdict_sentences(group, text),
                 notes: notes(group, shows_counts, text),
             })
             .collect(),
@@ -161,12 +161,12 @@ fn body(group: &Group, text: Text) -> Body {
 fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
     let mut notes: Vec<String> = group.client_differs(text).into_iter().collect();
     if let Some(first) = group.comparisons.first() {
-        notes.extend(ways::notes(first, text));
+        notes.extend(arm_notes::notes(first, text));
         notes.extend(own_client::note(first));
     }
     for comparison in &group.comparisons {
         if shows_counts || comparison.client == Client::Block {
-            notes.extend(counts::of(comparison, text));
+            notes.extend(counts::count_sentences(comparison, text));
         }
         notes.extend(command::what_is_shown(comparison).map(str::to_owned));
         notes.extend(command::seen(comparison, text));

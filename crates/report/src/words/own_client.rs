@@ -1,4 +1,4 @@
-//! Which way a server's own client would go: TLS makes it another one than `tcp`.
+//! Which arm a server's own client would be: TLS makes it another one than `tcp`.
 //!
 //! # Source
 //! The clients of MariaDB 10.11, MySQL 9.7 and PostgreSQL 15, asked for their cipher on both transports.

@@ -48,30 +48,30 @@ fn rates(group: &Group) -> Vec<Rate> {
         .comparisons
         .iter()
         .filter(|it| is_usable(it))
-        .filter_map(|it| {
-            let baseline = &it.tax.first()?.baseline;
-            let arm = it.arms.iter().find(|arm| &arm.name == baseline)?;
+        .filter_map(|comparison| {
+            let baseline = &comparison.tax.first()?.baseline;
+            let arm = comparison.arms.iter().find(|arm| &arm.name == baseline)?;
             let per_s = arm.throughput_per_s.known()?.value;
             Some(Rate {
-                connections: it.connections,
-                placement: it.placement.asked,
+                connections: comparison.connections,
+                placement: comparison.placement.asked,
                 per_s,
                 is_judged: true,
             })
         });
     let mut taxes = group.comparisons.iter().flat_map(|it| &it.tax);
     let baseline = taxes.next().map(|tax| tax.baseline.as_str());
-    let seen = group.looks.iter().filter_map(|it| {
+    let seen = group.looks.iter().filter_map(|look| {
         let is_baseline = |arm: &&LookArm| Some(arm.name.as_str()) == baseline;
-        let arm = it.arms.iter().find(is_baseline).or(it.arms.first())?;
+        let arm = look.arms.iter().find(is_baseline).or(look.arms.first())?;
         // Where nothing was answered for a while, the look saw that and not the placement.
         if arm.rate_100ms_per_s.min <= 0.0 {
             return None;
         }
         let per_s = arm.rate_100ms_per_s.median;
         Some(Rate {
-            connections: it.connections,
-            placement: it.placement.asked,
+            connections: look.connections,
+            placement: look.placement.asked,
             per_s,
             is_judged: false,
         })

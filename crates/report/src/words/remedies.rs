@@ -17,7 +17,7 @@ pub(crate) struct RemediesStory {
 }
 
 /// All of a record that has any.
-pub(super) fn of(record: &Record, text: Text) -> Vec<RemediesStory> {
+pub(super) fn remedies_stories(record: &Record, text: Text) -> Vec<RemediesStory> {
     let remedies = record.remedies.iter();
     remedies.map(|it| story(record, it, text)).collect()
 }
@@ -28,11 +28,11 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
         it.connections == remedies.connections && it.target.name == remedies.target
     };
     let base = record.comparisons.iter().find(is_base);
-    let workload = base.map_or_else(String::new, |it| {
+    let workload = base.map_or_else(String::new, |base| {
         format!(
             ", {}, {}",
-            text.clean(&it.workload.name),
-            it.placement.asked.name()
+            text.clean(&base.workload.name),
+            base.placement.asked.name()
         )
     });
     RemediesStory {
@@ -51,7 +51,7 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
     }
 }
 
-/// What starts from today's way, and below it what is for programs that do otherwise.
+/// What starts from today's arm, and below it what is for programs that do otherwise.
 fn rows(remedies: &Remedies, text: Text) -> Vec<[String; 4]> {
     let (today, otherwise): (Vec<_>, Vec<_>) = remedies.remedies.iter().partition(|it| it.is_today);
     let mut rows: Vec<_> = today.iter().map(|it| row(it, text)).collect();
@@ -110,7 +110,7 @@ fn more(pct: &Estimate, text: Text) -> String {
     format!("{sign}{}", text.percent(pct))
 }
 
-/// What a remedy is called, with what it is held against where that is not today's way.
+/// What a remedy is called, with what it is held against where that is not today's arm.
 fn name(remedy: &Remedy, text: Text) -> String {
     let from = text.clean(&remedy.from);
     match remedy.kind {
@@ -203,7 +203,7 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
     }
 }
 
-/// What is worth most to those who go today's way.
+/// What is worth most to those who are on today's arm.
 fn closing(remedies: &Remedies, text: Text) -> String {
     let all = || remedies.remedies.iter();
     let helps = |it: &&Remedy| {

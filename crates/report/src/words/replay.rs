@@ -25,7 +25,7 @@ const TRIAL_HEAD: [&str; 4] = ["attempt", "unix", "tcp", "near?"];
 /// Longest name of a function that is shown.
 const MOST_NAME: usize = 40;
 
-/// One publication.
+/// A publication with its claims, in words.
 pub(crate) struct PartStory {
     /// Its word.
     pub(crate) name: String,
@@ -58,9 +58,9 @@ impl PartStory {
     }
 
     /// Each claim with its sentences; reasons that one above it has given already are not given again.
-    pub(crate) fn told(&self) -> Vec<(&ClaimStory, Vec<(&'static str, &str)>)> {
+    pub(crate) fn claims_without_repeats(&self) -> Vec<(&ClaimStory, Vec<(&'static str, &str)>)> {
         let mut given = BTreeSet::new();
-        let mut told = Vec::new();
+        let mut claims = Vec::new();
         for claim in &self.claims {
             let mut sentences = Vec::new();
             let mut has_again = false;
@@ -73,9 +73,9 @@ impl PartStory {
                     sentences.push((*word, "as above, too"));
                 }
             }
-            told.push((claim, sentences));
+            claims.push((claim, sentences));
         }
-        told
+        claims
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct ClaimStory {
     /// Whether somebody published it by itself.
     pub(crate) is_published: bool,
     pub(crate) tone: Tone,
-    /// What was published, what each way gave, why they differ, and what proves the work.
+    /// What was published, what each arm gave, why they differ, and what proves the work.
     pub(crate) sentences: Vec<(&'static str, String)>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct CommandStory {
 }
 
 /// All parts in their order.
-pub(crate) fn of(replay: &Replay, text: Text) -> Vec<PartStory> {
+pub(crate) fn part_stories(replay: &Replay, text: Text) -> Vec<PartStory> {
     replay.parts.iter().map(|part| story(part, text)).collect()
 }
 
@@ -364,11 +364,11 @@ fn point(point: &ReplayPoint, text: Text) -> Vec<String> {
         point.connections.to_string(),
         known(unix, |it| rate(it.value)),
         known(tcp, |it| rate(it.value)),
-        known(&point.tax_pct, |it| {
-            if is_bounded(it) {
-                text.percent(it)
+        known(&point.tax_pct, |pct| {
+            if is_bounded(pct) {
+                text.percent(pct)
             } else {
-                format!("{:.1} %, too few epochs for an interval", it.value)
+                format!("{:.1} %, too few epochs for an interval", pct.value)
             }
         }),
     ]

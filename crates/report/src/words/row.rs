@@ -15,7 +15,7 @@ use crate::load;
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
 /// One row per verdict; one without, if it was broken off before there was any.
-pub(crate) fn of(
+pub(crate) fn row_for(
     comparison: &Comparison,
     arms: &[&str],
     is_pair_known: bool,
@@ -56,7 +56,7 @@ pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
     judged_words((tax.verdict, tax.direction), &tax.arm, delta_pct, text)
 }
 
-/// The same of a verdict that is not a tax's own.
+/// A verdict in words, where it is not a tax's own.
 pub(crate) fn judged_words(
     judged: (Verdict, Option<Direction>),
     arm: &str,

@@ -16,7 +16,7 @@ pub(crate) struct RunWords {
 }
 
 /// What is said of the whole run.
-pub(crate) fn of(record: &Record, text: Text) -> RunWords {
+pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let mut verdicts = vec![how_many(taxes(record).count())];
     let n_early = taxes(record).filter(|tax| tax.stopped_early).count();
     if n_early > 0 {

@@ -17,8 +17,8 @@ use crate::load;
 /// many points to each side.
 const SLICE_POINTS: f64 = 2.0;
 
-/// One sentence per verdict of the group.
-pub(crate) fn of(group: &Group, text: Text) -> Vec<String> {
+/// Says each verdict of the group in a sentence.
+pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
         comparison
             .tax
@@ -166,7 +166,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
 
 /// Why a verdict is none to believe; `None` for the others.
 pub(crate) fn why_withheld(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
-    Withheld::of(comparison, tax).map(|it| withheld(&it, text))
+    Withheld::for_tax(comparison, tax).map(|it| withheld(&it, text))
 }
 
 /// "; the client is the bottleneck on tcp: …".

@@ -22,7 +22,7 @@ pub(crate) struct Point {
 }
 
 /// That of a group; none where too few numbers of connections were judged.
-pub(crate) fn of(group: &Group<'_>, text: Text) -> Option<Sweep> {
+pub(crate) fn sweep_for(group: &Group<'_>, text: Text) -> Option<Sweep> {
     let mut points: Vec<Point> = Vec::new();
     for comparison in &group.comparisons {
         let arms = comparison.arms.iter().filter_map(|arm| {

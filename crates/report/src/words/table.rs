@@ -10,7 +10,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-/// One row.
+/// A row: one number of connections in one placement.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// Empty: the row belongs to the one above.

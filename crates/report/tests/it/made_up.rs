@@ -2,32 +2,19 @@
 //!
 //! The figures are those of no machine.
 
-use std::collections::BTreeMap;
-
 use looptax_record::{
-    Arm, Client, Comparison, Cpu, CpuTax, Diagnostics, Direction, Figure, Hex64, Host, Latency,
-    Look, LookArm, METHOD_VERSION, Placement, PlacementUsed, Proof, RateRange, Raw, Reason, Record,
-    SCHEMA_VERSION, Schedule, Target, Tax, Verdict, Workload,
+    Arm, Client, Comparison, Cpu, CpuTax, Diagnostics, Direction, Figure, Hex64, Latency, Look,
+    LookArm, Placement, PlacementUsed, Proof, RateRange, Reason, Record, Schedule, Target, Tax,
+    Verdict, Workload,
 };
 
 /// A record of these comparisons and looks.
 pub(crate) fn record(comparisons: Vec<Comparison>, looks: Vec<Look>) -> Record {
     Record {
-        schema_version: SCHEMA_VERSION,
-        method_version: METHOD_VERSION,
-        looptax_version: "0.1.0".to_owned(),
-        id: "1".to_owned(),
-        started_at: "2026-01-02T03:04:05Z".to_owned(),
-        finished_at: None,
-        command: Vec::new(),
         seed: Hex64(1),
-        host: Host::default(),
         comparisons,
         looks,
-        samples: None,
-        remedies: Vec::new(),
-        problems: Vec::new(),
-        interrupted: false,
+        ..Record::begun("1".to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0")
     }
 }
 
@@ -35,28 +22,20 @@ pub(crate) fn record(comparisons: Vec<Comparison>, looks: Vec<Look>) -> Record {
 pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]) -> Comparison {
     let us = per_s.map(|per_s| f64::from(connections) * 1e6 / per_s);
     Comparison {
-        target: target("mariadb", "10.11.19-MariaDB-0+deb12u1"),
-        workload: workload(),
         connections,
-        placement: used(placement),
-        client: Client::Poll,
-        client_like: None,
-        remedy: None,
-        commands: None,
-        schedule: schedule(),
         arms: vec![arm("unix", per_s[0], us[0]), arm("tcp", per_s[1], us[1])],
         tax: vec![tax(
             "tcp",
             100.0 * (1.0 - per_s[1] / per_s[0]),
             us[1] - us[0],
         )],
-        bill: None,
-        warnings: Vec::new(),
-        server_count: None,
-        time_wait: None,
-        load: looptax_record::Load::default(),
-        stalls: Vec::new(),
-        raw: Raw::default(),
+        ..Comparison::unmeasured(
+            target("mariadb", "10.11.19-MariaDB-0+deb12u1"),
+            workload(),
+            used(placement),
+            Client::Poll,
+            schedule(),
+        )
     }
 }
 
@@ -91,11 +70,7 @@ pub(crate) fn target(kind: &str, version: &str) -> Target {
         version: version.to_owned(),
         private: true,
         name: format!("private:{kind}"),
-        settings: BTreeMap::new(),
-        pid: None,
-        processes_per_arm: None,
-        started_at: None,
-        offers_tls: None,
+        ..Target::default()
     }
 }
 
@@ -164,13 +139,10 @@ fn workload() -> Workload {
     Workload {
         name: "point-select".to_owned(),
         protocol: Some("prepared".to_owned()),
-        distribution: None,
         statements: 1,
         pipeline: 1,
         rows: Some(100_000),
-        request_bytes: None,
-        response_bytes: None,
-        stream: None,
+        ..Workload::default()
     }
 }
 

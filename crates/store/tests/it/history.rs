@@ -12,7 +12,7 @@ use crate::record;
 fn run(id: &str, started_at: &str) -> PastRun {
     let mut record = record(id);
     started_at.clone_into(&mut record.started_at);
-    PastRun::of(&record, Some(format!("/results/{id}.json")))
+    PastRun::from_record(&record, Some(format!("/results/{id}.json")))
 }
 
 fn ids(history: &History, most: u32) -> Vec<String> {

@@ -14,25 +14,12 @@ mod samples;
 mod saving;
 mod versions;
 
-use looptax_record::{Hex64, Host, METHOD_VERSION, Record, SCHEMA_VERSION};
+use looptax_record::{Hex64, Record};
 
 /// A record in which only the id is worth looking at.
 fn record(id: &str) -> Record {
     Record {
-        schema_version: SCHEMA_VERSION,
-        method_version: METHOD_VERSION,
-        looptax_version: "0.1.0".to_owned(),
-        id: id.to_owned(),
-        started_at: "2026-01-02T03:04:05Z".to_owned(),
-        finished_at: None,
-        command: Vec::new(),
         seed: Hex64(1),
-        host: Host::default(),
-        comparisons: Vec::new(),
-        looks: Vec::new(),
-        samples: None,
-        remedies: Vec::new(),
-        problems: Vec::new(),
-        interrupted: false,
+        ..Record::begun(id.to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0")
     }
 }

@@ -5,16 +5,18 @@
 //! same server, a coin deciding which comes first. Fails only when something cannot be run.
 
 mod model;
+mod rates;
 mod real;
 mod table;
 
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::data::{self, Client};
+use super::data;
 use super::server::{Server, start_all};
 use crate::coin::Coin;
 use crate::workspace;
+use rates::{Measured, Round};
 
 /// Rounds of a default run: the interval of one client's rounds needs six.
 const ROUNDS: u32 = 7;
@@ -39,41 +41,6 @@ pub(crate) struct Options {
     /// Repeats the order of an earlier run
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-}
-
-/// A rate on each arm, unix first, and what follows from it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rates {
-    /// Requests per second by arm.
-    pub(crate) per_s: [f64; 2],
-    /// CPU time of the client by arm, µs per request.
-    pub(crate) cpu_us: [f64; 2],
-}
-
-impl Rates {
-    /// In percent of the socket's throughput.
-    pub(crate) fn tax_pct(self) -> f64 {
-        100.0 * (1.0 - self.per_s[1] / self.per_s[0])
-    }
-
-    /// In µs per request.
-    pub(crate) fn tax_us(self) -> f64 {
-        1e6 / self.per_s[1] - 1e6 / self.per_s[0]
-    }
-}
-
-/// Both in one round.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Round {
-    pub(crate) real: Rates,
-    pub(crate) model: Rates,
-}
-
-/// All rounds of a client.
-pub(crate) struct Measured {
-    pub(crate) client: Client,
-    pub(crate) versions: String,
-    pub(crate) rounds: Vec<Round>,
 }
 
 /// Measures, and prints a Markdown table.
@@ -115,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         8 * OCTETS,
         options.slice_ms
     );
-    print!("{}", table::of(&measured));
+    print!("{}", table::render_table(&measured));
     servers.into_values().try_for_each(Server::stop)
 }
 
@@ -150,19 +117,4 @@ fn pin_self() -> Result<usize> {
     only.set(core);
     sched_setaffinity(None, &only).with_context(|| format!("cannot move to core {core}"))?;
     Ok(core)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tax_is_a_loss() {
-        let rates = Rates {
-            per_s: [100_000.0, 80_000.0],
-            cpu_us: [1.0, 2.0],
-        };
-        assert!((rates.tax_pct() - 20.0).abs() < 1e-9);
-        assert!((rates.tax_us() - 2.5).abs() < 1e-9);
-    }
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::Rates;
+use super::rates::Rates;
 use crate::clients::server::Server;
 use crate::recorded::{self, Arm};
 
@@ -40,7 +40,7 @@ pub(super) fn measure(name: &str, server: &Server, looptax: &Path, seconds: f64)
     for (idx, name) in ["unix", "tcp"].into_iter().enumerate() {
         let Arm {
             rate_per_s, cpu, ..
-        } = Arm::of(&comparison, name)?;
+        } = Arm::find(&comparison, name)?;
         rates.per_s[idx] = rate_per_s;
         rates.cpu_us[idx] = cpu.all_ns as f64 / 1e3 / cpu.n_requests as f64;
     }

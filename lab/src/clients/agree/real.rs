@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use looptax_stats::median;
 
-use super::Rates;
+use super::rates::Rates;
 use crate::clients::client::{Address, Answer, Loop};
 use crate::clients::server::Server;
 use crate::coin::Coin;

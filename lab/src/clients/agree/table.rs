@@ -7,14 +7,14 @@ use std::fmt::Write;
 
 use looptax_stats::{Estimate, hodges_lehmann};
 
-use super::{Measured, Rates, Round};
+use super::rates::{Measured, Rates, Round};
 
 /// How far the taxes may lie apart, in points.
 const MOST_APART_POINTS: f64 = 3.0;
 const ALPHA: f64 = 0.05;
 
 /// A line per client.
-pub(super) fn of(measured: &[Measured]) -> String {
+pub(super) fn render_table(measured: &[Measured]) -> String {
     let mut text = String::from(
         "| client | model, unix and tcp | real unix /s | real tcp /s | real tax % | model unix /s | model tcp /s \
          | model tax % | difference, points | agree within 3 points | real tax, µs | model tax, µs \
@@ -115,7 +115,7 @@ mod tests {
 
     #[track_caller]
     fn check(real_tcp: f64, n_rounds: usize, words: &[&str]) {
-        let text = of(&[measured(real_tcp, n_rounds)]);
+        let text = render_table(&[measured(real_tcp, n_rounds)]);
         let n_cells: Vec<usize> = text.lines().map(|line| line.matches('|').count()).collect();
         assert_eq!(n_cells, [15, 15, 15]);
         for word in words {

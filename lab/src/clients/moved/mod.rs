@@ -37,8 +37,8 @@ const REQUESTS: usize = 300;
 /// What came of one loop.
 struct Seen {
     versions: String,
-    /// The ways of its connections, while it was connected.
-    ways: Vec<String>,
+    /// The transports of its connections, while it was connected.
+    transports: Vec<String>,
     n_dials: u64,
 }
 
@@ -90,17 +90,20 @@ fn lacking(client: &Client, kind: Kind) -> Option<&'static str> {
 fn row(client: &Client, server: &Server, looptax: &Path) -> Result<(String, bool)> {
     let plain = seen(client, server, None)?;
     let moved = seen(client, server, Some(looptax))?;
-    let is_right = !moved.ways.is_empty()
-        && moved.ways.iter().all(|way| way == "socket")
-        && plain.ways.iter().all(|way| way == "TCP")
+    let is_right = !moved.transports.is_empty()
+        && moved
+            .transports
+            .iter()
+            .all(|transport| transport == "socket")
+        && plain.transports.iter().all(|transport| transport == "TCP")
         && plain.n_dials == moved.n_dials;
     let row = format!(
         "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
         client.name,
         moved.versions,
         server.name(),
-        plain.ways.join(", "),
-        moved.ways.join(", "),
+        plain.transports.join(", "),
+        moved.transports.join(", "),
         plain.n_dials,
         moved.n_dials,
         if is_right { "yes" } else { "NO" }
@@ -122,14 +125,14 @@ fn seen(client: &Client, server: &Server, looptax: Option<&Path>) -> Result<Seen
     let before = view.n_dials()?;
     let mut running = Loop::start(&client.name, command)?;
     running.ask(REQUESTS)?;
-    let ways = view.ways()?;
+    let transports = view.transports()?;
     running.ask(REQUESTS)?;
     let versions = running.versions.clone();
     running.end()?;
     let n_dials = view.n_dials()? - before;
     Ok(Seen {
         versions,
-        ways,
+        transports,
         n_dials,
     })
 }

@@ -175,7 +175,7 @@ fn row(case: &Case, server: &Secured, looptax: &Path, text: &mut String) -> Resu
     Ok(is_right)
 }
 
-/// The way that the server names, if it answers.
+/// The transport that the server names, if it answers.
 fn seen(output: &Output) -> &'static str {
     let answer = String::from_utf8_lossy(&output.stdout);
     let peer = answer.split_ascii_whitespace().nth(1).unwrap_or_default();

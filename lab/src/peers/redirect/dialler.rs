@@ -42,8 +42,8 @@ pub(crate) struct Options {
 /// What came of it. Times are medians over the connections.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Measured {
-    /// Which way the server says that all came.
-    pub(super) way: String,
+    /// Over which transport the server says that all came.
+    pub(super) transport: String,
     /// `connect`, in us.
     pub(super) connect_us: f64,
     /// Its 99th percentile.
@@ -77,11 +77,11 @@ pub(super) fn run(options: &Options) -> Result<()> {
     }
     let unix = options.unix.as_ref().map(SocketAddrUnix::new).transpose()?;
     let mut times = Times::default();
-    let mut ways = Vec::new();
+    let mut transports = Vec::new();
     for _ in 0..options.dials {
-        let way = dial(options.tcp, unix.as_ref(), &mut times)?;
-        if !ways.contains(&way) {
-            ways.push(way);
+        let transport = dial(options.tcp, unix.as_ref(), &mut times)?;
+        if !transports.contains(&transport) {
+            transports.push(transport);
         }
         if options.pause_us > 0 {
             thread::sleep(Duration::from_micros(options.pause_us));
@@ -96,7 +96,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         ping_us: median(|it| &mut it.ping)?,
         whole_us: median(|it| &mut it.whole)?,
         connect_p99_us: percentile(times.connect, 0.99),
-        way: ways.join(" and "),
+        transport: transports.join(" and "),
         unrelated_ns: unrelated_ns(),
         parent_kib: parent_kib()?,
     };
@@ -123,7 +123,7 @@ fn dial(tcp: SocketAddr, unix: Option<&SocketAddrUnix>, times: &mut Times) -> Re
     let mut stream = TcpStream::from(socket);
     let mut byte = [0];
     stream.read_exact(&mut byte)?;
-    let way = match &byte {
+    let transport = match &byte {
         b"u" => "unix",
         b"t" => "tcp",
         other => bail!("the server greets with {other:?}"),
@@ -140,7 +140,7 @@ fn dial(tcp: SocketAddr, unix: Option<&SocketAddrUnix>, times: &mut Times) -> Re
     times.connect.push(us(start, connected));
     times.names.push(us(connected, ready));
     times.whole.push(us(start, asked));
-    Ok(way)
+    Ok(transport)
 }
 
 /// As most drivers do; a native socket knows nothing of the option, and that is fine.

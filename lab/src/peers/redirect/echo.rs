@@ -1,4 +1,4 @@
-//! The server: on TCP and on a socket, one connection at a time on each; greets with the way, then echoes.
+//! The server: on TCP and on a socket, one connection at a time on each; greets with the transport, then echoes.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

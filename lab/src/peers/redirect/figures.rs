@@ -92,7 +92,7 @@ fn judged(rounds: &[Round]) -> Vec<String> {
     ]
     .into_iter()
     .map(|(name, values, n_decimals, most)| {
-        let holds = Spread::of(values.clone()).is_some_and(|it| it.median <= most);
+        let holds = Spread::from_values(values.clone()).is_some_and(|it| it.median <= most);
         let verdict = if holds { "holds" } else { "does not hold" };
         format!(
             "- {name}: {}; wanted: at most {most}: {verdict}",
@@ -103,7 +103,7 @@ fn judged(rounds: &[Round]) -> Vec<String> {
 }
 
 fn text(values: Vec<f64>, n_decimals: usize) -> String {
-    Spread::of(values).map_or_else(|| "none".to_owned(), |it| it.text(n_decimals))
+    Spread::from_values(values).map_or_else(|| "none".to_owned(), |it| it.text(n_decimals))
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
 
     fn measured(connect_us: f64, ping_us: f64) -> Measured {
         Measured {
-            way: "unix".to_owned(),
+            transport: "unix".to_owned(),
             connect_us,
             connect_p99_us: 2.0 * connect_us,
             names_us: 1.0,

@@ -2,7 +2,7 @@
 //!
 //! The same small program (`dialler`) connects over TCP, to the socket itself, and over TCP under
 //! `looptax run`, in rounds; `figures` says what came of it. The server is a process of this program, too,
-//! and greets each connection with the way that it came: whoever came another way than it should fails the
+//! and greets each connection with the transport that it came over: whoever came over another one than it should fails the
 //! run.
 
 pub(crate) mod dialler;
@@ -46,7 +46,7 @@ impl Part {
     }
 }
 
-/// A way to the server.
+/// An arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arm {
     Tcp,
@@ -66,7 +66,7 @@ struct Server {
 /// Measures and prints.
 ///
 /// # Errors
-/// When something breaks or goes another way than it should; never for what was measured.
+/// When something breaks or goes over another transport than it should; never for what was measured.
 pub(crate) fn run(
     looptax: &Path,
     cores: &Cores,
@@ -177,8 +177,8 @@ fn dial(
     let output = process::run(command)?.stdout;
     let measured: Measured = serde_json::from_str(&output).context("the program's figures")?;
     let wanted = if arm == Arm::Tcp { "tcp" } else { "unix" };
-    if measured.way != wanted {
-        bail!("{arm:?} came over {}", measured.way);
+    if measured.transport != wanted {
+        bail!("{arm:?} came over {}", measured.transport);
     }
     Ok(measured)
 }

@@ -5,13 +5,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::peers::case::Work;
-use crate::peers::tool::{Ask, Effort, Length, Told, Tool};
+use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
+use crate::peers::work::Work;
 
 pub(crate) const IPERF3: Tool = Tool {
     name: "iperf3",
     package: "iperf3",
-    version: || super::version_of("iperf3", "--version"),
+    version: || super::output::version_of("iperf3", "--version"),
     command,
     read,
     length: Length::Seconds,
@@ -40,12 +40,12 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 }
 
 /// What arrived, by the receiver's clock.
-fn read(report: &str, _: &Ask<'_>) -> Result<Told> {
+fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("iperf3 prints no JSON")?;
     let sum = &report["end"]["sum_received"];
     let bytes = sum["bytes"].as_u64().context("iperf3 counts no bytes")?;
     let seconds = sum["seconds"].as_f64().context("iperf3 tells no time")?;
-    Ok(Told {
+    Ok(Report {
         n_requests: bytes,
         rate_per_s: bytes as f64 / seconds,
         rates_1s: Vec::new(),
@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn reads_what_arrived() {
         let report = r#"{"end":{"sum_sent":{"bytes":9},"sum_received":{"seconds":2.0,"bytes":8}}}"#;
-        let told = read(report, &ask(Work::Stream { write_bytes: 4 })).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (8, 4.0));
+        let report = read(report, &ask(Work::Stream { write_bytes: 4 })).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (8, 4.0));
         assert!(read("{}", &ask(Work::Stream { write_bytes: 4 })).is_err());
     }
 }

@@ -8,15 +8,15 @@ use looptax_dsn::Arm;
 use looptax_dsn::Kind;
 use looptax_servers::find_binary;
 
-use super::number_after;
-use crate::peers::case::Work;
-use crate::peers::tool::{Address, Ask, Effort, Length, Told, Tool};
+use super::output::number_after;
+use crate::peers::tool::{Address, Ask, Effort, Length, Report, Tool};
+use crate::peers::work::Work;
 use crate::process;
 
 pub(crate) const PGBENCH: Tool = Tool {
     name: "pgbench",
     package: "postgresql",
-    version: || super::version_of(&program().to_string_lossy(), "--version"),
+    version: || super::output::version_of(&program().to_string_lossy(), "--version"),
     command,
     read,
     length: Length::Seconds,
@@ -54,13 +54,13 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-fn read(report: &str, _: &Ask<'_>) -> Result<Told> {
+fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let n_requests = number_after(report, "number of transactions actually processed:");
     let n_failed = number_after(report, "number of failed transactions:");
     // `tps = 123.4 (without initial connection time)`.
     let rate_per_s = number_after(report, "tps =");
     match (n_requests, n_failed, rate_per_s) {
-        (Some(n), None | Some(0.0), Some(rate_per_s)) => Ok(Told {
+        (Some(n), None | Some(0.0), Some(rate_per_s)) => Ok(Report {
             n_requests: n as u64,
             rate_per_s,
             rates_1s: Vec::new(),
@@ -72,9 +72,8 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Told> {
 
 /// It lies beside the server, where Debian puts no link for every version.
 fn program() -> OsString {
-    let beside = find_binary(Kind::Postgres).map(|server| server.with_file_name("pgbench"));
-    beside
-        .filter(|path| path.is_file())
+    let own = find_binary(Kind::Postgres).map(|server| server.with_file_name("pgbench"));
+    own.filter(|path| path.is_file())
         .map_or_else(|| "pgbench".into(), OsString::from)
 }
 
@@ -110,8 +109,8 @@ tps = 79100.250000 (without initial connection time)
 
     #[test]
     fn reads_transactions_and_their_rate() {
-        let told = read(REPORT, &ask(Work::SelectOnly)).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (79_012, 79_100.25));
+        let report = read(REPORT, &ask(Work::SelectOnly)).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (79_012, 79_100.25));
     }
 
     #[test]

@@ -5,14 +5,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use looptax_dsn::Arm;
 
-use crate::peers::case::Work;
-use crate::peers::server::{KEY_PREFIX, ROWS};
-use crate::peers::tool::{Ask, Effort, Length, Told, Tool};
+use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
+use crate::peers::work::{KEY_PREFIX, ROWS, Work};
 
 pub(crate) const REDIS_BENCHMARK: Tool = Tool {
     name: "redis-benchmark",
     package: "redis-tools",
-    version: || super::version_of("redis-benchmark", "--version"),
+    version: || super::output::version_of("redis-benchmark", "--version"),
     command,
     read,
     length: Length::Requests,
@@ -41,14 +40,14 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 }
 
 /// The second line: `"GET …","91911.76","0.329",…` with rate, mean, least and median latency in ms.
-fn read(report: &str, ask: &Ask<'_>) -> Result<Told> {
+fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let line = report.lines().find(|line| line.starts_with("\"GET "));
     let fields = line.map(|line| line.split(',').map(|field| field.trim_matches('"')));
     let fields: Vec<&str> = fields
         .context("redis-benchmark prints no figures")?
         .collect();
     let number = |idx: usize| fields.get(idx).and_then(|field| field.parse::<f64>().ok());
-    Ok(Told {
+    Ok(Report {
         n_requests: n_requests(ask)?,
         rate_per_s: number(1).context("redis-benchmark prints no rate")?,
         rates_1s: Vec::new(),
@@ -74,9 +73,9 @@ mod tests {
 
     #[test]
     fn reads_rate_and_median() {
-        let told = read(REPORT, &ask(Work::Get { pipeline: 1 })).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (1000, 91_911.76));
-        assert_eq!(told.p50_us, Some(295.0));
+        let report = read(REPORT, &ask(Work::Get { pipeline: 1 })).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (1000, 91_911.76));
+        assert_eq!(report.p50_us, Some(295.0));
         assert!(read("", &ask(Work::Get { pipeline: 1 })).is_err());
     }
 }

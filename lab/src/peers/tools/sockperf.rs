@@ -4,14 +4,14 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::number_after;
-use crate::peers::case::Work;
-use crate::peers::tool::{Ask, Effort, Length, Told, Tool};
+use super::output::number_after;
+use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
+use crate::peers::work::Work;
 
 pub(crate) const SOCKPERF: Tool = Tool {
     name: "sockperf",
     package: "sockperf",
-    version: || super::version_of("sockperf", "--version"),
+    version: || super::output::version_of("sockperf", "--version"),
     command,
     read,
     length: Length::Seconds,
@@ -41,7 +41,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 }
 
 /// From the part that it calls valid: without warm-up and tail.
-fn read(report: &str, _: &Ask<'_>) -> Result<Told> {
+fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let lines = report
         .lines()
         .map(|line| line.trim_start_matches("sockperf: "));
@@ -58,7 +58,7 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Told> {
     let seconds = value("RunTime=").context("sockperf tells no time")?;
     let n_requests = value("ReceivedMessages=").context("sockperf counts no messages")?;
     let p50_us = number_after(&plain, "---> percentile 50.000 =");
-    Ok(Told {
+    Ok(Report {
         n_requests: n_requests as u64,
         rate_per_s: n_requests / seconds,
         rates_1s: Vec::new(),
@@ -79,9 +79,9 @@ sockperf: ---> percentile 50.000 =    9.658
 
     #[test]
     fn reads_the_valid_part_and_the_median() {
-        let told = read(REPORT, &ask(Work::PingPong { bytes: 64 })).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (44_459, 88_918.0));
-        assert_eq!(told.p50_us, Some(9.658));
+        let report = read(REPORT, &ask(Work::PingPong { bytes: 64 })).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (44_459, 88_918.0));
+        assert_eq!(report.p50_us, Some(9.658));
         assert!(read("", &ask(Work::PingPong { bytes: 64 })).is_err());
     }
 }

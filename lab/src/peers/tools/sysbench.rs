@@ -8,14 +8,13 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use looptax_dsn::Arm;
 
-use crate::peers::case::Work;
-use crate::peers::server::ROWS;
-use crate::peers::tool::{Ask, Effort, Length, Told, Tool};
+use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
+use crate::peers::work::{ROWS, Work};
 
 pub(crate) const SYSBENCH: Tool = Tool {
     name: "sysbench",
     package: "sysbench",
-    version: || super::version_of("sysbench", "--version"),
+    version: || super::output::version_of("sysbench", "--version"),
     command,
     read,
     length: Length::Seconds,
@@ -57,7 +56,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 
 /// A query of the point select, a transaction of the read-write mix. Neither may fail; of a
 /// transaction that met a deadlock and was done again, sysbench counts an ignored error.
-fn read(report: &str, ask: &Ask<'_>) -> Result<Told> {
+fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let is_mix = ask.work == Work::ReadWrite;
     let errors = field(report, "ignored errors:");
     if errors.is_none_or(|[n, _]| n != 0.0 && !is_mix) {
@@ -67,7 +66,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Told> {
     let Some([n_requests, rate_per_s]) = field(report, name) else {
         bail!("sysbench says nothing of its {name}\n{report}");
     };
-    Ok(Told {
+    Ok(Report {
         n_requests: n_requests as u64,
         rate_per_s,
         rates_1s: rates_1s(report),
@@ -114,11 +113,11 @@ SQL statistics:
 
     #[test]
     fn reads_queries_and_the_rate_of_each_second() {
-        let told = read(REPORT, &ask(Work::PointSelect)).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (7000, 3499.5));
-        assert_eq!(told.rates_1s, [3498.1, 3501.0]);
-        let told = read(REPORT, &ask(Work::ReadWrite)).unwrap();
-        assert_eq!((told.n_requests, told.rate_per_s), (350, 174.97));
+        let report = read(REPORT, &ask(Work::PointSelect)).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (7000, 3499.5));
+        assert_eq!(report.rates_1s, [3498.1, 3501.0]);
+        let report = read(REPORT, &ask(Work::ReadWrite)).unwrap();
+        assert_eq!((report.n_requests, report.rate_per_s), (350, 174.97));
     }
 
     #[test]

@@ -6,47 +6,27 @@
 
 mod mysql;
 mod postgres;
+mod sides;
 
 use std::fmt::Write;
 use std::fs::File;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
 use looptax_advise::check::{self, mysql_account};
-use looptax_discover::Server;
 use looptax_dsn::{Address, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits, PathError};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::client::Client;
-use super::rights::Door;
-use crate::socket_of::SocketOf;
+use super::rights::Rights;
+use super::socket_handle::SocketHandle;
 pub use postgres::hba_file;
-
-/// Who would log in, and where.
-pub(super) struct Sides<'a> {
-    pub address: &'a Address,
-    pub tcp: SocketAddr,
-    pub socket: &'a SocketOf,
-    pub server: Option<&'a Server>,
-    pub client: &'a Client,
-    /// Whether the client reaches the socket; else we log in as ourselves, to tell at least the rest.
-    pub is_reachable: bool,
-}
-
-/// A connection that is logged in, or why it is not, with the causes.
-struct Opened {
-    conversation: Result<Conversation, String>,
-    /// Who opened it, for a person.
-    whom: String,
-    /// Whether somebody was there, who may then have refused us.
-    is_met: bool,
-}
+use sides::Opened;
+pub(super) use sides::Sides;
 
 /// What the two logins show.
 pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
@@ -171,13 +151,13 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let rights = client.and_then(|client| client.rights.as_ref());
     let path = Path::new(&sides.socket.file);
     let mut is_met = false;
-    let tried = Door::of(path, client).and_then(|door| {
+    let tried = SocketHandle::open(path, client).and_then(|socket| {
         let opened = on_a_thread(|| {
-            rights.map_or(Ok(()), super::rights::Rights::take)?;
-            Ok(open(sides.address.protocol, &door.endpoint(), login))
+            rights.map_or(Ok(()), Rights::take)?;
+            Ok(open(sides.address.protocol, &socket.endpoint(), login))
         })?;
         is_met = matches!(opened, Ok(_) | Err(PathError::Protocol { .. }));
-        Ok(opened.map_err(|error| door.named(&words(&error), path)))
+        Ok(opened.map_err(|error| socket.named(&words(&error), path)))
     });
     Opened {
         conversation: tried

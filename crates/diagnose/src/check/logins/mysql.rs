@@ -2,7 +2,7 @@
 
 use looptax_advise::check::{MysqlAccount, MysqlLogin};
 
-use super::Opened;
+use super::sides::Opened;
 
 /// Account and rights over one transport.
 pub(super) fn login(opened: &mut Opened) -> MysqlLogin {

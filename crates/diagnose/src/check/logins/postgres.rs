@@ -8,7 +8,7 @@ use looptax_advise::check::{Hba, postgres_rules};
 use looptax_discover::Server;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
-use super::Sides;
+use super::sides::Sides;
 
 /// More than any `pg_hba.conf` that people wrote.
 const MOST_BYTES: u64 = 1 << 20;
@@ -40,11 +40,12 @@ pub(super) fn rules(sides: &Sides<'_>, user: &str) -> Point {
 /// The file beside the configuration that the server was started with, else in its data folder.
 pub fn hba_file(server: &Server) -> Option<(String, String)> {
     const NAME: &str = "pg_hba.conf";
-    let beside = server.process.arguments().into_iter().find_map(|argument| {
+    let configured = server.process.arguments().into_iter().find_map(|argument| {
         let path = argument.strip_prefix("config_file=")?.to_owned();
         Some(Path::new(&path).with_file_name(NAME))
     });
-    let outside = beside.map(|path| (path.display().to_string(), server.process.outside(&path)));
+    let outside =
+        configured.map(|path| (path.display().to_string(), server.process.outside(&path)));
     let own = (
         format!("{NAME} of the data folder"),
         server.process.file("cwd").join(NAME),

@@ -4,7 +4,7 @@ use looptax_record::{Figure, Found, FoundClient};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;
-use super::{dash, shown};
+use super::cells::{dash, shown};
 use crate::format::{Text, rate};
 
 const HEADER: [&str; 8] = [
@@ -38,7 +38,7 @@ pub(super) fn write(heading: &str, clients: &[&FoundClient], found: &Found, line
     lines.blank();
 }
 
-/// One row for all processes of a program that reach the same server the same way.
+/// One row for all processes of a program that reach the same server over the same transport.
 fn together(clients: &[&FoundClient]) -> Vec<FoundClient> {
     let mut groups: Vec<(FoundClient, usize)> = Vec::new();
     for client in clients {
@@ -115,7 +115,7 @@ fn cells(client: &FoundClient, found: &Found, text: Text) -> Vec<String> {
         name(&client.user),
         name(&client.home),
         format!("{server} {}", client.server_pid),
-        way(client, text),
+        transport(client, text),
         client.n_connections.to_string(),
         client
             .requests_per_s
@@ -124,7 +124,7 @@ fn cells(client: &FoundClient, found: &Found, text: Text) -> Vec<String> {
     ]
 }
 
-fn way(client: &FoundClient, text: Text) -> String {
+fn transport(client: &FoundClient, text: Text) -> String {
     let via = client.via.as_ref();
     let via = via.map(|via| format!(" through {}", shown(via, text)));
     let onward = client.onward.as_ref();

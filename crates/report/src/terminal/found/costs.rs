@@ -3,7 +3,7 @@
 use looptax_record::{CostSource, Found};
 
 use super::super::lines::Lines;
-use super::shown;
+use super::cells::shown;
 
 pub(super) fn write(found: &Found, lines: &mut Lines) {
     let Some(seconds) = found.rates_over_s else {

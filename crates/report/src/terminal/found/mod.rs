@@ -2,6 +2,7 @@
 //!
 //! Every name comes from outside and is cleaned.
 
+mod cells;
 mod clients;
 mod costs;
 mod servers;
@@ -9,11 +10,8 @@ mod servers;
 use looptax_record::{Found, FoundClient};
 
 use super::lines::Lines;
-use super::{LEAST_WIDTH, Style};
-use crate::format::{Text, counted};
-
-/// Longest name that is shown; the rest is cut, since anybody may choose one of any length.
-const MOST_NAME: usize = 60;
+use super::style::{LEAST_WIDTH, Style};
+use crate::format::counted;
 
 /// What stands at the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,19 +86,4 @@ fn write_words(found: &Found, lines: &mut Lines) {
         let line = format!("{}{}", note.what, next.unwrap_or_default());
         lines.item(0, &text.clean(&line));
     }
-}
-
-fn dash() -> String {
-    "-".to_owned()
-}
-
-/// A foreign name, clean and no longer than a name is.
-fn shown(name: &str, text: Text) -> String {
-    let short: String = name.chars().take(MOST_NAME + 1).collect();
-    let clean = text.clean(&short);
-    if short.chars().count() <= MOST_NAME {
-        return clean;
-    }
-    let kept: String = short.chars().take(MOST_NAME - 3).collect();
-    format!("{}...", text.clean(&kept))
 }

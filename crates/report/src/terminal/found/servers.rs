@@ -4,7 +4,7 @@ use looptax_record::{Found, FoundEndpoint, FoundServer};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;
-use super::{dash, shown};
+use super::cells::{dash, shown};
 use crate::format::Text;
 
 const HEADER: [&str; 6] = ["server", "version", "user", "where", "listens on", "queue"];

@@ -23,7 +23,7 @@ pub(crate) fn read(text: &str, language: Language) -> Read {
         language,
         tokens: tokens(text, language),
         at: 0,
-        starts: LineStarts::of(text),
+        starts: LineStarts::from_text(text),
         settings: Vec::new(),
         problems: Vec::new(),
     };
@@ -125,15 +125,15 @@ mod tests {
         let (settings, _) = read(text, language);
         let found: Vec<String> = settings
             .iter()
-            .map(|it| {
-                let value = match &it.value {
+            .map(|setting| {
+                let value = match &setting.value {
                     Value::Text(text) => text.clone(),
                     Value::Variable { name, fallback } => {
                         format!("${name} {}", fallback.as_deref().unwrap_or("-"))
                     }
                     Value::Hidden => "?".to_owned(),
                 };
-                format!("{}={value}", it.path.join("/"))
+                format!("{}={value}", setting.path.join("/"))
             })
             .collect();
         assert_eq!(found, expected, "{text}");

@@ -1,4 +1,4 @@
-//! `run`: what it is told on its command line, and what others see of that.
+//! `run`: its options and environment, and what others see of them.
 
 use std::fs;
 use std::os::unix::net::UnixListener;

@@ -11,7 +11,7 @@ use looptax_advise::check::Hba;
 use looptax_discover::Server;
 use looptax_dsn::Kind;
 
-use super::Candidate;
+use super::candidate::Candidate;
 use crate::check::hba_file;
 
 /// A server on this machine answers at once; one that does not is left alone.

@@ -6,7 +6,7 @@
 use looptax_record::{Raw, SamplesAt, ServerCount, Slice};
 use looptax_stats::Side;
 
-use super::judged::ProvedArm;
+use super::proved_arm::ProvedArm;
 
 /// The server's count and ours may differ by this part.
 const MISCOUNTED: f64 = 0.01;
@@ -160,16 +160,16 @@ mod tests {
 
     #[test]
     fn a_count_of_the_server_far_from_ours_is_told() {
-        let told = |sent, counted| {
+        let warning_of = |sent, counted| {
             miscounted(&ServerCount {
                 counter: "Com_select".to_owned(),
                 sent,
                 counted,
             })
         };
-        assert_eq!(told(100_000, 100_900), None);
-        assert_eq!(told(1_000, 1_100), None);
-        let warning = told(100_000, 98_000).unwrap();
+        assert_eq!(warning_of(100_000, 100_900), None);
+        assert_eq!(warning_of(1_000, 1_100), None);
+        let warning = warning_of(100_000, 98_000).unwrap();
         assert!(
             warning.contains("98000 (Com_select), looptax 100000"),
             "{warning}"

@@ -1,4 +1,4 @@
-//! What an arm's way was made of, where its name does not say it all.
+//! What an arm was made of, where its name does not say it all.
 
 use looptax_record::{Arm, Comparison};
 

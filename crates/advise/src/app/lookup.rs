@@ -5,29 +5,30 @@ use std::path::PathBuf;
 
 use looptax_dsn::{Address, Protocol, Secret};
 
-use super::bind::Bound;
+use super::bound::Bound;
+use super::found::Credentials;
 use super::place::{Place, Written, by_localhost, place};
-use super::read::{Credentials, Source};
 use super::setting::Value;
+use super::source::Source;
 use super::table::{App, Role, SocketRule};
 use super::url::{self, Parsed};
 use crate::Takes;
 
 /// What one application makes of its settings.
-pub(super) struct Look {
+pub(super) struct Lookup {
     pub(super) address: Option<Address>,
     pub(super) takes: Option<Takes>,
     pub(super) why: String,
     pub(super) credentials: Credentials,
 }
 
-impl Default for Look {
+impl Default for Lookup {
     fn default() -> Self {
         Self::unknown(String::new())
     }
 }
 
-impl Look {
+impl Lookup {
     fn unknown(why: String) -> Self {
         Self {
             address: None,
@@ -38,17 +39,18 @@ impl Look {
     }
 }
 
-pub(super) fn look(bound: &Bound, source: &Source<'_>) -> Look {
+/// What an application makes of the settings that were bound to it.
+pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     let text = |role: Role| {
         let found = bound.roles.get(&role)?;
         Some(text_of(&found.value, source).map(without_nothing))
     };
     match text(Role::Url) {
         Some(Ok(it)) if !it.is_empty() => {
-            let beside = (text(Role::User), text(Role::Password));
-            return look_at_url(bound.app, &it, beside);
+            let login = (text(Role::User), text(Role::Password));
+            return look_up_url(bound.app, &it, login);
         }
-        Some(Err(why)) => return Look::unknown(format!("where it goes is {why}")),
+        Some(Err(why)) => return Lookup::unknown(format!("where it goes is {why}")),
         _ => {}
     }
     let mut values: BTreeMap<Role, String> = BTreeMap::new();
@@ -57,24 +59,24 @@ pub(super) fn look(bound: &Bound, source: &Source<'_>) -> Look {
             Some(Ok(text)) => {
                 values.insert(role, text);
             }
-            Some(Err(why)) => return Look::unknown(format!("where it goes is {why}")),
+            Some(Err(why)) => return Lookup::unknown(format!("where it goes is {why}")),
             None => {}
         }
     }
-    let of = |role: Role| values.get(&role).map(|it| &**it);
+    let value = |role: Role| values.get(&role).map(|it| &**it);
     let written = Written {
-        host: of(Role::Host),
-        port: of(Role::Port),
-        socket: of(Role::Socket),
-        scheme: of(Role::Scheme),
+        host: value(Role::Host),
+        port: value(Role::Port),
+        socket: value(Role::Socket),
+        scheme: value(Role::Scheme),
     };
     let Some(place) = place(bound.app, &written) else {
-        return Look::unknown("no host is given, and what that means is not known".to_owned());
+        return Lookup::unknown("no host is given, and what that means is not known".to_owned());
     };
     let or_none = |role: Role| text(role).and_then(Result::ok).filter(|it| !it.is_empty());
     let credentials = credentials(bound.app, text(Role::User), text(Role::Password));
     let address = address(bound.app, place.clone(), or_none, text(Role::Password));
-    Look {
+    Lookup {
         address,
         takes: Some(place.takes),
         why: place.why,
@@ -85,14 +87,14 @@ pub(super) fn look(bound: &Bound, source: &Source<'_>) -> Look {
 type Asked = Option<Result<String, String>>;
 
 /// A URL; user and password may stand beside it.
-fn look_at_url(app: &App, text: &str, (user, password): (Asked, Asked)) -> Look {
+fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked)) -> Lookup {
     let (mut address, host, mut socket) = match url::parse(text) {
         Some(Parsed::Spoken { address, .. }) => {
             let (host, socket) = (address.host.clone(), address.socket.clone());
             (Some(address), host, socket)
         }
         Some(Parsed::Mongodb { host, socket }) => (None, host, socket),
-        None => return Look::unknown("its URL is none that looptax reads".to_owned()),
+        None => return Lookup::unknown("its URL is none that looptax reads".to_owned()),
     };
     let (takes, why) = taken_by_url(app, host.as_deref(), &mut socket);
     let known = address.as_mut();
@@ -105,7 +107,7 @@ fn look_at_url(app: &App, text: &str, (user, password): (Asked, Asked)) -> Look 
         None => password,
     };
     let credentials = credentials(app, user.clone(), password.clone());
-    Look {
+    Lookup {
         takes: Some(takes),
         why,
         credentials,

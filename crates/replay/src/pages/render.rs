@@ -10,7 +10,7 @@ use looptax_servers::wordpress::{Site, Transport};
 use looptax_stats::{Estimate, InterimAnalysis};
 use serde::{Serialize, Serializer};
 
-use super::loads::Epochs;
+use super::epochs::Epochs;
 
 /// Value and ends; an open end is null.
 pub(super) fn estimate<S: Serializer>(it: &Estimate, to: S) -> Result<S::Ok, S::Error> {

@@ -16,13 +16,13 @@ const PORT: u16 = 6390;
 const PASSWORD: &str = "apart";
 
 /// The server, and the folder of its socket.
-pub(crate) struct Apart {
+pub(crate) struct NamespacedRedis {
     redis: Ours,
     folder: TempDir,
 }
 
-impl Apart {
-    /// Starts it. Needs root, `unshare` and `ip`.
+impl NamespacedRedis {
+    /// Starts the server in a network namespace of its own. Needs root, `unshare` and `ip`.
     pub(crate) fn start() -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("looptax-apart-")
@@ -35,11 +35,11 @@ impl Apart {
         let mut command = Command::new("unshare");
         command.args(["--net", "sh", "-c", &script]);
         let redis = Ours::start(command.stdout(Stdio::null()))?;
-        let apart = Self { redis, folder };
+        let server = Self { redis, folder };
         let what = "no Redis started in a network namespace of its own";
-        wait_until(what, || Ok(apart.socket().exists()))?;
-        apart.fill()?;
-        Ok(apart)
+        wait_until(what, || Ok(server.socket().exists()))?;
+        server.fill()?;
+        Ok(server)
     }
 
     /// The one key that a loop with one row asks for.

@@ -36,7 +36,7 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
     let Some(place) = history_path() else { return };
     let absolute = path.and_then(|path| std::path::absolute(path).ok());
     let absolute = absolute.map(|path| path.to_string_lossy().into_owned());
-    let run = PastRun::of(record, absolute);
+    let run = PastRun::from_record(record, absolute);
     let added = History::open(&place).and_then(|history| history.add(&run));
     if let Err(error) = added {
         let failure = Failure::from(error);

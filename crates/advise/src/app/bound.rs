@@ -1,0 +1,20 @@
+//! An application with its connection's settings, as `bind` finds them and `lookup` and `change` use them.
+
+use std::collections::BTreeMap;
+
+use super::setting::Setting;
+use super::table::{App, Role};
+
+/// An application with the settings that are its connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Bound {
+    pub(crate) app: &'static App,
+    pub(crate) roles: BTreeMap<Role, Setting>,
+    pub(crate) is_environment: bool,
+    /// What carries the environment that it was found in.
+    pub(crate) carrier: Option<&'static App>,
+    /// Where it stands: its line, and of settings in one line which.
+    pub(super) anchor: usize,
+    /// What its wildcards stand for.
+    pub(super) label: String,
+}

@@ -1,0 +1,63 @@
+//! What a file or an environment holds: its connections, and what was not understood.
+
+use looptax_dsn::Address;
+use looptax_record::Change;
+
+use super::bound::Bound;
+use super::change::change_for;
+use super::setting::Problem;
+use crate::{Fields, Takes};
+
+/// What a source holds.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// The connections, in the order of the file.
+    pub found: Vec<Found>,
+    /// What was not understood.
+    pub problems: Vec<Problem>,
+    /// What was looked for where nothing was found: an application and its settings.
+    pub looked_for: Vec<String>,
+}
+
+/// Whether user and password are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credentials {
+    /// They stand in the source, or none are needed.
+    Known,
+    /// They do not; why, for a person.
+    Unknown(String),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Found {
+    /// The applications that may be meant: `WordPress`. Several where the file does not tell.
+    pub titles: Vec<String>,
+    /// Which of a file's: `default`; empty where there is one.
+    pub label: String,
+    /// The word for what is at the other end.
+    pub kind: &'static str,
+    /// Where it goes, who one is there; `None` where that is not known, or nothing that looptax can talk
+    /// to. Its socket is set where the connection is over it already.
+    pub address: Option<Address>,
+    /// The transport it takes now; `None` where it cannot be known.
+    pub takes: Option<Takes>,
+    /// Why, for a person.
+    pub why: String,
+    /// Whether one could log in.
+    pub credentials: Credentials,
+    /// The line where it stands; `None` in an environment.
+    pub line: Option<usize>,
+    pub(super) bound: Vec<Bound>,
+}
+
+impl Found {
+    /// What has to be written for the socket, once per application that may be meant. `fields` is the
+    /// socket; a password in it is what is shown in its place.
+    pub fn changes(&self, fields: &Fields) -> Vec<Change> {
+        self.bound
+            .iter()
+            .map(|bound| change_for(bound, fields))
+            .collect()
+    }
+}

@@ -1,0 +1,63 @@
+//! A port with the socket that its connections would be moved to, and how sockets are written.
+//!
+//! Plain data: the other files of `moving` find candidates and decide about them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use looptax_redirect::{Demand, Mapping, Route, SocketName};
+
+/// A port and the socket of the same server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// What programs connect to.
+    pub from: Vec<SocketAddr>,
+    /// Where they are moved to.
+    pub to: SocketName,
+    /// The server, where it is known: `mariadbd, pid 4711`.
+    pub server: Option<(String, u32)>,
+    /// Why it stays on TCP all the same.
+    pub stays: Option<String>,
+    /// Words of a process that keep it on TCP.
+    pub demands: Vec<String>,
+    /// What the check of a known connection said.
+    pub checked: Vec<String>,
+}
+
+/// What the supervisor gets: the addresses that are moved.
+pub fn mapping(candidates: &[Candidate]) -> Mapping {
+    let moved = candidates.iter().filter(|it| it.stays.is_none());
+    let routes = moved.flat_map(|candidate| {
+        candidate.from.iter().map(|from| Route {
+            from: *from,
+            to: candidate.to.clone(),
+            server_pid: candidate.server.as_ref().map(|(_, pid)| *pid),
+            demands: candidate
+                .demands
+                .iter()
+                .map(|words| Demand {
+                    words: words.clone(),
+                })
+                .collect(),
+        })
+    });
+    Mapping {
+        routes: routes.collect(),
+    }
+}
+
+/// The name of a socket as people write it.
+pub fn shown(socket: &SocketName) -> String {
+    match socket {
+        SocketName::Path(path) => path.display().to_string(),
+        SocketName::Abstract(name) => format!("@{}", String::from_utf8_lossy(name)),
+    }
+}
+
+/// A socket by what people write.
+pub(super) fn named(text: &str) -> SocketName {
+    match text.strip_prefix('@') {
+        Some(name) => SocketName::Abstract(name.as_bytes().to_vec()),
+        None => SocketName::Path(PathBuf::from(text)),
+    }
+}

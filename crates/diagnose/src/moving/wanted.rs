@@ -1,0 +1,18 @@
+//! What a person asks of `run`, as far as it is about what is moved.
+
+use std::ffi::OsString;
+
+/// What is to be moved, and what is known of the program's connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// `ADDRESS=SOCKET`; where there are any, nothing is looked for.
+    pub map: &'a [String],
+    /// Only the servers on these ports; all where there are none.
+    pub only: &'a [u16],
+    /// Connections that the program makes.
+    pub check: &'a [String],
+    /// Whether nothing is tried beforehand.
+    pub no_check: bool,
+    /// The program with its arguments.
+    pub command: &'a [OsString],
+}

@@ -1,0 +1,24 @@
+//! Which names say that their value is a password, or as good as one.
+//!
+//! Called by `mask`, which hides values, and by the readers of forms that carry them.
+
+use percent_encoding::percent_decode_str;
+
+/// What the name of a password has in it, in any place.
+const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
+
+/// Whether the value of such a name is a password, or as good as one. An option of a command line is
+/// none: what takes a password there is known by the tool.
+pub(crate) fn is_secret(name: &str) -> bool {
+    contains_any(name, &PASSWORDS)
+}
+
+/// Whether it is what clouds and TLS call a secret, within an address.
+pub(crate) fn is_key(name: &str) -> bool {
+    contains_any(name, &["key"])
+}
+
+fn contains_any(name: &str, words: &[&str]) -> bool {
+    let name = percent_decode_str(name).decode_utf8_lossy().to_lowercase();
+    !name.starts_with('-') && words.iter().any(|word| name.contains(word))
+}

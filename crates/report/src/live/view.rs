@@ -1,0 +1,114 @@
+//! What is known of a run while it lasts: its comparisons, and the arms of the one that runs.
+//!
+//! The command line fills it in; the other files of `live` draw it.
+
+use hdrhistogram::Histogram;
+use looptax_record::Estimate;
+
+/// Longer latencies count as this.
+const LONGEST_NS: u64 = 100_000_000_000;
+
+/// All that is shown.
+#[derive(Debug, Default)]
+pub struct View {
+    /// Comparisons of the whole run, in order; those before [`View::at`] are over.
+    pub steps: Vec<Step>,
+    /// The one that runs.
+    pub at: usize,
+    /// Server, workload and connections of the one that runs.
+    pub title: String,
+    /// What is going on beside measuring: a server starts, a look is taken.
+    pub news: String,
+    /// What its numbers count.
+    pub unit: Unit,
+    /// Its pairs of arms.
+    pub pairs: Vec<Pair>,
+    /// Longest time until it ends, in seconds, as the last epoch took it.
+    pub left_s: Option<f64>,
+    /// Whether a key would be heard.
+    pub has_keys: bool,
+    /// Whether somebody asked for the end.
+    pub is_ending: bool,
+}
+
+/// A comparison that is planned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Server, connections, placement.
+    pub label: String,
+    /// The longest that it can take, in seconds, where that is known.
+    pub at_most_s: Option<f64>,
+}
+
+/// What the arms' numbers count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Requests, each with a latency.
+    #[default]
+    Requests,
+    /// Whole runs of a command.
+    Runs,
+}
+
+/// Two arms held against each other.
+#[derive(Debug)]
+pub struct Pair {
+    /// What tells it from the other pairs: `unix, tcp, poll`.
+    pub name: String,
+    /// Baseline, other.
+    pub arms: [ArmView; 2],
+    /// Whether its epochs count yet.
+    pub is_warming_up: bool,
+    /// Epochs done, and their number at most.
+    pub n_epochs: usize,
+    /// See `n_epochs`.
+    pub n_epochs_at_most: usize,
+    /// Epochs at its next look; `None` where none comes.
+    pub next_look: Option<usize>,
+    /// The tax so far in percent, without the corrections of a verdict.
+    pub tax_pct: Option<Estimate>,
+    /// The tax of each epoch in percent.
+    pub taxes_pct: Vec<f64>,
+}
+
+/// One arm of a pair.
+#[derive(Debug)]
+pub struct ArmView {
+    /// `unix`, `tcp` …
+    pub name: String,
+    /// Answers (or runs) per second in each epoch.
+    pub rates_per_s: Vec<f64>,
+    /// Latencies so far, in nanoseconds.
+    pub latencies_ns: Histogram<u64>,
+}
+
+impl ArmView {
+    /// An arm of which nothing is known.
+    ///
+    /// # Panics
+    /// Never: the bounds are possible.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            rates_per_s: Vec::new(),
+            latencies_ns: Histogram::new_with_bounds(1, LONGEST_NS, 3)
+                .expect("the bounds are constants"),
+        }
+    }
+}
+
+impl Pair {
+    /// A pair before its first epoch.
+    pub fn new(name: &str, arms: [&str; 2]) -> Self {
+        Self {
+            name: name.to_owned(),
+            arms: arms.map(ArmView::new),
+            is_warming_up: true,
+            n_epochs: 0,
+            n_epochs_at_most: 0,
+            next_look: None,
+            tax_pct: None,
+            taxes_pct: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What is said to a driver's program, and what it answers: a line of JSON each.
+
+use serde::{Deserialize, Serialize};
+
+/// A text, and what an application would know beside it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Job {
+    pub(crate) text: String,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) database: Option<String>,
+}
+
+/// What a driver is, in its own words.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Versions {
+    pub(crate) driver: String,
+    pub(crate) language: String,
+}
+
+/// What came of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Answer {
+    /// What the server said of the connection.
+    Seen(String),
+    /// What the driver said instead.
+    Error(String),
+}

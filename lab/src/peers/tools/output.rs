@@ -1,0 +1,24 @@
+//! What peers print: their version, and numbers in their reports.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process;
+
+/// The first line that a program prints when asked for its version.
+pub(super) fn version_of(program: &str, arg: &str) -> Result<String> {
+    let mut command = Command::new(program);
+    command.arg(arg);
+    let ended = process::run(command)?;
+    let line = ended.stdout.lines().next();
+    Ok(line.context("it prints no version")?.trim().to_owned())
+}
+
+/// The number after `name` up to the next blank or slash, in the line that starts with it.
+pub(super) fn number_after(report: &str, name: &str) -> Option<f64> {
+    let mut lines = report.lines().map(str::trim);
+    let rest = lines.find_map(|line| line.strip_prefix(name))?;
+    let number = rest.trim_start().split([' ', '/']).next()?;
+    number.trim_end().parse().ok()
+}
