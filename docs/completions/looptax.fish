@@ -215,6 +215,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand run" -l dry-run -d 'Say 
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l stats -d 'Say at the end where each connection went, and why; and of each server why it stays on TCP. Also with `-q`'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s v -l verbose -d 'Say of each connection at once where it went, and of each server why it stays on TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l strict -d 'Fail where nothing can be moved at all, instead of running the command as it is: no server, or a kernel that does not allow it. A single connection that stays on TCP is no failure'
+complete -c looptax -n "__fish_looptax_using_subcommand run" -l keep-running -d 'Let the command go on when looptax is killed (`kill -9`), instead of killing it as well'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Write the judged record as JSON there; `-` prints it instead of the table' -r -F

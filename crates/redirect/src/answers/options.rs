@@ -261,10 +261,18 @@ fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec
     if is_refused(level, name) {
         return Err(libc::ENOPROTOOPT);
     }
-    if let Some(value) = supervisor.options.recall(key) {
-        return Ok(value);
+    let was_set = supervisor.options.recall(key);
+    // How many bytes of an option of IP are told depends on its value and on the room.
+    let is_told_by_kernel = level == libc::IPPROTO_IP || level == libc::IPPROTO_IPV6;
+    if let Some(value) = &was_set
+        && !is_told_by_kernel
+    {
+        return Ok(value.clone());
     }
     let fresh = socket::stream(tag.family()).map_err(|error| errno(&error))?;
+    if let Some(value) = was_set {
+        let _ = socket::set_option(fresh.as_fd(), level, name, &value);
+    }
     let mut value = vec![0; room.min(MAX_VALUE_BYTES)];
     let n_bytes = socket::option(fresh.as_fd(), level, name, &mut value);
     value.truncate(n_bytes.map_err(|error| errno(&error))?);

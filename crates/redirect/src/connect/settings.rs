@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use crate::sys::socket;
 
 /// Options that both kinds of sockets have, with the longest value of any.
-const COPIED: [i32; 12] = [
+const COPIED: [i32; 10] = [
     libc::SO_RCVTIMEO,
     libc::SO_SNDTIMEO,
     libc::SO_LINGER,
@@ -16,8 +16,6 @@ const COPIED: [i32; 12] = [
     libc::SO_RCVLOWAT,
     libc::SO_PRIORITY,
     libc::SO_MARK,
-    libc::SO_TIMESTAMP,
-    libc::SO_TIMESTAMPNS,
     libc::SO_DONTROUTE,
 ];
 const MAX_COPIED_BYTES: usize = 16;
@@ -26,8 +24,13 @@ const MAX_COPIED_BYTES: usize = 16;
 const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
 
 /// Options that a Unix socket cannot have, or whose effect it does not show: completions of sending without a
-/// copy, times of packets.
-const OF_TCP_ALONE: [i32; 2] = [libc::SO_ZEROCOPY, libc::SO_TIMESTAMPING];
+/// copy, times with what is received.
+const OF_TCP_ALONE: [i32; 4] = [
+    libc::SO_ZEROCOPY,
+    libc::SO_TIMESTAMP,
+    libc::SO_TIMESTAMPNS,
+    libc::SO_TIMESTAMPING,
+];
 
 /// Whether all that the program has told its socket can be told to a Unix socket as well.
 ///

@@ -72,7 +72,6 @@ fn early_options(told: &Told<'_>) {
         (libc::IPPROTO_IP, libc::IP_FREEBIND, 1),
         (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, 0),
         (libc::SOL_SOCKET, libc::SO_PRIORITY, 3),
-        (libc::SOL_SOCKET, libc::SO_TIMESTAMP, 1),
         (libc::SOL_SOCKET, libc::SO_REUSEPORT, 1),
         (libc::SOL_SOCKET, libc::SO_RCVLOWAT, 9),
     ];

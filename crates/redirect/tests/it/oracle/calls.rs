@@ -2,10 +2,11 @@
 //!
 //! What depends on chance in both runs (numbers of ports, of inodes) is not told.
 
-use std::mem::{size_of, zeroed};
+use std::mem::zeroed;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::program::{Coin, settle};
+use super::{data, options};
 use crate::raw;
 
 pub(super) type Turn = Box<dyn FnOnce(&mut World) -> String + Send>;
@@ -18,14 +19,14 @@ const NOBODY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 
 /// What a program has.
 pub(super) struct World {
-    to: SocketAddr,
+    pub(super) to: SocketAddr,
     /// Its sockets; -1 where there is none.
-    slots: [i32; N_SLOTS as usize],
+    pub(super) slots: [i32; N_SLOTS as usize],
     /// Which socket each slot is a copy of.
-    origins: [usize; N_SLOTS as usize],
+    pub(super) origins: [usize; N_SLOTS as usize],
     /// Bytes on their way back, by socket.
-    pending: Vec<i64>,
-    queues: [i32; N_QUEUES as usize],
+    pub(super) pending: Vec<i64>,
+    pub(super) queues: [i32; N_QUEUES as usize],
 }
 
 /// All calls by their names; what stands twice is made twice as often.
@@ -38,22 +39,22 @@ pub(super) const CALLS: &[(&str, Prepare)] = &[
     ("bind", bind),
     ("listen", listen),
     ("accept4", accept),
-    ("getsockname", name),
-    ("getpeername", name),
-    ("getsockopt", get),
-    ("getsockopt", get),
-    ("setsockopt", set),
-    ("setsockopt", set),
-    ("send", send),
-    ("send", send),
-    ("sendmsg", send_message),
-    ("write", write),
-    ("writev", write_parts),
-    ("recv", receive),
-    ("recv", receive),
-    ("recvmsg", receive_message),
-    ("read", read),
-    ("readv", read_parts),
+    ("getsockname", options::name),
+    ("getpeername", options::name),
+    ("getsockopt", options::get),
+    ("getsockopt", options::get),
+    ("setsockopt", options::set),
+    ("setsockopt", options::set),
+    ("send", data::send),
+    ("send", data::send),
+    ("sendmsg", data::send_message),
+    ("write", data::write),
+    ("writev", data::write_parts),
+    ("recv", data::receive),
+    ("recv", data::receive),
+    ("recvmsg", data::receive_message),
+    ("read", data::read),
+    ("readv", data::read_parts),
     ("shutdown", shut_down),
     ("close", close),
     ("dup", copy),
@@ -124,28 +125,13 @@ impl World {
             settle(fd, libc::POLLOUT);
         }
         if result == 0 || result == -i64::from(libc::EINPROGRESS) {
-            // The server greets, and says which way it was reached: that is taken out here.
-            self.take_greeting(fd, is_no_family);
+            take_greeting(fd, is_no_family);
         }
         format!("{result}")
     }
 
-    fn take_greeting(&self, fd: i32, is_no_family: bool) {
-        if is_no_family || raw::name(true, fd, 28).0 != 0 {
-            return;
-        }
-        let mut byte = [0_u8];
-        while byte != *b"\n" {
-            settle(fd, libc::POLLIN);
-            let place = byte.as_mut_ptr().cast();
-            if unsafe { libc::recv(fd, place, 1, libc::MSG_DONTWAIT) } <= 0 {
-                return;
-            }
-        }
-    }
-
     /// What is on its way back is there when this returns.
-    fn sent(&mut self, slot: usize, n: i64) {
+    pub(super) fn sent(&mut self, slot: usize, n: i64) {
         let origin = self.origins[slot];
         if n > 0 && raw::name(true, self.slots[slot], 28).0 == 0 {
             self.pending[origin] += n;
@@ -159,7 +145,7 @@ impl World {
         }
     }
 
-    fn received(&mut self, slot: usize, n: i64, flags: i32) {
+    pub(super) fn received(&mut self, slot: usize, n: i64, flags: i32) {
         if n > 0 && flags & libc::MSG_PEEK == 0 {
             let pending = &mut self.pending[self.origins[slot]];
             *pending = (*pending - n).max(0);
@@ -167,8 +153,23 @@ impl World {
     }
 
     /// Whether a call that waits would come back.
-    fn may_wait(&self, slot: usize) -> bool {
+    pub(super) fn may_wait(&self, slot: usize) -> bool {
         raw::poll(self.slots[slot], libc::POLLIN, 0) != 0
+    }
+}
+
+/// Takes out the line that says which way the server was reached.
+fn take_greeting(fd: i32, is_no_family: bool) {
+    if is_no_family || raw::name(true, fd, 28).0 != 0 {
+        return;
+    }
+    let mut byte = [0_u8];
+    while byte != *b"\n" {
+        settle(fd, libc::POLLIN);
+        let place = byte.as_mut_ptr().cast();
+        if unsafe { libc::recv(fd, place, 1, libc::MSG_DONTWAIT) } <= 0 {
+            return;
+        }
     }
 }
 
@@ -178,7 +179,7 @@ fn waiting(fd: i32) -> i64 {
     n.into()
 }
 
-fn slot(coin: &mut Coin) -> usize {
+pub(super) fn slot(coin: &mut Coin) -> usize {
     // Mostly the first, so that something comes of it.
     let idx = coin.below(2 * N_SLOTS);
     if idx < N_SLOTS { idx as usize } else { 0 }
@@ -265,286 +266,6 @@ fn accept(coin: &mut Coin) -> Turn {
         let none = std::ptr::null_mut();
         let result = unsafe { libc::accept4(fd, none, std::ptr::null_mut(), 0) };
         format!("accept4 {at}: {}", raw::number(result.into()).min(0))
-    })
-}
-
-/// Whether a name's port is none, the server's, or another.
-fn told_name(world: &World, (result, bytes, n_told): (i64, Vec<u8>, u32)) -> String {
-    let port = bytes.get(2..4).map(|it| u16::from_be_bytes([it[0], it[1]]));
-    let port = match port {
-        None => "cut",
-        Some(0) => "none",
-        Some(port) if port == world.to.port() => "server's",
-        Some(_) => "own",
-    };
-    let rest: Vec<u8> = bytes
-        .iter()
-        .enumerate()
-        .filter(|(idx, _)| !(2..4).contains(idx))
-        .map(|(_, byte)| *byte)
-        .collect();
-    format!("{result} {rest:?} {n_told} {port}")
-}
-
-fn name(coin: &mut Coin) -> Turn {
-    let (at, is_peer) = (slot(coin), coin.below(2) == 0);
-    let room = coin.one_of(&[16, 28, 128, 4, 0]);
-    Box::new(move |world| {
-        let what = if is_peer {
-            "getpeername"
-        } else {
-            "getsockname"
-        };
-        let told = raw::name(is_peer, world.slots[at], room);
-        format!("{what} {at} {room}: {}", told_name(world, told))
-    })
-}
-
-/// Options with the most bytes of their values that are told.
-const OPTIONS: [(i32, i32, usize); 30] = [
-    (libc::SOL_SOCKET, libc::SO_TYPE, 4),
-    (libc::SOL_SOCKET, libc::SO_ERROR, 4),
-    (libc::SOL_SOCKET, libc::SO_DOMAIN, 4),
-    (libc::SOL_SOCKET, libc::SO_PROTOCOL, 4),
-    (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 4),
-    (libc::SOL_SOCKET, libc::SO_REUSEADDR, 4),
-    (libc::SOL_SOCKET, libc::SO_REUSEPORT, 4),
-    (libc::SOL_SOCKET, libc::SO_ACCEPTCONN, 4),
-    (libc::SOL_SOCKET, libc::SO_LINGER, 8),
-    (libc::SOL_SOCKET, libc::SO_OOBINLINE, 4),
-    (libc::SOL_SOCKET, libc::SO_PRIORITY, 4),
-    (libc::SOL_SOCKET, libc::SO_TIMESTAMP, 4),
-    (libc::SOL_SOCKET, libc::SO_ZEROCOPY, 4),
-    (libc::SOL_SOCKET, libc::SO_SNDBUF, 4),
-    (libc::SOL_SOCKET, 9_999, 4),
-    (libc::IPPROTO_TCP, libc::TCP_NODELAY, 4),
-    (libc::IPPROTO_TCP, libc::TCP_CORK, 4),
-    (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 4),
-    (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 4),
-    (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, 4),
-    (libc::IPPROTO_TCP, libc::TCP_SYNCNT, 4),
-    (libc::IPPROTO_TCP, libc::TCP_LINGER2, 4),
-    (libc::IPPROTO_TCP, libc::TCP_CONGESTION, 16),
-    (libc::IPPROTO_TCP, libc::TCP_MAXSEG, 4),
-    (libc::IPPROTO_TCP, libc::TCP_INFO, 1),
-    (libc::IPPROTO_TCP, 9_999, 4),
-    (libc::IPPROTO_IP, libc::IP_TOS, 4),
-    (libc::IPPROTO_IP, libc::IP_TTL, 4),
-    (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 4),
-    (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, 4),
-];
-
-fn get(coin: &mut Coin) -> Turn {
-    let at = slot(coin);
-    let (level, option, room) = coin.one_of(&OPTIONS);
-    let room = if coin.below(8) == 0 {
-        2.min(room)
-    } else {
-        room
-    };
-    Box::new(move |world| {
-        let told = raw::get(world.slots[at], level, option, room);
-        format!("getsockopt {at} {level} {option} {room}: {told:?}")
-    })
-}
-
-fn set(coin: &mut Coin) -> Turn {
-    let at = slot(coin);
-    let (level, option, room) = coin.one_of(&OPTIONS);
-    let value = coin.one_of(&[0_i32, 1, 1, 3, 60, -1]);
-    let n_bytes = coin.one_of(&[4, 4, 4, room, 1, 0]);
-    Box::new(move |world| {
-        let mut bytes = value.to_ne_bytes().repeat(4);
-        bytes.truncate(n_bytes);
-        let result = raw::set(world.slots[at], level, option, &bytes);
-        format!("setsockopt {at} {level} {option} {value} {n_bytes}: {result}")
-    })
-}
-
-const DATA: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-
-fn send(coin: &mut Coin) -> Turn {
-    let (at, n) = (slot(coin), coin.below(36) as usize);
-    let flags = coin.one_of(&[
-        0,
-        0,
-        libc::MSG_MORE,
-        libc::MSG_DONTWAIT,
-        libc::MSG_DONTROUTE,
-        libc::MSG_EOR,
-    ]);
-    let has_address = coin.below(12) == 0;
-    Box::new(move |world| {
-        let address = raw::raw(world.to, 16);
-        let (place, n_address) = if has_address {
-            (address.as_ptr().cast(), 16)
-        } else {
-            (std::ptr::null(), 0)
-        };
-        let fd = world.slots[at];
-        let sent = unsafe { libc::sendto(fd, DATA.as_ptr().cast(), n, flags, place, n_address) };
-        let sent = raw::number(sent as i64);
-        if flags & libc::MSG_MORE != 0 {
-            // What is held back goes out here.
-            raw::set_number(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
-        }
-        world.sent(at, sent);
-        format!("sendto {at} {n} {flags:#x} {n_address}: {sent}")
-    })
-}
-
-fn part(bytes: &[u8]) -> libc::iovec {
-    libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    }
-}
-
-fn send_message(coin: &mut Coin) -> Turn {
-    let (at, n) = (slot(coin), coin.below(18) as usize);
-    Box::new(move |world| {
-        let mut parts = [part(&DATA[..n]), part(&DATA[18..])];
-        let mut head: libc::msghdr = unsafe { zeroed() };
-        head.msg_iov = parts.as_mut_ptr();
-        head.msg_iovlen = 2;
-        let sent = unsafe { libc::sendmsg(world.slots[at], &raw const head, 0) };
-        let sent = raw::number(sent as i64);
-        world.sent(at, sent);
-        format!("sendmsg {at} {n}: {sent}")
-    })
-}
-
-fn write(coin: &mut Coin) -> Turn {
-    let (at, n) = (slot(coin), coin.below(36) as usize);
-    Box::new(move |world| {
-        let n = unsafe { libc::write(world.slots[at], DATA.as_ptr().cast(), n) };
-        let sent = raw::number(n as i64);
-        world.sent(at, sent);
-        format!("write {at}: {sent}")
-    })
-}
-
-fn write_parts(coin: &mut Coin) -> Turn {
-    let (at, n) = (slot(coin), coin.below(18) as usize);
-    Box::new(move |world| {
-        let parts = [part(&DATA[..n]), part(&[]), part(&DATA[30..])];
-        let sent = unsafe { libc::writev(world.slots[at], parts.as_ptr(), 3) };
-        let sent = raw::number(sent as i64);
-        world.sent(at, sent);
-        format!("writev {at} {n}: {sent}")
-    })
-}
-
-fn text(n: i64, bytes: &[u8]) -> String {
-    format!("{n} {}", String::from_utf8_lossy(bytes))
-}
-
-fn receive(coin: &mut Coin) -> Turn {
-    let (at, n) = (slot(coin), coin.one_of(&[0, 1, 5, 40]));
-    let flags = [
-        libc::MSG_DONTWAIT,
-        libc::MSG_DONTWAIT | libc::MSG_PEEK,
-        libc::MSG_DONTWAIT | libc::MSG_TRUNC,
-        libc::MSG_DONTWAIT | libc::MSG_TRUNC | libc::MSG_PEEK,
-        libc::MSG_ERRQUEUE,
-        libc::MSG_DONTWAIT | libc::MSG_WAITALL,
-        0,
-        libc::MSG_PEEK,
-        libc::MSG_TRUNC,
-    ];
-    let (flags, wants_address) = (coin.one_of(&flags), coin.below(12) == 0);
-    Box::new(move |world| {
-        let is_patient = flags & (libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE) == 0;
-        if is_patient && !world.may_wait(at) {
-            return format!("recvfrom {at} {n} {flags:#x}: would wait");
-        }
-        let mut bytes = [b'.'; 40];
-        let (mut address, mut n_address) = ([0_u8; 128], 128);
-        let (place, length) = if wants_address {
-            (address.as_mut_ptr(), &raw mut n_address)
-        } else {
-            (std::ptr::null_mut(), std::ptr::null_mut())
-        };
-        let fd = world.slots[at];
-        let got = unsafe {
-            libc::recvfrom(
-                fd,
-                bytes.as_mut_ptr().cast(),
-                n,
-                flags,
-                place.cast(),
-                length,
-            )
-        };
-        let got = raw::number(got as i64);
-        world.received(at, got, flags);
-        let told = if wants_address { n_address } else { 0 };
-        format!(
-            "recvfrom {at} {n} {flags:#x} {wants_address}: {told} {}",
-            text(got, &bytes)
-        )
-    })
-}
-
-fn receive_message(coin: &mut Coin) -> Turn {
-    let at = slot(coin);
-    let flags = coin.one_of(&[
-        0,
-        libc::MSG_PEEK,
-        libc::MSG_TRUNC,
-        libc::MSG_ERRQUEUE,
-        libc::MSG_CTRUNC,
-    ]);
-    Box::new(move |world| {
-        let mut bytes = [b'.'; 12];
-        let (one, two) = bytes.split_at_mut(3);
-        let mut parts = [part(one), part(two)];
-        let mut control = [0_u8; 256];
-        let mut head: libc::msghdr = unsafe { zeroed() };
-        head.msg_iov = parts.as_mut_ptr();
-        head.msg_iovlen = 2;
-        head.msg_control = control.as_mut_ptr().cast();
-        head.msg_controllen = control.len();
-        head.msg_flags = 99;
-        let got =
-            unsafe { libc::recvmsg(world.slots[at], &raw mut head, flags | libc::MSG_DONTWAIT) };
-        let got = raw::number(got as i64);
-        world.received(at, got, flags);
-        let (controls, told) = (head.msg_controllen, head.msg_flags);
-        format!(
-            "recvmsg {at} {flags:#x}: {controls} {told} {}",
-            text(got, &bytes)
-        )
-    })
-}
-
-fn read(coin: &mut Coin) -> Turn {
-    let (at, n) = (slot(coin), coin.one_of(&[0, 1, 5, 40]));
-    Box::new(move |world| {
-        if !world.may_wait(at) {
-            return format!("read {at} {n}: would wait");
-        }
-        let mut bytes = [b'.'; 40];
-        let got = unsafe { libc::read(world.slots[at], bytes.as_mut_ptr().cast(), n) };
-        let got = raw::number(got as i64);
-        world.received(at, got, 0);
-        format!("read {at} {n}: {}", text(got, &bytes))
-    })
-}
-
-fn read_parts(coin: &mut Coin) -> Turn {
-    let at = slot(coin);
-    Box::new(move |world| {
-        if !world.may_wait(at) {
-            return format!("readv {at}: would wait");
-        }
-        let mut bytes = [b'.'; 12];
-        let (one, two) = bytes.split_at_mut(5);
-        let parts = [part(one), part(two)];
-        let got = unsafe { libc::readv(world.slots[at], parts.as_ptr(), 2) };
-        let got = raw::number(got as i64);
-        world.received(at, got, 0);
-        format!("readv {at}: {}", text(got, &bytes))
     })
 }
 
@@ -752,7 +473,7 @@ fn in_child(coin: &mut Coin) -> Turn {
         match which {
             0 if result == 0 || result == libc::EINPROGRESS => {
                 settle(fd, libc::POLLOUT);
-                world.take_greeting(fd, false);
+                take_greeting(fd, false);
             }
             2 if result == 3 => world.sent(at, 3),
             _ => {}
@@ -760,5 +481,3 @@ fn in_child(coin: &mut Coin) -> Turn {
         format!("fork {at} {which}: {result}")
     })
 }
-
-const _: () = assert!(size_of::<libc::iovec>() == 16);

@@ -16,6 +16,9 @@ pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<
     let calls = Calls {
         plain: &plain,
         moved,
+        has_shut_early: before
+            .iter()
+            .any(|line| line.starts_with("shutdown ") && line.ends_with(" -107")),
         has_shut_reading: has_shut(&["0:", "2:"]),
         has_shut_writing: has_shut(&["1:", "2:"]),
     };
@@ -25,10 +28,22 @@ pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<
         .map(|(_, words)| *words)
 }
 
+/// The differences as Markdown.
+pub(super) fn table() -> String {
+    let rows = DIFFERENCES.iter().map(|(_, words)| format!("| {words} |"));
+    let head = [
+        "| what a program does | over TCP | moved |",
+        "|---|---|---|",
+    ];
+    let lines: Vec<String> = head.map(str::to_owned).into_iter().chain(rows).collect();
+    lines.join("\n")
+}
+
 /// A call in both runs, and what had happened before.
 pub(super) struct Calls<'a> {
     plain: &'a [&'a str],
     moved: &'a str,
+    has_shut_early: bool,
     has_shut_reading: bool,
     has_shut_writing: bool,
 }
@@ -70,15 +85,23 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "`SO_ZEROCOPY` set after `connect` | taken | refused (EOPNOTSUPP)",
     ),
     (
+        |calls| matches!(calls.plain, ["recvmsg", _, _, "32", ..]) && calls.moved.contains(": 0 "),
+        "`SO_TIMESTAMP` set after `connect` | a time comes with each message | none does",
+    ),
+    (
+        |calls| matches!(calls.plain, ["ioctl", _, "0x5411:", ..]),
+        "`ioctl(SIOCOUTQ)` | bytes that are not acknowledged | bytes that the server has not read",
+    ),
+    (
+        |calls| calls.has_shut_early,
+        "`shutdown` before `connect` (ENOTCONN) | that side stays shut afterwards | it is open",
+    ),
+    (
         |calls| calls.has_shut_reading,
         "`shutdown(SHUT_RD)` | the server does not hear of it | its next write fails (EPIPE)",
     ),
     (
-        |calls| calls.has_shut_writing && matches!(calls.plain, ["getpeername", ..]),
-        "`getpeername` when both sides have shut down | refused (ENOTCONN) | the server's address",
-    ),
-    (
-        |calls| calls.has_shut_writing && matches!(calls.plain, ["connect", ..]),
-        "`connect` again after `shutdown` on a socket that does not block | refused (EISCONN) | 0 once, then the same",
+        |calls| calls.has_shut_writing,
+        "a connection that both ends have shut down | its socket is a new one: ENOTCONN, it may be bound again | it stays connected",
     ),
 ];

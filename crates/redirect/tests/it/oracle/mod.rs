@@ -3,10 +3,12 @@
 //!
 //! A program is a seed: `program` makes its calls in an order, with flags, sizes and threads that follow from it
 //! alone, and prints what each gave. `known` says which differences there are. Run with `oracle --programs N
-//! --seed S` for many; a few of them are a test.
+//! --seed S` for many, with `oracle --table` for the differences as a page has them; a few programs are a test.
 
 mod calls;
+mod data;
 mod known;
+mod options;
 mod program;
 
 use std::collections::BTreeMap;
@@ -25,6 +27,8 @@ use crate::trial;
 const IN_A_PROCESS: u64 = 5;
 /// Programs of the test.
 const A_FEW: u64 = 100;
+/// Processes at once: they mostly wait.
+const AT_ONCE: usize = 6;
 /// How many differences are told in full.
 const MAX_TOLD: usize = 20;
 
@@ -47,6 +51,10 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         let at = words.iter().position(|word| word == name);
         at.map_or(usual, |at| words[at + 1].parse().unwrap())
     };
+    if words.iter().any(|word| word == "--table") {
+        println!("{}", known::table());
+        return ExitCode::SUCCESS;
+    }
     let (n_programs, seed) = (number("--programs", A_FEW), number("--seed", 18));
     let found = compare(n_programs, seed);
     for other in found.others.iter().take(MAX_TOLD) {
@@ -80,7 +88,7 @@ fn compare(n_programs: u64, seed: u64) -> Found {
     let found = Mutex::new(Found::default());
     let next = AtomicU64::new(0);
     thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
                     let first = next.fetch_add(IN_A_PROCESS, Ordering::SeqCst);
@@ -126,14 +134,13 @@ fn process(seed: u64, n: u64, found: &Mutex<Found>) {
             found.n_alike += 1;
             continue;
         };
-        match known::difference(&plain[..at], &plain[at], &moved[at]) {
-            Some(difference) => *found.known.entry(difference).or_default() += 1,
-            None => {
-                let before = plain[..at].join("\n");
-                let (plain, moved) = (&plain[at], &moved[at]);
-                let other = format!("program {before}\nplain {plain}\nmoved {moved}");
-                found.others.push(other);
-            }
+        if let Some(difference) = known::difference(&plain[..at], &plain[at], &moved[at]) {
+            *found.known.entry(difference).or_default() += 1;
+            continue;
         }
+        let before = plain[..at].join("\n");
+        let (plain, moved) = (&plain[at], &moved[at]);
+        let other = format!("program {before}\nplain {plain}\nmoved {moved}");
+        found.others.push(other);
     }
 }
