@@ -1,7 +1,11 @@
 //! Differences that there are, in the words of the documentation.
 
 /// The documented difference between what two calls gave, after the same calls before; `None` for any other.
-pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<&'static str> {
+pub(super) fn difference(
+    before: &[String],
+    plain: &str,
+    moved: &str,
+) -> Option<&'static Difference> {
     let words = |line: &str| -> Vec<String> {
         let words = line.split_ascii_whitespace();
         words.map(str::to_owned).collect()
@@ -24,13 +28,12 @@ pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<
     };
     DIFFERENCES
         .iter()
-        .find(|(is_it, _)| is_it(&calls))
-        .map(|(_, words)| *words)
+        .find(|difference| (difference.is_it)(&calls))
 }
 
 /// The differences as Markdown.
 pub(super) fn table() -> String {
-    let rows = DIFFERENCES.iter().map(|(_, words)| format!("| {words} |"));
+    let rows = DIFFERENCES.iter().map(|it| format!("| {} |", it.words));
     let head = [
         "| what a program does | over TCP | moved |",
         "|---|---|---|",
@@ -48,30 +51,55 @@ pub(super) struct Calls<'a> {
     has_shut_writing: bool,
 }
 
-pub(super) type Difference = (fn(&Calls<'_>) -> bool, &'static str);
+/// A difference that there is.
+pub(super) struct Difference {
+    is_it: fn(&Calls<'_>) -> bool,
+    /// What comes after it may differ as well: the two runs are not in the same state any more.
+    pub(super) parts_ways: bool,
+    /// The row of the table.
+    pub(super) words: &'static str,
+}
+
+/// One that tells something else and leaves all as it was.
+const fn told(is_it: fn(&Calls<'_>) -> bool, words: &'static str) -> Difference {
+    Difference {
+        is_it,
+        parts_ways: false,
+        words,
+    }
+}
+
+/// One after which the two runs differ.
+const fn done(is_it: fn(&Calls<'_>) -> bool, words: &'static str) -> Difference {
+    Difference {
+        is_it,
+        parts_ways: true,
+        words,
+    }
+}
 
 /// The table of the page on `run`, in its order.
 pub(super) const DIFFERENCES: &[Difference] = &[
-    (
+    done(
         |calls| matches!(calls.plain, ["sendto", _, _, _, "16:", ..]),
         "`sendto`, `sendmsg` with an address | passed over | refused (EISCONN)",
     ),
-    (
+    told(
         |calls| {
             matches!(calls.plain, ["recvfrom", _, _, _, "true:", ..])
                 && !calls.moved.contains(": 0 ")
         },
         "`recvfrom`, `recvmsg` with room for an address | none is told | the path of the server's socket",
     ),
-    (
+    told(
         |calls| matches!(calls.plain, ["ioctl", _, "0x894b:", ..]),
         "`ioctl(SIOCOUTQNSD)` | bytes that are not sent yet | refused (ENOTTY)",
     ),
-    (
+    told(
         |calls| matches!(calls.plain, ["getsockopt", _, "6", "2" | "11" | "12", ..]),
         "`TCP_INFO`, `TCP_MAXSEG`, `TCP_QUICKACK` asked for | the state of the moment | that of a new socket, connected",
     ),
-    (
+    told(
         |calls| {
             matches!(
                 calls.plain,
@@ -80,27 +108,27 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         },
         "`SO_SNDBUF`, `SO_RCVBUF` | sizes of TCP's buffers | those of a Unix socket",
     ),
-    (
-        |calls| matches!(calls.plain, ["setsockopt", _, "1", "60", ..]),
+    told(
+        |calls| matches!(calls.plain, ["getsockopt" | "setsockopt", _, "1", "60", ..]),
         "`SO_ZEROCOPY` set after `connect` | taken | refused (EOPNOTSUPP)",
     ),
-    (
+    told(
         |calls| matches!(calls.plain, ["recvmsg", _, _, "32", ..]) && calls.moved.contains(": 0 "),
         "`SO_TIMESTAMP` set after `connect` | a time comes with each message | none does",
     ),
-    (
+    told(
         |calls| matches!(calls.plain, ["ioctl", _, "0x5411:", ..]),
         "`ioctl(SIOCOUTQ)` | bytes that are not acknowledged | bytes that the server has not read",
     ),
-    (
+    done(
         |calls| calls.has_shut_early,
         "`shutdown` before `connect` (ENOTCONN) | that side stays shut afterwards | it is open",
     ),
-    (
+    done(
         |calls| calls.has_shut_reading,
         "`shutdown(SHUT_RD)` | the server does not hear of it | its next write fails (EPIPE)",
     ),
-    (
+    done(
         |calls| calls.has_shut_writing,
         "a connection that both ends have shut down | its socket is a new one: ENOTCONN, it may be bound again | it stays connected",
     ),

@@ -78,7 +78,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 struct Found {
     n_moved: u64,
     n_alike: u64,
-    /// Programs by the documented difference that they came to first.
+    /// How often each documented difference was met.
     known: BTreeMap<&'static str, u64>,
     /// Differences that are not documented, each with its program up to there.
     others: Vec<String>,
@@ -125,22 +125,30 @@ fn process(seed: u64, n: u64, found: &Mutex<Found>) {
     let mut found = found.lock().unwrap();
     found.n_moved += n_moved;
     for (plain, moved) in programs(&plain.stdout).iter().zip(&programs(&moved.stdout)) {
-        let difference = plain
-            .iter()
-            .zip(moved)
-            .position(|(one, other)| one != other);
-        let Some(at) = difference else {
-            assert_eq!(plain.len(), moved.len());
-            found.n_alike += 1;
-            continue;
-        };
-        if let Some(difference) = known::difference(&plain[..at], &plain[at], &moved[at]) {
-            *found.known.entry(difference).or_default() += 1;
-            continue;
+        found.take(plain, moved);
+    }
+}
+
+impl Found {
+    /// Takes a program in: what its calls gave plain, and moved.
+    fn take(&mut self, plain: &[String], moved: &[String]) {
+        assert_eq!(plain.len(), moved.len());
+        let differing = (0..plain.len()).filter(|at| plain[*at] != moved[*at]);
+        let mut is_alike = true;
+        for at in differing {
+            is_alike = false;
+            let (before, plain, moved) = (&plain[..at], &plain[at], &moved[at]);
+            let Some(difference) = known::difference(before, plain, moved) else {
+                let before = before.join("\n");
+                let other = format!("program {before}\nplain {plain}\nmoved {moved}");
+                self.others.push(other);
+                return;
+            };
+            *self.known.entry(difference.words).or_default() += 1;
+            if difference.parts_ways {
+                return;
+            }
         }
-        let before = plain[..at].join("\n");
-        let (plain, moved) = (&plain[at], &moved[at]);
-        let other = format!("program {before}\nplain {plain}\nmoved {moved}");
-        found.others.push(other);
+        self.n_alike += u64::from(is_alike);
     }
 }
