@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod apps;
+mod hba;
 mod hostile;

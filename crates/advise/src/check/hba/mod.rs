@@ -5,27 +5,50 @@
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html
 
+mod address;
+mod difference;
 mod read;
 mod verdict;
 
 use std::net::IpAddr;
 
+pub use address::Origin;
+pub use difference::{Difference, Session};
 pub use verdict::postgres_rules;
+
+use address::Address;
 
 /// A line that is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HbaLine {
-    /// Its number in the file.
+    /// Its number in the file; the first one where it goes over several.
     pub number: u32,
-    kind: String,
+    kind: Kind,
     databases: Vec<Name>,
     users: Vec<Name>,
-    address: Option<String>,
-    mask: Option<String>,
+    address: Option<Address>,
     /// Its method: `peer`, `scram-sha-256`.
     pub method: String,
-    /// Whether its options name a map of system users to roles.
-    has_map: bool,
+    options: Vec<String>,
+}
+
+/// Which connections a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Local,
+    Host,
+    HostSsl,
+    HostNoSsl,
+    HostGss,
+    HostNoGss,
+}
+
+/// What wraps a connection over TCP; a socket has neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrap {
+    None,
+    Tls,
+    Gss,
 }
 
 /// A name in a list; in quotes it is no keyword.
@@ -51,27 +74,11 @@ pub struct Hba {
 enum Fit {
     Yes,
     No,
-    /// It depends on roles that cannot be seen from outside.
+    /// It depends on what cannot be seen from outside: roles, files, the names of hosts.
     Maybe,
 }
 
-/// Methods that take over the socket what they take over TCP, from any user of the machine.
-const SAME_EVERYWHERE: [&str; 4] = ["trust", "password", "md5", "scram-sha-256"];
-
 impl Hba {
-    /// The first line for sockets under which somebody may not come in who comes in over TCP: it asks who
-    /// the client's system user is (peer), or refuses. Lines for replication alone do not count.
-    pub fn otherwise_on_sockets(&self) -> Option<&HbaLine> {
-        let is_replication = |line: &HbaLine| {
-            let names = &line.databases;
-            names
-                .iter()
-                .all(|it| it.text == "replication" && !it.is_quoted)
-        };
-        let mut local = self.lines.iter().filter(|line| line.kind == "local");
-        local.find(|line| !is_replication(line) && !SAME_EVERYWHERE.contains(&&*line.method))
-    }
-
     /// The line for a connection over the socket (`address` is `None`) or over TCP without TLS; the
     /// flag says that an earlier line may fit as well, or was not understood.
     fn decides(
@@ -80,9 +87,17 @@ impl Hba {
         user: &str,
         address: Option<IpAddr>,
     ) -> (Option<&HbaLine>, bool) {
+        let session = Session::Database(database);
+        // What loopback addresses are called.
+        let is_localhost = true;
+        let origin = address.map(|ip| Origin::Known { ip, is_localhost });
         let mut is_unsure = false;
         for line in &self.lines {
-            match line.fits(database, user, address) {
+            let by_transport = match origin {
+                None => yes(line.kind == Kind::Local),
+                Some(origin) => line.fits_tcp(Wrap::None, origin),
+            };
+            match by_transport.and(line.fits_login(session, user)) {
                 Fit::Yes => {
                     let is_after_unread = self.unread.iter().any(|it| *it < line.number);
                     return (Some(line), is_unsure || is_after_unread);
@@ -95,58 +110,57 @@ impl Hba {
     }
 }
 
-impl HbaLine {
-    fn fits(&self, database: &str, user: &str, address: Option<IpAddr>) -> Fit {
-        let by_kind = match (&*self.kind, address) {
-            ("local", None) => Fit::Yes,
-            ("host" | "hostnossl" | "hostnogssenc", Some(address)) => self.fits_address(address),
-            _ => Fit::No,
-        };
-        [
-            by_kind,
-            fits_database(&self.databases, database, user),
-            fits_user(&self.users, user),
-        ]
-        .into_iter()
-        .fold(Fit::Yes, Fit::and)
+impl Kind {
+    fn named(text: &str) -> Option<Self> {
+        Some(match text {
+            "local" => Self::Local,
+            "host" => Self::Host,
+            "hostssl" => Self::HostSsl,
+            "hostnossl" => Self::HostNoSsl,
+            "hostgssenc" => Self::HostGss,
+            "hostnogssenc" => Self::HostNoGss,
+            _ => return None,
+        })
     }
 
-    fn fits_address(&self, address: IpAddr) -> Fit {
-        let Some(own) = self.address.as_deref() else {
-            return Fit::No;
-        };
-        match own {
-            // An address of this machine is in its own network.
-            "all" | "samehost" | "samenet" => return Fit::Yes,
-            _ => {}
+    fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Host => "host",
+            Self::HostSsl => "hostssl",
+            Self::HostNoSsl => "hostnossl",
+            Self::HostGss => "hostgssenc",
+            Self::HostNoGss => "hostnogssenc",
         }
-        let (network, bits) = own.split_once('/').unwrap_or((own, ""));
-        let Ok(network) = network.parse::<IpAddr>() else {
-            // A name: `localhost` is what loopback addresses are called.
-            return if own == "localhost" {
-                Fit::Yes
-            } else {
-                Fit::Maybe
-            };
+    }
+}
+
+impl HbaLine {
+    /// Whether it is about TCP connections from there that are wrapped so.
+    fn fits_tcp(&self, wrap: Wrap, origin: Origin) -> Fit {
+        let by_kind = match self.kind {
+            Kind::Local => false,
+            Kind::Host => true,
+            Kind::HostSsl => wrap == Wrap::Tls,
+            Kind::HostNoSsl => wrap != Wrap::Tls,
+            Kind::HostGss => wrap == Wrap::Gss,
+            Kind::HostNoGss => wrap != Wrap::Gss,
         };
-        let width = if network.is_ipv4() { 32 } else { 128 };
-        let bits = match (bits.parse::<u32>(), self.mask.as_deref()) {
-            (Ok(bits), _) => bits.min(width),
-            (Err(_), Some(mask)) => match mask.parse::<IpAddr>() {
-                Ok(mask) => value(mask).count_ones(),
-                Err(_) => return Fit::No,
-            },
-            (Err(_), None) => return Fit::No,
-        };
-        let is_same = network.is_ipv4() == address.is_ipv4()
-            && (bits == 0 || value(network) >> (width - bits) == value(address) >> (width - bits));
-        if is_same { Fit::Yes } else { Fit::No }
+        let address = self.address.as_ref().filter(|_| by_kind);
+        address.map_or(Fit::No, |address| address.fits(origin))
     }
 
-    /// As it stands in the file, but for spaces.
+    fn fits_login(&self, session: Session<'_>, user: &str) -> Fit {
+        fits_database(&self.databases, session, user).and(fits_user(&self.users, user))
+    }
+
+    /// Whether its options name a map of system users to roles.
+    fn has_map(&self) -> bool {
+        self.options.iter().any(|option| option.starts_with("map="))
+    }
+
+    /// As it stands in the file, but for spaces and the way a mask is written.
     fn shown(&self) -> String {
-        let address = self.address.as_ref();
-        let address = address.map(|it| format!(" {it}")).unwrap_or_default();
         let list = |names: &[Name]| {
             let names = names.iter().map(|name| {
                 if name.is_quoted {
@@ -157,14 +171,20 @@ impl HbaLine {
             });
             names.collect::<Vec<_>>().join(",")
         };
-        format!(
-            "line {}: {} {} {}{address} {}",
-            self.number,
-            self.kind,
+        let mut words = vec![
+            self.kind.name().to_owned(),
             list(&self.databases),
             list(&self.users),
-            self.method
-        )
+        ];
+        words.extend(self.address.as_ref().map(ToString::to_string));
+        words.push(self.method.clone());
+        words.extend(self.options.iter().cloned());
+        words.join(" ")
+    }
+
+    /// The same with its number before it.
+    fn numbered(&self) -> String {
+        format!("line {}: {}", self.number, self.shown())
     }
 }
 
@@ -178,21 +198,16 @@ impl Fit {
     }
 }
 
-fn value(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u128::from(address.to_bits()),
-        IpAddr::V6(address) => address.to_bits(),
-    }
-}
-
-fn fits_database(names: &[Name], database: &str, user: &str) -> Fit {
-    any(names.iter().map(|name| match name.keyword() {
-        Some("all") => Fit::Yes,
-        Some("sameuser") => yes(database == user),
-        Some("samerole" | "samegroup") => Fit::Maybe,
-        // Replication connections, and no database of that name.
-        Some("replication") => Fit::No,
-        _ => name.is(database),
+fn fits_database(names: &[Name], session: Session<'_>, user: &str) -> Fit {
+    any(names.iter().map(|name| match (name.keyword(), session) {
+        (Some("replication"), session) => yes(session == Session::Replication),
+        (Some(file), Session::Replication) if file.starts_with('@') => Fit::Maybe,
+        // Nothing else is about physical replication, `all` neither.
+        (_, Session::Replication) => Fit::No,
+        (Some("all"), _) => Fit::Yes,
+        (Some("sameuser"), Session::Database(database)) => yes(database == user),
+        (Some("samerole" | "samegroup"), _) => Fit::Maybe,
+        (_, Session::Database(database)) => name.is(database),
     }))
 }
 
@@ -209,12 +224,11 @@ impl Name {
         (!self.is_quoted).then_some(&*self.text)
     }
 
-    /// `/pattern` is a regular expression and `@file` a list elsewhere: neither is followed.
+    /// `/pattern` is a regular expression from version 16 on, in quotes, too, and `@file` a list elsewhere:
+    /// neither is followed.
     fn is(&self, wanted: &str) -> Fit {
-        if self
-            .keyword()
-            .is_some_and(|text| text.starts_with(['/', '@']))
-        {
+        let is_file = self.keyword().is_some_and(|text| text.starts_with('@'));
+        if is_file || self.text.starts_with('/') {
             return Fit::Maybe;
         }
         yes(self.text == wanted)

@@ -1,118 +1,207 @@
 //! Reads the lines of `pg_hba.conf`.
 //!
-//! What is not understood is kept by its number, since nobody knows what it would have said.
+//! What is not understood is kept by its number, since nobody knows what it would have said: a line that the
+//! server would refuse (it then keeps the rules that it had), files that are included, and what its versions
+//! read differently.
+//!
+//! # Source
+//! postgresql.org/docs/current/auth-pg-hba-conf.html; PostgreSQL, src/backend/libpq/hba.c, `next_token`,
+//! `next_field_expand` and `parse_hba_line`.
 
 use std::net::IpAddr;
 
-use super::{Hba, HbaLine, Name, Word};
+use super::address::Address;
+use super::{Hba, HbaLine, Kind, Name, Word};
+
+/// Longest line and longest word that every version reads whole.
+const MAX_LINE_BYTES: usize = 8191;
+const MAX_WORD_BYTES: usize = 255;
+
+/// Methods of either transport that take no options, but for what is asked of a client's certificate.
+const PLAIN: [&str; 5] = ["trust", "reject", "password", "md5", "scram-sha-256"];
+/// Further ones that know options.
+const OF_BOTH: [&str; 6] = ["ident", "pam", "ldap", "radius", "bsd", "oauth"];
 
 impl Hba {
     /// Reads the text of a file. Files that it includes are not followed and count as unread.
     pub fn parse(text: &str) -> Self {
         let mut found = Self::default();
-        let mut number = 0;
+        let mut first = 1;
         let mut joined = String::new();
-        for line in text.lines() {
-            number += 1;
+        for (number, line) in (1..).zip(text.split('\n')) {
+            let line = line.trim_end_matches('\r');
             // A backslash at the end joins the next line.
             if let Some(start) = line.strip_suffix('\\') {
                 joined.push_str(start);
+                // Whether a comment goes on as well depends on the version.
+                if joined.contains('#') {
+                    found.unread.push(first);
+                    joined.clear();
+                    first = number + 1;
+                }
                 continue;
             }
             joined.push_str(line);
-            let words = words(&std::mem::take(&mut joined));
-            if words.is_empty() {
-                continue;
-            }
-            match line_of(number, &words) {
-                Some(line) => found.lines.push(line),
-                None => found.unread.push(number),
-            }
+            found.take(first, &std::mem::take(&mut joined));
+            first = number + 1;
+        }
+        if !joined.is_empty() {
+            found.unread.push(first);
         }
         found
     }
+
+    fn take(&mut self, number: u32, line: &str) {
+        let words = words(line).filter(|_| line.len() <= MAX_LINE_BYTES);
+        match words {
+            Some(words) if words.is_empty() => {}
+            Some(words) => match line_of(number, &words) {
+                Some(line) => self.lines.push(line),
+                None => self.unread.push(number),
+            },
+            None => self.unread.push(number),
+        }
+    }
 }
 
+/// A line by its words; `None` when the server would refuse it, or when it is none that we know.
 fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     let [kind, databases, users, rest @ ..] = words else {
         return None;
     };
-    let rest: Vec<&str> = rest.iter().map(|word| one(word)).collect::<Option<_>>()?;
-    let kind = one(kind)?;
-    let (address, mask, method, options) = match (kind, &rest[..]) {
-        ("local", [method, options @ ..]) => (None, None, method, options),
-        (
-            "host" | "hostssl" | "hostnossl" | "hostgssenc" | "hostnogssenc",
-            [address, rest @ ..],
-        ) => {
-            // The mask may stand in a column of its own.
-            let has_mask = !address.contains('/') && address.parse::<IpAddr>().is_ok();
-            match (has_mask, rest) {
-                (true, [mask, method, options @ ..]) => {
-                    (Some(*address), Some(*mask), method, options)
-                }
-                (false, [method, options @ ..]) => (Some(*address), None, method, options),
-                _ => return None,
-            }
-        }
-        _ => return None,
+    let kind = Kind::named(&one(kind)?.text)?;
+    let (address, rest) = if kind == Kind::Local {
+        (None, rest)
+    } else {
+        let (address, n_words) = address(rest)?;
+        (Some(address), &rest[n_words..])
     };
-    Some(HbaLine {
+    let [method, options @ ..] = rest else {
+        return None;
+    };
+    let line = HbaLine {
         number,
-        kind: kind.to_owned(),
+        kind,
         databases: databases.clone(),
         users: users.clone(),
-        address: address.map(str::to_owned),
-        mask: mask.map(str::to_owned),
-        method: (*method).to_owned(),
-        has_map: options.iter().any(|option| option.starts_with("map=")),
-    })
+        address,
+        method: one(method)?.text.clone(),
+        options: options.iter().flatten().map(|it| it.text.clone()).collect(),
+    };
+    line.is_taken().then_some(line)
+}
+
+impl HbaLine {
+    /// Whether a server takes its method and options.
+    fn is_taken(&self) -> bool {
+        let method = &*self.method;
+        let is_known = match (method, self.kind) {
+            ("gss" | "trust" | "reject", Kind::HostGss) => true,
+            (_, Kind::HostGss) => false,
+            ("peer", kind) => kind == Kind::Local,
+            ("gss" | "sspi", kind) => kind != Kind::Local,
+            ("cert", kind) => kind == Kind::HostSsl,
+            _ => PLAIN.contains(&method) || OF_BOTH.contains(&method),
+        };
+        let is_option = |option: &String| {
+            let name = option.split_once('=').map(|(name, _)| name);
+            let is_of_certificate = matches!(name, Some("clientcert" | "clientname"));
+            name.is_some()
+                && (!is_of_certificate || self.kind == Kind::HostSsl)
+                && (is_of_certificate || !PLAIN.contains(&method))
+        };
+        is_known && self.options.iter().all(is_option)
+    }
+}
+
+/// The address and how many words it takes: the mask may stand in a column of its own.
+fn address(words: &[Word]) -> Option<(Address, usize)> {
+    let first = one(words.first()?)?;
+    if !first.text.contains('/')
+        && let Ok(network) = first.text.parse::<IpAddr>()
+    {
+        let mask: IpAddr = one(words.get(1)?)?.text.parse().ok()?;
+        let is_same_family = network.is_ipv4() == mask.is_ipv4();
+        return is_same_family.then_some((Address::masked(network, mask), 2));
+    }
+    Some((Address::of_word(first)?, 1))
 }
 
 /// A word of one name.
-fn one(word: &Word) -> Option<&str> {
+fn one(word: &Word) -> Option<&Name> {
     match &word[..] {
-        [name] => Some(&name.text),
+        [name] => Some(name),
         _ => None,
     }
 }
 
-/// The words of a line: by white space, but for what is in double quotes; `#` begins a comment.
-fn words(line: &str) -> Vec<Word> {
+/// What ended before a letter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// A word, or nothing yet.
+    Blank,
+    /// A name that another follows.
+    Comma,
+    /// Nothing: within a name.
+    Name,
+    /// Nothing: within quotes.
+    Quote,
+    /// Quotes: the name ends here.
+    Quoted,
+}
+
+/// The words of a line: by white space, but for what is in double quotes; `#` begins a comment. `None` for
+/// commas and quotes where people would not put them.
+fn words(line: &str) -> Option<Vec<Word>> {
     let mut words: Vec<Word> = Vec::new();
     let mut name = Name::default();
-    let mut is_open = false;
-    // After a comma the list goes on, also behind white space.
     let mut goes_on = false;
+    let mut before = Before::Blank;
     let mut end = |name: &mut Name, goes_on: bool| {
         let name = std::mem::take(name);
-        if name.text.is_empty() && !name.is_quoted {
-            return;
-        }
         match words.last_mut() {
             Some(word) if goes_on => word.push(name),
             _ => words.push(vec![name]),
         }
     };
     for c in line.chars() {
-        match c {
-            '"' => {
-                is_open = !is_open;
-                name.is_quoted = true;
+        let is_in_name = matches!(before, Before::Name | Before::Quoted);
+        before = match (c, before) {
+            ('"', Before::Quote) => Before::Quoted,
+            (c, Before::Quote) => {
+                name.text.push(c);
+                Before::Quote
             }
-            '#' if !is_open => break,
-            ',' if !is_open => {
+            ('#', _) => break,
+            (',', _) if is_in_name => {
                 end(&mut name, goes_on);
                 goes_on = true;
+                Before::Comma
             }
-            c if c.is_whitespace() && !is_open => {
-                let is_name = !name.text.is_empty() || name.is_quoted;
-                end(&mut name, goes_on);
-                goes_on &= !is_name;
+            (' ' | '\t' | '\r', Before::Comma) => Before::Comma,
+            (' ' | '\t' | '\r', _) => {
+                if is_in_name {
+                    end(&mut name, goes_on);
+                    goes_on = false;
+                }
+                Before::Blank
             }
-            c => name.text.push(c),
-        }
+            ('"', Before::Blank | Before::Comma) => {
+                name.is_quoted = true;
+                Before::Quote
+            }
+            (',' | '"', _) | (_, Before::Quoted) => return None,
+            (c, _) => {
+                name.text.push(c);
+                Before::Name
+            }
+        };
     }
-    end(&mut name, goes_on);
-    words
+    match before {
+        Before::Name | Before::Quoted => end(&mut name, goes_on),
+        Before::Blank => {}
+        Before::Comma | Before::Quote => return None,
+    }
+    let is_short = |name: &Name| name.text.len() <= MAX_WORD_BYTES;
+    words.iter().flatten().all(is_short).then_some(words)
 }

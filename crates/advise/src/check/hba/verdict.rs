@@ -30,7 +30,7 @@ pub fn postgres_rules(
         };
         return point(PointCode::HbaLineMissing, outcome, what).with_next(add);
     };
-    let shown = local.shown();
+    let shown = local.numbered();
     if is_unsure {
         let what = format!(
             "{shown}, unless an earlier line fits: one has roles, patterns or files in it, or was not understood"
@@ -39,7 +39,7 @@ pub fn postgres_rules(
     }
     match &*local.method {
         "reject" => point(PointCode::HbaRejects, Outcome::Fail, format!("the socket is refused by {shown}")).with_next(add),
-        "peer" | "ident" if local.has_map => point(
+        "peer" | "ident" if local.has_map() => point(
             PointCode::HbaMapUnknown,
             Outcome::Unknown,
             format!("{shown}: whether the map lets the system user `{system_user}` in as `{user}` stands in pg_ident.conf"),
@@ -58,7 +58,7 @@ pub fn postgres_rules(
         )
         .with_next(format!("if the role has a password (else first ALTER ROLE \"{user}\" PASSWORD '…'), {add}")),
         method => {
-            let today = today.map_or_else(|| "no line".to_owned(), HbaLine::shown);
+            let today = today.map_or_else(|| "no line".to_owned(), HbaLine::numbered);
             point(PointCode::HbaPassword, Outcome::Pass, format!("{shown} (today {today}): {method}"))
         }
     }

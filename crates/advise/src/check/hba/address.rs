@@ -1,0 +1,114 @@
+//! The address of a `host` line, and which connections it is about.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::{Fit, Name, yes};
+
+/// Where a TCP connection comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// An address.
+    Known {
+        /// It.
+        ip: IpAddr,
+        /// Whether the server's machine calls it `localhost`.
+        is_localhost: bool,
+    },
+    /// Somewhere: a proxy connects in the program's place.
+    Unknown,
+}
+
+/// What stands in the address's column, a mask of its own with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Address {
+    /// `all`.
+    All,
+    /// `samehost` and `samenet`: a loopback address is always in them.
+    Same(&'static str),
+    /// A network with its mask.
+    Network { network: IpAddr, mask: IpAddr },
+    /// A host's name.
+    Host(String),
+}
+
+impl Address {
+    /// `None` for a network that is none.
+    pub(super) fn of_word(word: &Name) -> Option<Self> {
+        match word.keyword() {
+            Some("all") => return Some(Self::All),
+            Some("samehost") => return Some(Self::Same("samehost")),
+            Some("samenet") => return Some(Self::Same("samenet")),
+            _ => {}
+        }
+        let Some((network, bits)) = word.text.split_once('/') else {
+            return Some(Self::Host(word.text.clone()));
+        };
+        let network: IpAddr = network.parse().ok()?;
+        let bits: u32 = bits.parse().ok()?;
+        let mask = match network {
+            IpAddr::V4(_) if bits <= 32 => {
+                IpAddr::V4(u32::MAX.checked_shl(32 - bits).unwrap_or(0).into())
+            }
+            IpAddr::V6(_) if bits <= 128 => {
+                IpAddr::V6(u128::MAX.checked_shl(128 - bits).unwrap_or(0).into())
+            }
+            _ => return None,
+        };
+        Some(Self::masked(network, mask))
+    }
+
+    pub(super) fn masked(network: IpAddr, mask: IpAddr) -> Self {
+        Self::Network { network, mask }
+    }
+
+    /// Whether it is about connections from there.
+    pub(super) fn fits(&self, origin: Origin) -> Fit {
+        let Origin::Known { ip, is_localhost } = origin else {
+            return if *self == Self::All {
+                Fit::Yes
+            } else {
+                Fit::Maybe
+            };
+        };
+        let is_sure = match self {
+            Self::All => true,
+            Self::Network { network, mask } => {
+                let mask = value(*mask);
+                let is_same_family = network.is_ipv4() == ip.is_ipv4();
+                return yes(is_same_family && value(*network) & mask == value(ip) & mask);
+            }
+            Self::Same(_) => ip.is_loopback(),
+            // Names are compared without regard to case, after a look-up that we do not make.
+            Self::Host(name) => is_localhost && name.eq_ignore_ascii_case("localhost"),
+        };
+        if is_sure { Fit::Yes } else { Fit::Maybe }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Same(word) => f.write_str(word),
+            Self::Network { network, mask } => {
+                let ones = value(*mask).count_ones();
+                let width = if network.is_ipv4() { 32 } else { 128 };
+                let is_prefix = value(*mask).trailing_zeros().min(width) == width - ones;
+                if is_prefix {
+                    write!(f, "{network}/{ones}")
+                } else {
+                    write!(f, "{network} {mask}")
+                }
+            }
+            Self::Host(name) => f.write_str(name),
+        }
+    }
+}
+
+fn value(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::from(address.to_bits()),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}

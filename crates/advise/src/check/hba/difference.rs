@@ -1,0 +1,390 @@
+//! Whether the rules treat every login over the socket as over TCP.
+//!
+//! Two ordered lists are compared: the lines for sockets, and those for TCP connections from the addresses that
+//! would be moved, once for each wrap that a program may choose. They are the same when for every
+//! database, user and kind of session the first line that fits has the same method with the same options in
+//! both, or refuses in both. A line tells only the names in it apart, so the names of the file and such as stand
+//! in no line are all that has to be tried. What is not understood is not the same.
+
+use std::collections::BTreeSet;
+
+use super::{Fit, Hba, HbaLine, Kind, Name, Origin, Wrap};
+
+/// Methods that ask for the same over the socket as over TCP, from any user of the machine, where their
+/// options are the same. `reject` is told apart by whom it lets in: nobody. `pam` is not among them, as it
+/// tells its modules where a connection comes from.
+const SAME_EVERYWHERE: [&str; 7] = [
+    "trust",
+    "password",
+    "md5",
+    "scram-sha-256",
+    "ldap",
+    "radius",
+    "bsd",
+];
+
+/// More comparisons of names than this are not made.
+const MAX_STEPS: usize = 50_000_000;
+
+/// Names that no line can hold.
+const ANY: &str = "\n";
+const ANY_OTHER: &str = "\n\n";
+
+/// What somebody asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Session<'a> {
+    /// A database, also for logical replication.
+    Database(&'a str),
+    /// Physical replication.
+    Replication,
+}
+
+/// Why logins over the socket may end otherwise than over TCP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference<'a> {
+    /// A line was not understood; its number.
+    Unread(u32),
+    /// Whether this line fits depends on what cannot be seen from outside.
+    Open(&'a HbaLine),
+    /// Some login is decided by lines that differ.
+    Lines {
+        /// Whose, in words.
+        whose: String,
+        /// The line for TCP; where none fits, TCP is refused.
+        tcp: Option<&'a HbaLine>,
+        /// The line for the socket.
+        local: Option<&'a HbaLine>,
+    },
+    /// There are more names than are compared.
+    Long,
+}
+
+impl Hba {
+    /// The first difference between the socket and TCP from one of these origins.
+    pub fn difference(&self, origins: &[Origin]) -> Option<Difference<'_>> {
+        if let Some(number) = self.unread.first() {
+            return Some(Difference::Unread(*number));
+        }
+        let local = self.lines.iter().filter(|it| it.kind == Kind::Local);
+        let local: Vec<_> = local.map(|line| (line, Fit::Yes)).collect();
+        for origin in origins {
+            for wrap in [Wrap::None, Wrap::Tls, Wrap::Gss] {
+                let lines = self.lines.iter();
+                let tcp = lines.map(|line| (line, line.fits_tcp(wrap, *origin)));
+                let tcp: Vec<_> = tcp.filter(|(_, fit)| *fit != Fit::No).collect();
+                let lists = Lists {
+                    tcp,
+                    local: &local,
+                    wrap,
+                };
+                if let Some(difference) = lists.difference() {
+                    return Some(difference);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The lines that may be about a connection, with whether its transport fits.
+type Lines<'a> = Vec<(&'a HbaLine, Fit)>;
+
+struct Lists<'a, 'b> {
+    tcp: Lines<'a>,
+    local: &'b Lines<'a>,
+    wrap: Wrap,
+}
+
+impl<'a> Lists<'a, '_> {
+    fn lines(&self) -> impl Iterator<Item = &'a HbaLine> {
+        self.tcp.iter().chain(self.local).map(|(line, _)| *line)
+    }
+
+    fn difference(&self) -> Option<Difference<'a>> {
+        let mut databases: BTreeSet<&str> = names(self.lines().map(|it| &it.databases));
+        let mut users: BTreeSet<&str> = names(self.lines().map(|it| &it.users));
+        let n_names = self.lines().map(|it| it.databases.len() + it.users.len());
+        let n_names: usize = n_names.sum();
+        let has_same = |line: &HbaLine| {
+            let mut names = line.databases.iter();
+            names.any(|it| it.keyword() == Some("sameuser"))
+        };
+        users.insert(ANY);
+        databases.insert(ANY);
+        if self.lines().any(has_same) {
+            // A database may be called as any user is, and a user as no database.
+            databases.extend(&users);
+            users.extend(&databases);
+            users.insert(ANY_OTHER);
+        }
+        let n_logins = databases.len().saturating_mul(users.len());
+        if n_logins.saturating_mul(n_names) > MAX_STEPS {
+            return Some(Difference::Long);
+        }
+        let sessions = databases.iter().map(|it| Session::Database(it));
+        let mut sessions = sessions.chain([Session::Replication]);
+        sessions.find_map(|session| {
+            let mut users = users.iter();
+            users.find_map(|user| self.difference_for(session, user))
+        })
+    }
+
+    fn difference_for(&self, session: Session<'_>, user: &str) -> Option<Difference<'a>> {
+        let tcp = match first(&self.tcp, session, user) {
+            Ok(line) => line,
+            Err(line) => return Some(Difference::Open(line)),
+        };
+        let local = match first(self.local, session, user) {
+            Ok(line) => line,
+            Err(line) => return Some(Difference::Open(line)),
+        };
+        (!is_same(tcp, local)).then(|| Difference::Lines {
+            whose: whose(session, user, self.wrap),
+            tcp,
+            local,
+        })
+    }
+}
+
+/// The names in these lists, keywords among them: they then stand for databases of that name.
+fn names<'a>(lists: impl Iterator<Item = &'a Vec<Name>>) -> BTreeSet<&'a str> {
+    lists.flatten().map(|name| &*name.text).collect()
+}
+
+/// The first line that fits, or one before it that may.
+fn first<'a>(
+    lines: &Lines<'a>,
+    session: Session<'_>,
+    user: &str,
+) -> Result<Option<&'a HbaLine>, &'a HbaLine> {
+    for (line, fit) in lines {
+        match fit.and(line.fits_login(session, user)) {
+            Fit::Yes => return Ok(Some(line)),
+            Fit::Maybe => return Err(line),
+            Fit::No => {}
+        }
+    }
+    Ok(None)
+}
+
+fn is_same(tcp: Option<&HbaLine>, local: Option<&HbaLine>) -> bool {
+    let lets_in = |line: &&HbaLine| line.method != "reject";
+    match (tcp.filter(lets_in), local.filter(lets_in)) {
+        (None, None) => true,
+        (Some(tcp), Some(local)) => {
+            SAME_EVERYWHERE.contains(&&*tcp.method)
+                && (&tcp.method, &tcp.options) == (&local.method, &local.options)
+        }
+        _ => false,
+    }
+}
+
+fn whose(session: Session<'_>, user: &str, wrap: Wrap) -> String {
+    let user = match user {
+        ANY | ANY_OTHER => "a user that no line names".to_owned(),
+        user => format!("user `{user}`"),
+    };
+    let what = match session {
+        Session::Replication => "replication".to_owned(),
+        Session::Database(ANY) => "a database that no line names".to_owned(),
+        Session::Database(name) => format!("database `{name}`"),
+    };
+    let wrap = match wrap {
+        Wrap::None => "",
+        Wrap::Tls => " with TLS",
+        Wrap::Gss => " with GSSAPI's encryption",
+    };
+    format!("{what} and {user}{wrap}")
+}
+
+impl Difference<'_> {
+    /// In words, of the file with this name.
+    pub fn words(&self, path: &str) -> String {
+        match self {
+            Self::Unread(number) => format!("line {number} of {path} was not understood"),
+            Self::Open(line) => format!(
+                "line {} of {path} says `{}`, and whom that means cannot be seen from outside",
+                line.number,
+                line.shown()
+            ),
+            Self::Lines { whose, tcp, local } => {
+                let side = |line: Option<&HbaLine>| match line {
+                    Some(line) => format!("line {} says `{}`", line.number, line.shown()),
+                    None => "no line lets anybody in".to_owned(),
+                };
+                let (tcp, local) = (side(*tcp), side(*local));
+                format!(
+                    "in {path}, for {whose}, over TCP {tcp}, and over the socket {local}, which may end otherwise"
+                )
+            }
+            Self::Long => format!("{path} holds too many names to be compared"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    fn origin(ip: impl Into<std::net::IpAddr>) -> Origin {
+        Origin::Known {
+            ip: ip.into(),
+            is_localhost: true,
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        let hba = Hba::parse(text);
+        let found = hba.difference(&[origin(Ipv4Addr::LOCALHOST)]);
+        let found = found.map(|it| it.words("F"));
+        match (&found, expected) {
+            (None, None) => {}
+            (Some(found), Some(words)) if found.contains(words) => {}
+            _ => panic!("{expected:?}, but {found:?}: {text}"),
+        }
+    }
+
+    const HOST: &str = "host all all 127.0.0.1/32 scram-sha-256\n";
+
+    #[test]
+    fn the_same_rules_in_other_words_are_the_same() {
+        for text in [
+            "local all all scram-sha-256",
+            "local all,x a,all scram-sha-256",
+            "local x all scram-sha-256\nlocal all +staff,all scram-sha-256",
+            "local replication all reject\nlocal all all scram-sha-256",
+            "local all all scram-sha-256\nlocal x /pattern trust\nhost all +r 10.0.0.0/8 trust",
+            "local sameuser all scram-sha-256\nlocal all all scram-sha-256",
+        ] {
+            check(&format!("{text}\n{HOST}"), None);
+        }
+        check(
+            "local all all trust\nhost all all localhost trust\nhost all all ::1/128 md5",
+            None,
+        );
+        check(
+            "local all all trust\nhost all all 127.0.0.1 255.0.0.0 trust",
+            None,
+        );
+        check("hostssl all all samehost reject", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_lines_that_differ_are_named() {
+        check(
+            HOST,
+            Some(
+                "over TCP line 1 says `host all all 127.0.0.1/32 scram-sha-256`, and over the socket no line lets",
+            ),
+        );
+        check(
+            &format!("local shop all scram-sha-256\n{HOST}"),
+            Some(
+                "for a database that no line names and a user that no line names, over TCP line 2",
+            ),
+        );
+        check(
+            &format!("local all all scram-sha-256\n{HOST}host replication all 127.0.0.1/8 md5"),
+            Some("for replication and a user that no line names, over TCP line 3"),
+        );
+        check(
+            "local all all trust\nhost all bob samehost reject\nhost all all 0.0.0.0/0 trust",
+            Some(
+                "user `bob`, over TCP line 2 says `host all bob samehost reject`, and over the socket line 1",
+            ),
+        );
+        check(
+            &format!(
+                "local all all scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n{HOST}"
+            ),
+            Some(
+                "with TLS, over TCP line 2 says `hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca`",
+            ),
+        );
+        check(
+            &format!("local all all scram-sha-256\nhostgssenc all all 127.0.0.1/32 gss\n{HOST}"),
+            Some("with GSSAPI's encryption"),
+        );
+        check(
+            &format!("local sameuser all md5\nlocal all all scram-sha-256\n{HOST}"),
+            Some("`local sameuser all md5`"),
+        );
+        check(
+            "local all all ident\nhost all all all ident",
+            Some("`local all all ident`"),
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_not_the_same() {
+        for line in [
+            "local all +staff scram-sha-256",
+            "local all /^a scram-sha-256",
+            "local @names all scram-sha-256",
+            "local samerole all scram-sha-256",
+            "host all all db.example.org scram-sha-256",
+            "host all all 127.1 scram-sha-256",
+        ] {
+            let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
+            check(&text, Some("cannot be seen from outside"));
+        }
+        for line in [
+            "include other.conf",
+            "local all all scram-sha-257",
+            "local all all trust map=a",
+            "host all all 127.0.0.1/33 trust",
+            "host all all 127.0.0.1 trust",
+            "local all all , trust",
+            "local \"all all trust",
+            "local al\"l\" all trust",
+            "# \\\nlocal all all trust",
+        ] {
+            let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
+            check(&text, Some("line 1 of F was not understood"));
+        }
+    }
+
+    #[test]
+    fn connections_through_a_container_come_from_anywhere() {
+        let official =
+            "local all all trust\nhost all all 127.0.0.1/32 trust\nhost all all all trust";
+        let hba = Hba::parse(official);
+        assert!(
+            matches!(hba.difference(&[Origin::Unknown]), Some(Difference::Open(line)) if line.number == 2)
+        );
+        let open = Hba::parse("local all all md5\nhost all all all md5");
+        assert_eq!(open.difference(&[Origin::Unknown]), None);
+    }
+
+    #[test]
+    fn every_address_that_is_moved_counts() {
+        let text = "local all all md5\nhost all all 127.0.0.1/32 md5";
+        let hba = Hba::parse(text);
+        let both = [origin(Ipv4Addr::LOCALHOST), origin(Ipv6Addr::LOCALHOST)];
+        assert_eq!(hba.difference(&both[..1]), None);
+        assert!(hba.difference(&both).is_some());
+        let elsewhere = Origin::Known {
+            ip: Ipv4Addr::LOCALHOST.into(),
+            is_localhost: false,
+        };
+        let named = Hba::parse("local all all md5\nhost all all localhost md5");
+        assert!(matches!(
+            named.difference(&[elsewhere]),
+            Some(Difference::Open(_))
+        ));
+    }
+
+    #[test]
+    fn too_many_names_are_not_compared() {
+        let line = |idx| format!("local db{idx} u{idx} md5\n");
+        let text: String = (0..2_000).map(line).collect();
+        assert_eq!(
+            Hba::parse(&text).difference(&[origin(Ipv4Addr::LOCALHOST)]),
+            Some(Difference::Long)
+        );
+    }
+}

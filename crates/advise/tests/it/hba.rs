@@ -1,0 +1,58 @@
+//! Random `pg_hba.conf` files: what is called the same is the same for every login, and whatever is the same is
+//! called so.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use looptax_advise::check::{Hba, Origin};
+use looptax_testkit::hba::{Files, Language};
+
+fn origin(is_v6: bool) -> Origin {
+    let ip = if is_v6 {
+        Ipv6Addr::LOCALHOST.into()
+    } else {
+        Ipv4Addr::LOCALHOST.into()
+    };
+    Origin::Known {
+        ip,
+        is_localhost: true,
+    }
+}
+
+/// By file, whether it is called the same and what a login says that is not.
+fn check(language: Language, seed: u64, n_files: usize) {
+    let mut files = Files::new(seed, language);
+    let (mut n_same, mut n_plain) = (0, 0);
+    for idx in 0..n_files {
+        let file = files.draw();
+        let families: &[bool] = match idx % 3 {
+            0 => &[false, true],
+            1 => &[true],
+            _ => &[false],
+        };
+        let origins: Vec<_> = families.iter().map(|is_v6| origin(*is_v6)).collect();
+        let hba = Hba::parse(&file.text);
+        assert!(hba.unread.is_empty(), "{:?}: {}", hba.unread, file.text);
+        let called = hba.difference(&origins).map(|it| it.words("file"));
+        n_same += usize::from(called.is_none());
+        n_plain += usize::from(file.is_plain());
+        let worlds = if file.is_plain() { 1 } else { 8 };
+        let seen = (0..worlds).find_map(|world| file.differs(families, world));
+        match (&called, seen) {
+            (None, Some(seen)) => panic!("called the same, but {seen:?}: {}", file.text),
+            (Some(called), None) if file.is_plain() => panic!("{called}: {}", file.text),
+            _ => {}
+        }
+    }
+    let enough = n_files / 10;
+    assert!(n_same > enough && n_plain > enough, "{n_same} {n_plain}");
+}
+
+#[test]
+fn what_the_file_decides_is_decided() {
+    check(Language::Plain, 18, 4_000);
+}
+
+#[test]
+fn what_the_file_does_not_decide_is_never_called_the_same_wrongly() {
+    check(Language::Whole, 19, 4_000);
+}
