@@ -1,5 +1,5 @@
-//! Two things that no safe library offers: hiding passwords from the process list, and raising the
-//! limit of open files.
+//! What no safe library offers: hiding passwords from the process list and from programs that we start, and
+//! raising the limit of open files.
 //!
 //! The only file of this room with unsafe code.
 
@@ -49,24 +49,47 @@ pub(crate) fn hide_last_arguments(n: usize) {
     });
 }
 
-/// Shows each of this process's own arguments, to be written over.
-fn change_arguments(mut change: impl FnMut(usize, &mut [u8])) {
-    let Some((start, end)) = argument_area() else {
-        return;
-    };
-    // SAFETY: the kernel reports this range as the argument strings on our own initial stack: it is
-    // mapped and writable for the life of the process, and no Rust reference points into it (the
-    // standard library hands out copies).
-    let area = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
-    let arguments = area.split_mut(|byte| *byte == 0).enumerate();
-    arguments.for_each(|(idx, argument)| change(idx, argument));
+/// Takes a variable out of this process's environment, so that no program that it starts has it and nobody
+/// reads it in `/proc/<pid>/environ`. To be called while there is one thread.
+pub(crate) fn forget_variable(name: &str) {
+    // SAFETY: no other thread reads the environment meanwhile.
+    unsafe { std::env::remove_var(name) };
+    change_strings(ENVIRONMENT_FIELD, |_, variable| {
+        let value = variable.strip_prefix(name.as_bytes());
+        if value.is_some_and(|it| it.starts_with(b"=")) {
+            variable.fill(0);
+        }
+    });
 }
 
-/// `arg_start` and `arg_end` of proc(5)'s `stat`: fields 48 and 49.
-fn argument_area() -> Option<(usize, usize)> {
+/// Shows each of this process's own arguments, to be written over.
+fn change_arguments(change: impl FnMut(usize, &mut [u8])) {
+    change_strings(ARGUMENTS_FIELD, change);
+}
+
+/// Shows each string of an area that the kernel filled when this process began, to be written over.
+fn change_strings(field: usize, mut change: impl FnMut(usize, &mut [u8])) {
+    let Some((start, end)) = string_area(field) else {
+        return;
+    };
+    // SAFETY: the kernel reports this range as the argument or environment strings on our own initial stack: it
+    // is mapped and writable for the life of the process, and no Rust reference points into it (the
+    // standard library hands out copies).
+    let area = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
+    let strings = area.split_mut(|byte| *byte == 0).enumerate();
+    strings.for_each(|(idx, string)| change(idx, string));
+}
+
+/// Fields of proc(5)'s `stat`: `arg_start` and `env_start`; each one's end is the next.
+const ARGUMENTS_FIELD: usize = 48;
+const ENVIRONMENT_FIELD: usize = 50;
+
+/// Where an area starts and ends.
+fn string_area(field: usize) -> Option<(usize, usize)> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name is the second field.
     let after_name = stat.rsplit_once(')')?.1;
-    let mut fields = after_name.split_whitespace().skip(45);
+    let mut fields = after_name.split_whitespace().skip(field - 3);
     let start: usize = fields.next()?.parse().ok()?;
     let end: usize = fields.next()?.parse().ok()?;
     (start != 0 && end > start).then_some((start, end))
@@ -121,7 +144,7 @@ mod tests {
 
     #[test]
     fn our_own_arguments_are_where_the_kernel_says() {
-        let (start, end) = argument_area().unwrap();
+        let (start, end) = string_area(ARGUMENTS_FIELD).unwrap();
         assert!(end - start >= std::env::args().next().unwrap().len());
     }
 }

@@ -54,6 +54,8 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         no_check: args.no_check,
         command: &args.command,
     })?;
+    // It was for the check; the program has no use for it.
+    sys::forget_variable("LOOPTAX_PASSWORD");
     let mapping = moving::mapping(&candidates);
     let plan = words::plan(&candidates, args.dry_run || args.verbose || args.stats);
     if args.dry_run {
