@@ -14,6 +14,7 @@
 mod answers;
 mod caller;
 mod connect;
+mod demands;
 mod error;
 mod fallback;
 mod filter;

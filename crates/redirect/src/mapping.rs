@@ -39,8 +39,11 @@ pub struct Route {
 /// Words in a process's arguments or environment that say that it needs what a socket does not give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    /// The words, compared without regard to upper and lower case.
+    /// The words; only their letters and digits are compared, without regard to upper and lower case, and `?`
+    /// and `&`.
     pub words: String,
+    /// Letters and digits, in lower case, that take the demand away where they follow the words.
+    pub harmless: Vec<String>,
 }
 
 /// A socket to connect to.

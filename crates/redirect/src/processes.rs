@@ -10,11 +10,14 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use crate::caller::Caller;
+use crate::demands::Demands;
 use crate::sys::{process, wait};
 use crate::{Features, Mapping};
 
 /// More processes than these are forgotten, all at once: they are looked at again when they connect.
 const MAX_PROCESSES: usize = 4_096;
+/// Processes whose words are remembered; each takes a descriptor.
+const MAX_DEMANDS: usize = 64;
 /// A queue appears in its process a moment after the call that makes it was seen. A look that starts so
 /// much later has seen it.
 const SETTLING_NS: u64 = 10_000_000;
@@ -46,7 +49,7 @@ struct Known {
     /// When it made the last one that may not have been seen.
     made_ns: Option<u64>,
     /// Which routes its words keep from it.
-    demanded: Option<Vec<bool>>,
+    demands: Option<Demands>,
 }
 
 impl Processes {
@@ -90,9 +93,19 @@ impl Processes {
         }
         let number = caller.number(pid, features).unwrap_or_default();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = entry(&mut known, pid, number);
-        let demanded = entry.demanded.get_or_insert_with(|| demands(pid, mapping));
-        demanded.get(route_idx).copied().unwrap_or_default()
+        let own = entry(&mut known, pid, number);
+        let is_current = |it: &Demands| number != 0 && it.is_current();
+        if let Some(demands) = own.demands.as_ref().filter(|it| is_current(it)) {
+            return demands.keeps(route_idx);
+        }
+        own.demands = None;
+        let demands = Demands::read(caller.tid, mapping);
+        let is_kept = demands.keeps(route_idx);
+        if known.values().filter(|it| it.demands.is_some()).count() >= MAX_DEMANDS {
+            known.values_mut().for_each(|it| it.demands = None);
+        }
+        entry(&mut known, pid, number).demands = Some(demands);
+        is_kept
     }
 }
 
@@ -145,25 +158,4 @@ pub(crate) fn holds_files(tid: i32, ring: i32) -> bool {
         n.is_some_and(|n| n.trim() == "0")
     });
     !(is_list_empty && has_no_files)
-}
-
-/// By route, whether one of its demands is among the process's words.
-fn demands(pid: i32, mapping: &Mapping) -> Vec<bool> {
-    let read = |name: &str| {
-        let mut bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        bytes.make_ascii_lowercase();
-        bytes
-    };
-    let texts = [read("cmdline"), read("environ")];
-    let has = |words: &str| {
-        let words = words.to_ascii_lowercase().into_bytes();
-        let mut windows = texts
-            .iter()
-            .flat_map(|text| text.windows(words.len().max(1)));
-        windows.any(|window| window == words)
-    };
-    let routes = mapping.routes.iter();
-    routes
-        .map(|route| route.demands.iter().any(|it| has(&it.words)))
-        .collect()
 }

@@ -34,6 +34,11 @@ pub(crate) struct RunArgs {
     /// Log in nowhere beforehand, also where the command's arguments or environment name a connection.
     #[arg(long, conflicts_with = "check")]
     pub(crate) no_check: bool,
+    /// Leave a port on TCP where only a login could tell whether the socket leads to the same account
+    /// (MariaDB, MySQL before version 8), and none is known: neither by `--check` nor from the command's
+    /// arguments or environment.
+    #[arg(long, conflicts_with_all = ["map", "no_check"])]
+    pub(crate) require_check: bool,
     /// Say what would be moved, and what `check` thinks of it; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -52,6 +52,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         only: &args.only,
         check: &args.check,
         no_check: args.no_check,
+        require_check: args.require_check,
         command: &args.command,
     })?;
     // It was for the check; the program has no use for it.

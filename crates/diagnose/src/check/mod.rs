@@ -31,7 +31,7 @@ use crate::socket_of::{self, Near, SocketOf};
 pub use answer::Around;
 pub use client::Client;
 use logins::Sides;
-pub use logins::hba_file;
+pub use logins::{HbaFile, hba_file};
 pub use subject::Sources;
 
 /// So long one waits for whoever listens on a port.

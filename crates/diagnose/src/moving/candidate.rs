@@ -18,10 +18,12 @@ pub struct Candidate {
     pub server: Option<(String, u32)>,
     /// Why it stays on TCP all the same.
     pub stays: Option<String>,
-    /// Words of a process that keep it on TCP.
-    pub demands: Vec<String>,
+    /// What a process says that keeps it on TCP.
+    pub demands: Vec<Demand>,
     /// What the check of a known connection said.
     pub checked: Vec<String>,
+    /// What nobody can know who moves it.
+    pub warning: Option<String>,
 }
 
 /// What the supervisor gets: the addresses that are moved.
@@ -32,13 +34,7 @@ pub fn mapping(candidates: &[Candidate]) -> Mapping {
             from: *from,
             to: candidate.to.clone(),
             server_pid: candidate.server.as_ref().map(|(_, pid)| *pid),
-            demands: candidate
-                .demands
-                .iter()
-                .map(|words| Demand {
-                    words: words.clone(),
-                })
-                .collect(),
+            demands: candidate.demands.clone(),
         })
     });
     Mapping {

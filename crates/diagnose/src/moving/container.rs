@@ -47,6 +47,7 @@ pub(super) fn published_candidate(
         stays,
         demands: Vec::new(),
         checked: Vec::new(),
+        warning: None,
     })
 }
 

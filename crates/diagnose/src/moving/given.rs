@@ -41,6 +41,7 @@ fn parse(text: &str) -> Result<Candidate, Failure> {
     Ok(Candidate {
         from: vec![from],
         checked: objection(&to).into_iter().collect(),
+        warning: None,
         to,
         server: None,
         stays: None,

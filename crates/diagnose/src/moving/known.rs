@@ -17,8 +17,13 @@ use crate::socket_of::Near;
 
 /// What is known of a port's connections.
 pub(super) enum Verdict {
-    /// All that are known would work; a sentence for each.
-    Works(Vec<String>),
+    /// All that are known would work.
+    Works {
+        /// A sentence for each.
+        words: Vec<String>,
+        /// Whether somebody said that one of them is the program's, instead of its being found in words.
+        is_told: bool,
+    },
     /// One of them would not, and why.
     Fails(String),
     /// None is known.
@@ -45,6 +50,7 @@ pub(super) fn verdict(
     servers: &[Server],
 ) -> Result<Verdict, Failure> {
     let mut words = Vec::new();
+    let mut is_told = false;
     let addresses = addresses(args)?;
     let known = addresses.iter().enumerate();
     for (idx, address) in known.filter(|(_, it)| is_for(it, pair)) {
@@ -84,12 +90,13 @@ pub(super) fn verdict(
             _ => continue,
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
+        is_told |= idx < args.check.len();
         words.push(format!("the login{whose} works over the socket, too"));
     }
     Ok(if words.is_empty() {
         Verdict::Unknown
     } else {
-        Verdict::Works(words)
+        Verdict::Works { words, is_told }
     })
 }
 

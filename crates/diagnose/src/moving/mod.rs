@@ -18,10 +18,12 @@ pub mod words;
 use std::net::SocketAddr;
 
 use looptax_discover::{Server, survey};
+use looptax_dsn::Kind;
 use looptax_failure::Failure;
 
 pub use candidate::{Candidate, mapping, shown};
 use known::Verdict;
+use obstacles::Logins;
 pub use wanted::Wanted;
 
 /// What `run` moves: found, or as given.
@@ -33,48 +35,67 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     let own = survey.own_network;
     let direct = survey.servers.iter().flat_map(|server| {
         let pairs = pairs::pairs_of(server, own).into_iter();
-        pairs.map(move |pair| (pair, server))
+        pairs.map(move |pair| (pair, server, true))
     });
     let published = survey.published.iter().filter_map(|published| {
         let server = &survey.servers[published.server_idx];
         Some((
             container::published_candidate(published, server, own)?,
             server,
+            false,
         ))
     });
     let mut found = Vec::new();
-    for (mut pair, server) in direct.chain(published) {
+    for (mut pair, server, is_direct) in direct.chain(published) {
         let is_wanted = |it: &SocketAddr| args.only.is_empty() || args.only.contains(&it.port());
         pair.from.retain(is_wanted);
         if pair.from.is_empty() {
             continue;
         }
-        settle(&mut pair, server, args, &survey.servers)?;
+        if pair.stays.is_some() {
+            found.push(pair);
+            continue;
+        }
+        let known = known::verdict(&pair, args, &survey.servers)?;
+        settle(&mut pair, server, is_direct, known, args.require_check);
         found.push(pair);
     }
     Ok(found)
 }
 
-/// Decides whether it is moved: what is known of the program's connections counts before what may be in the way.
+/// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but a
+/// connection that was only found says nothing of others, which the rules may treat otherwise.
 fn settle(
     pair: &mut Candidate,
     server: &Server,
-    args: &Wanted<'_>,
-    servers: &[Server],
-) -> Result<(), Failure> {
-    if pair.stays.is_some() {
-        return Ok(());
-    }
+    is_direct: bool,
+    known: Verdict,
+    require_check: bool,
+) {
     pair.demands = obstacles::demands(server.kind);
-    pair.stays = match known::verdict(pair, args, servers)? {
-        Verdict::Works(words) => {
-            pair.checked = words;
-            obstacles::of_port(pair, server)
+    let is_found_alone = matches!(known, Verdict::Works { is_told: false, .. });
+    match known {
+        Verdict::Fails(why) => {
+            pair.stays = Some(why);
+            return;
         }
-        Verdict::Fails(why) => Some(why),
-        Verdict::Unknown => {
-            obstacles::of_port(pair, server).or_else(|| obstacles::of_logins(server))
+        Verdict::Works { words, .. } => pair.checked = words,
+        Verdict::Unknown => {}
+    }
+    pair.stays = obstacles::of_port(pair, server);
+    let has_rules = server.kind == Kind::Postgres && is_found_alone;
+    if pair.stays.is_some() || !(has_rules || pair.checked.is_empty()) {
+        return;
+    }
+    match obstacles::of_logins(pair, server, is_direct) {
+        Logins::Same(warning) => pair.warning = warning,
+        Logins::Differ(why) => pair.stays = Some(why),
+        Logins::Open if require_check => {
+            pair.stays = Some(
+                "nobody said which account logs in, and --require-check wants to know; --check DSN says it"
+                    .to_owned(),
+            );
         }
-    };
-    Ok(())
+        Logins::Open => pair.warning = Some(obstacles::open(pair)),
+    }
 }

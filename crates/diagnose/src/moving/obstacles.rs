@@ -3,13 +3,16 @@
 //! The program logs in as over TCP and does not know that it is on a socket. Where that may end otherwise
 //! and nobody knows which account it has, its connections stay on TCP.
 
+use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::Duration;
 
-use looptax_advise::check::Hba;
+use looptax_advise::check::{Hba, Origin};
 use looptax_discover::Server;
 use looptax_dsn::Kind;
+use looptax_redirect::Demand;
 
 use super::candidate::Candidate;
 use crate::check::hba_file;
@@ -17,40 +20,56 @@ use crate::check::hba_file;
 /// A server on this machine answers at once; one that does not is left alone.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Words of a program that show that it demands TLS: PostgreSQL refuses it on its socket, and elsewhere
-/// whoever demands it has a reason that we do not know.
-///
-/// `PGSSLMODE=require` holds PostgreSQL's first one as well; MySQL's are those of Connector/J, of MariaDB's,
-/// of the command lines, and of go-sql-driver, whose `tls` is too short a word to stand alone.
-pub(super) fn demands(kind: Kind) -> Vec<String> {
-    let words: &[&str] = match kind {
-        Kind::Postgres | Kind::Pgbouncer => &[
-            "sslmode=require",
-            "sslmode=verify",
-            "ssl=require",
-            "ssl=verify",
-            "ssl=true",
-            "sslnegotiation=direct",
-            "channel_binding=require",
-            "channelbinding=require",
-            "gssencmode=require",
-        ],
-        Kind::Mysql | Kind::Mariadb | Kind::Percona | Kind::Proxysql => &[
-            "sslmode=required",
-            "sslmode=verify",
-            "sslmode=trust",
-            "ssl-mode=required",
-            "ssl-mode=verify",
-            "usessl=true",
-            "requiressl=true",
-            "?tls=true",
-            "&tls=true",
-            "?tls=skip-verify",
-            "&tls=skip-verify",
-        ],
+/// What a program says that demands TLS, each as letters and digits alone with what may follow it there
+/// without demanding any: PostgreSQL refuses TLS on its socket, and elsewhere whoever demands it has a reason that
+/// we do not know.
+type Said = (&'static str, &'static [&'static str]);
+
+const FALSE: &[&str] = &["false", "off", "no", "0"];
+
+/// Of libpq and those that take its words (`PGSSLMODE` ends so, too), of pgjdbc, asyncpg and node-postgres.
+const OF_POSTGRES: &[Said] = &[
+    ("sslmode", &["disable", "allow", "prefer"]),
+    ("requiressl", FALSE),
+    ("sslnegotiation", &["postgres"]),
+    ("sslrootcertsystem", &[]),
+    ("channelbinding", &["disable", "prefer"]),
+    ("gssencmode", &["disable", "prefer"]),
+    ("ssltrue", &[]),
+    ("sslrequire", &[]),
+    ("sslverify", &[]),
+    ("sslrejectunauthorized", &[]),
+];
+
+/// Of Connector/J, MariaDB's driver, the command lines with their shortened options, and go-sql-driver, whose
+/// `tls` is too short a word to stand alone.
+const OF_MYSQL: &[Said] = &[
+    ("sslmode", &["disable", "prefer"]),
+    ("sslmrequire", &[]),
+    ("sslmorequire", &[]),
+    ("sslmodrequire", &[]),
+    ("sslmverify", &[]),
+    ("sslmoverify", &[]),
+    ("sslmodverify", &[]),
+    ("usessl", FALSE),
+    ("requiressl", FALSE),
+    ("sslverifyservercert", FALSE),
+    ("?tls", &["false", "preferred", "version"]),
+    ("&tls", &["false", "preferred", "version"]),
+];
+
+/// What keeps a process with such arguments or such an environment on TCP.
+pub(super) fn demands(kind: Kind) -> Vec<Demand> {
+    let all = match kind {
+        Kind::Postgres | Kind::Pgbouncer => OF_POSTGRES,
+        Kind::Mysql | Kind::Mariadb | Kind::Percona | Kind::Proxysql => OF_MYSQL,
         _ => &[],
     };
-    words.iter().map(|it| (*it).to_owned()).collect()
+    let demand = |(words, harmless): &Said| Demand {
+        words: (*words).to_owned(),
+        harmless: harmless.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    all.iter().map(demand).collect()
 }
 
 /// Whether the port speaks what the socket speaks.
@@ -78,16 +97,38 @@ fn answers_plainly(address: SocketAddr) -> bool {
     ask().is_ok_and(|first| first == b'+' || first == b'-')
 }
 
-/// Whether some account that gets in over TCP may not get in over the socket.
-pub(super) fn of_logins(server: &Server) -> Option<String> {
+/// What is known of logins over the socket by reading alone.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Logins {
+    /// They end as over TCP; with what may be otherwise since.
+    Same(Option<String>),
+    /// They may end otherwise: why.
+    Differ(String),
+    /// Only who has an account can know.
+    Open,
+}
+
+/// Whether every login ends over the socket as over TCP. `is_direct` says that connections to the port reach the
+/// server itself.
+pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     match server.kind {
-        Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Some(
+        Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ(
             "over the socket MySQL 8 and later take a password only in clear once its cache has lost it, which no client does that believes in TCP and has no TLS; --check DSN tries the login, --map moves it whatever happens"
                 .to_owned(),
         ),
-        Kind::Postgres => rules(server),
-        _ => None,
+        Kind::Mysql | Kind::Percona | Kind::Mariadb => Logins::Open,
+        Kind::Postgres => rules(pair, server, is_direct),
+        // Whom these let in does not depend on where somebody comes from.
+        _ => Logins::Same(None),
     }
+}
+
+/// What is said at the start of a port whose logins are open.
+pub(super) fn open(pair: &Candidate) -> String {
+    let at = super::words::addresses(pair);
+    format!(
+        "nobody said which account logs in at {at}: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused or have other rights; --check DSN tries it, --require-check leaves it on TCP"
+    )
 }
 
 fn is_before_version_8(server: &Server) -> bool {
@@ -99,22 +140,46 @@ fn is_before_version_8(server: &Server) -> bool {
     major.is_some_and(|major| major < 8)
 }
 
-fn rules(server: &Server) -> Option<String> {
-    let unknown = "--check DSN tries the login, --map moves it whatever happens";
-    let Some((path, text)) = hba_file(server) else {
-        return Some(format!(
-            "its pg_hba.conf, which may treat sockets otherwise, cannot be read; {unknown}"
+fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
+    const UNKNOWN: &str = "--check DSN tries the login, --map moves it whatever happens";
+    let Some(file) = hba_file(server) else {
+        return Logins::Differ(format!(
+            "its pg_hba.conf, which may treat sockets otherwise, cannot be read; {UNKNOWN}"
         ));
     };
-    let hba = Hba::parse(&text);
-    if let Some(number) = hba.unread.first() {
-        return Some(format!(
-            "line {number} of {path} was not understood; {unknown}"
-        ));
+    let origins: Vec<Origin> = if is_direct {
+        let known = |from: &SocketAddr| Origin::Known {
+            ip: from.ip(),
+            is_localhost: is_localhost(server, from.ip()),
+        };
+        pair.from.iter().map(known).collect()
+    } else {
+        vec![Origin::Unknown]
+    };
+    let hba = Hba::parse(&file.text);
+    match hba.difference(&origins) {
+        Some(difference) => Logins::Differ(format!("{}; {UNKNOWN}", difference.words(&file.path))),
+        None => Logins::Same(file.is_changed.then(|| {
+            format!(
+                "{} was changed after the server started: what it says counts only if the server was reloaded since",
+                file.path
+            )
+        })),
     }
-    let line = hba.otherwise_on_sockets()?;
-    let (number, method) = (line.number, &line.method);
-    Some(format!(
-        "line {number} of {path} lets in over the socket by `{method}`, which may refuse who gets in over TCP; {unknown}"
-    ))
+}
+
+/// Whether the server's machine calls this address `localhost`: its first name there counts.
+///
+/// # Source
+/// hosts(5); PostgreSQL, src/backend/libpq/hba.c, `check_hostname`.
+fn is_localhost(server: &Server, ip: IpAddr) -> bool {
+    let hosts = fs::read_to_string(server.process.outside(Path::new("/etc/hosts")));
+    let hosts = hosts.unwrap_or_default();
+    let mut lines = hosts.lines().filter_map(|line| {
+        let line = line.split('#').next()?;
+        let (address, names) = line.trim().split_once([' ', '\t'])?;
+        (address.parse() == Ok(ip)).then(|| names.split_ascii_whitespace().next())
+    });
+    let first = lines.next().flatten();
+    first.is_some_and(|name| name.eq_ignore_ascii_case("localhost"))
 }

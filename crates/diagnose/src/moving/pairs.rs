@@ -72,6 +72,7 @@ fn candidate(
         stays,
         demands: Vec::new(),
         checked: Vec::new(),
+        warning: None,
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Wanted<'a> {
     pub check: &'a [String],
     /// Whether nothing is tried beforehand.
     pub no_check: bool,
+    /// Whether a port stays on TCP where only a known connection could tell.
+    pub require_check: bool,
     /// The program with its arguments.
     pub command: &'a [OsString],
 }

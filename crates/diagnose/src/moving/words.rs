@@ -25,6 +25,9 @@ pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
                         text += &line(&format!("  {words}"));
                     }
                 }
+                if let Some(words) = &candidate.warning {
+                    text += &line(&format!("  warning: {words}"));
+                }
             }
             Some(why) if is_whole => {
                 text += &line(&format!("{from} stays on TCP: {why}"));
@@ -35,9 +38,14 @@ pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
     text
 }
 
-fn from(candidate: &Candidate) -> String {
+/// The addresses as people list them.
+pub(super) fn addresses(candidate: &Candidate) -> String {
     let addresses: Vec<String> = candidate.from.iter().map(ToString::to_string).collect();
-    let mut text = addresses.join(", ");
+    addresses.join(", ")
+}
+
+fn from(candidate: &Candidate) -> String {
+    let mut text = addresses(candidate);
     if let Some((name, pid)) = &candidate.server {
         let _ = write!(text, " ({name}, pid {pid})");
     }
@@ -135,6 +143,7 @@ mod tests {
             stays: stays.map(str::to_owned),
             demands: Vec::new(),
             checked: Vec::new(),
+            warning: None,
         }
     }
 

@@ -217,6 +217,7 @@ fn route(text: &str) -> Route {
     let path = parts.next().unwrap();
     let demands = parts.map(|words| Demand {
         words: words.to_owned(),
+        harmless: Vec::new(),
     });
     Route {
         from,

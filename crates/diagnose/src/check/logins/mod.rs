@@ -4,6 +4,7 @@
 //! Over the socket it is made with the client's rights where it can be reached with them, since `peer`
 //! and `unix_socket` ask the kernel who connects.
 
+mod hba_file;
 mod mysql;
 mod postgres;
 mod sides;
@@ -24,7 +25,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::rights::Rights;
 use super::socket_handle::SocketHandle;
-pub use postgres::hba_file;
+pub use hba_file::{HbaFile, hba_file};
 use sides::Opened;
 pub(super) use sides::Sides;
 

@@ -1,0 +1,186 @@
+//! Whether the words of a process, its arguments and environment, demand what a socket does not give.
+//!
+//! Compared are letters and digits alone, so that no blank, quote, escape, dash or equals sign hides a demand;
+//! what addresses write as `%71` is read both ways. A demand is its words with anything but a harmless value
+//! behind them. Where the words cannot be read, everything is demanded.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+use crate::{Demand, Mapping};
+
+/// How often an escaped text may be escaped again.
+const MAX_ESCAPES: usize = 3;
+
+/// What a process demands, as long as it runs the program that it ran.
+#[derive(Debug)]
+pub(crate) struct Demands {
+    /// Its environment: once it executes another program, this one is empty.
+    environment: Option<File>,
+    by_route: Vec<bool>,
+}
+
+impl Demands {
+    /// Reads the words of a thread's process.
+    pub(crate) fn read(tid: i32, mapping: &Mapping) -> Self {
+        let environment = File::open(format!("/proc/{tid}/environ")).ok();
+        let words = ["cmdline", "environ"].map(|name| fs::read(format!("/proc/{tid}/{name}")));
+        let routes = mapping.routes.iter();
+        let by_route = match words {
+            [Ok(arguments), Ok(variables)] if environment.is_some() => {
+                let texts: Vec<_> = [arguments, variables]
+                    .into_iter()
+                    .flat_map(spellings)
+                    .collect();
+                let is_in = |demand: &Demand| texts.iter().any(|text| demand.is_in(text));
+                routes.map(|it| it.demands.iter().any(is_in)).collect()
+            }
+            _ => routes.map(|it| !it.demands.is_empty()).collect(),
+        };
+        Self {
+            environment,
+            by_route,
+        }
+    }
+
+    /// Whether its process runs the same program still; not known of one without an environment.
+    pub(crate) fn is_current(&self) -> bool {
+        let first = |file: &File| file.read_at(&mut [0], 0);
+        self.environment
+            .as_ref()
+            .map(first)
+            .is_some_and(|it| it.is_ok_and(|n_bytes| n_bytes > 0))
+    }
+
+    /// Whether a route is kept from it.
+    pub(crate) fn keeps(&self, route_idx: usize) -> bool {
+        self.by_route.get(route_idx).copied().unwrap_or_default()
+    }
+}
+
+impl Demand {
+    /// Whether a text that is letters and digits alone holds it.
+    fn is_in(&self, text: &[u8]) -> bool {
+        let words = plain(self.words.as_bytes());
+        let mut places = text.windows(words.len().max(1)).enumerate();
+        places.any(|(at, window)| {
+            let behind = text.get(at + words.len()..).unwrap_or_default();
+            window == words
+                && !self
+                    .harmless
+                    .iter()
+                    .any(|it| behind.starts_with(it.as_bytes()))
+        })
+    }
+}
+
+/// A text as it is and as it is meant where it is escaped, each as letters and digits alone.
+fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for _ in 0..MAX_ESCAPES {
+        found.push(plain(&text));
+        let meant = unescaped(&text);
+        if meant == text {
+            return found;
+        }
+        text = meant;
+    }
+    found.push(plain(&text));
+    found
+}
+
+/// Letters and digits, and what begins a parameter of an address.
+fn plain(text: &[u8]) -> Vec<u8> {
+    let kept = text
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric() || b"?&".contains(byte));
+    kept.map(u8::to_ascii_lowercase).collect()
+}
+
+/// Source: RFC 3986, 2.1.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let mut found = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, behind @ ..] = rest {
+        match behind {
+            [high, low, behind @ ..] if *first == b'%' => {
+                if let (Some(high), Some(low)) = (digit(high), digit(low)) {
+                    found.push((high * 16 + low) as u8);
+                    rest = behind;
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        found.push(*first);
+        rest = behind;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: bool) {
+        let demands = [
+            ("sslmode", &["disable", "allow", "prefer"][..]),
+            ("channelbinding", &["disable", "prefer"]),
+            ("?tls", &["false"]),
+        ];
+        let texts = spellings(text.into());
+        let is_said = demands.iter().any(|(words, harmless)| {
+            let demand = Demand {
+                words: (*words).to_owned(),
+                harmless: harmless.iter().map(|it| (*it).to_owned()).collect(),
+            };
+            texts.iter().any(|text| demand.is_in(text))
+        });
+        assert_eq!(is_said, expected, "{text}");
+    }
+
+    #[test]
+    fn r18_a_demand_is_found_however_it_is_spelled() {
+        for text in [
+            "sslmode=require",
+            "sslmode = require",
+            "sslmode='require'",
+            "sslmode  =  \"verify-full\"",
+            "sslmode=re\\quire",
+            "psql\0--set\0PGSSLMODE=Require",
+            "--sslmode\0verify-ca",
+            "{\"sslmode\": \"require\"}",
+            "'sslmode' => 'require'",
+            "DB_SSL_MODE=require",
+            "postgres://h/d?sslmode=re%71uire",
+            "postgres://h/d?%73slmode=verify-ca",
+            "next=postgres%253A%252F%252Fh%253Fsslmode%253Drequire",
+            "sslmode=prefer sslmode=require",
+            "sslmode=something-new",
+            "x%1channel_binding=require",
+            "u@tcp(h)/d?tls=skip-verify",
+            "u@tcp(h)/d%3Ftls%3Dtrue",
+        ] {
+            check(text, true);
+        }
+    }
+
+    #[test]
+    fn what_demands_nothing_is_none() {
+        for text in [
+            "",
+            "sslmode=prefer",
+            "sslmode = 'disable'",
+            "PGSSLMODE=allow",
+            "OPENSSL_MODULES=/usr/lib/x",
+            "?tls=false",
+            "%",
+            "%7",
+            "SMTP_TLS=true",
+        ] {
+            check(text, false);
+        }
+    }
+}
