@@ -299,7 +299,8 @@ fn rules_that_ask_for_the_system_user_leave_postgres_on_tcp() {
     let peer = rules("peer");
     peer.expect_code(1);
     assert!(
-        peer.stdout.contains("lets in over the socket by `peer`"),
+        peer.stdout
+            .contains("over the socket line 1 says `local all all peer`"),
         "{}",
         peer.stdout
     );

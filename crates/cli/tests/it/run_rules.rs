@@ -1,0 +1,312 @@
+//! `run` and who may log in: a moved connection gets what TCP would have given, no more and no less.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use looptax_dsn::Kind;
+use looptax_path::Conversation;
+use looptax_testkit::patience;
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+
+use crate::fixture::{Server, exe, is_there};
+
+/// A PostgreSQL whose rules change, and a connection that was there before them.
+struct Ruled {
+    server: Server,
+    scratch: Scratch,
+    hba: PathBuf,
+    admin: Conversation,
+}
+
+impl Ruled {
+    fn start() -> Option<Self> {
+        let server = Server::start(Kind::Postgres).filter(|_| is_there("psql"))?;
+        Some(Self {
+            hba: server.column("SHOW hba_file").remove(0).into(),
+            admin: server.talk(),
+            scratch: Scratch::new(),
+            server,
+        })
+    }
+
+    fn ask(&mut self, sql: &str) -> Option<String> {
+        let rows = self.admin.query(sql).unwrap();
+        rows.into_iter().find_map(|row| row.into_iter().next()?)
+    }
+
+    /// Puts rules into force.
+    fn rule(&mut self, rules: &str) {
+        fs::write(&self.hba, rules).unwrap();
+        let loaded = "SELECT pg_conf_load_time()::text";
+        let before = self.ask(loaded);
+        self.ask("SELECT pg_reload_conf()");
+        patience::wait_for("the reload", Duration::from_secs(10), || {
+            Some(self.ask(loaded)).filter(|now| *now != before)
+        });
+    }
+
+    fn run(&self) -> Looptax<'_> {
+        let port = self.server.it.tcp.port().to_string();
+        Looptax::new(exe(), &self.scratch).args(["run", "--only", &port])
+    }
+
+    fn dry_run(&self) -> Finished {
+        self.run().args(["--dry-run"]).run()
+    }
+
+    /// Who `psql` is with this login, over TCP as far as it knows.
+    fn psql(&self, user: &str, password: &str, more: &str) -> Finished {
+        let port = self.server.it.tcp.port();
+        let target = format!("host=127.0.0.1 port={port} user={user} dbname=postgres {more}");
+        self.run()
+            .env("PGPASSWORD", password)
+            .args([
+                "--stats",
+                "--",
+                "psql",
+                "-wAtX",
+                "-c",
+                "SELECT current_user",
+            ])
+            .args([target])
+            .run()
+    }
+}
+
+/// Rules that differ leave the port on TCP, with what differs.
+#[test]
+fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
+    let Some(mut ruled) = Ruled::start() else {
+        return;
+    };
+    ruled.ask("CREATE ROLE bob LOGIN PASSWORD 'right'");
+    let host = "host all all 127.0.0.1/32 scram-sha-256\n";
+    for (rules, words) in [
+        (
+            host.to_owned(),
+            "line 1 says `host all all 127.0.0.1/32 scram-sha-256`, and over the socket no line lets anybody in",
+        ),
+        (
+            format!("local shop all scram-sha-256\n{host}"),
+            "for a database that no line names and a user that no line names, over TCP line 2 says",
+        ),
+        (
+            format!("local all bob scram-sha-256\n{host}"),
+            "a user that no line names, over TCP line 2 says",
+        ),
+        (
+            format!("local all all scram-sha-256\n{host}host replication all samehost scram-sha-256\n"),
+            "for replication and a user that no line names, over TCP line 3 says `host replication all samehost scram-sha-256`",
+        ),
+        (
+            format!("local all all trust\n{host}"),
+            "and over the socket line 1 says `local all all trust`",
+        ),
+        (
+            "local all all trust\nhost all bob 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n".to_owned(),
+            "user `bob`, over TCP line 2 says `host all bob 127.0.0.1/32 reject`, and over the socket line 1",
+        ),
+        (
+            "local all all scram-sha-256\nhost all all 127.0.0.1/32 trust\n".to_owned(),
+            "over TCP line 2 says `host all all 127.0.0.1/32 trust`, and over the socket line 1",
+        ),
+        (
+            format!("local all +bob scram-sha-256\nlocal all all scram-sha-256\n{host}"),
+            "line 1 of",
+        ),
+    ] {
+        ruled.rule(&rules);
+        let dry = ruled.dry_run();
+        dry.expect_code(1);
+        let line = dry.stdout.lines().find(|it| it.contains("stays on TCP: "));
+        let path = ruled.hba.to_str().unwrap();
+        let is_said = line.is_some_and(|it| it.contains(words) && it.contains(path));
+        assert!(is_said, "`{words}`: {}", dry.stdout);
+    }
+}
+
+#[test]
+fn r18_nobody_gets_in_whom_tcp_refuses_and_nobody_stays_out_whom_it_lets_in() {
+    let Some(mut ruled) = Ruled::start() else {
+        return;
+    };
+    ruled.ask("CREATE ROLE bob LOGIN PASSWORD 'right'");
+    let scram = "all all 127.0.0.1/32 scram-sha-256";
+    let cases = [
+        (format!("host {scram}\n"), "right", true),
+        (
+            format!("local all all trust\nhost {scram}\n"),
+            "wrong",
+            false,
+        ),
+        (
+            format!("local all all trust\nhost all bob samehost reject\nhost {scram}\n"),
+            "right",
+            false,
+        ),
+        (
+            "local all all scram-sha-256\nhost all all samehost trust\n".to_owned(),
+            "",
+            true,
+        ),
+        (
+            format!("local all all scram-sha-256\nhost {scram}\n"),
+            "right",
+            true,
+        ),
+        (
+            format!("local all all scram-sha-256\nhost {scram}\n"),
+            "wrong",
+            false,
+        ),
+    ];
+    for (rules, password, gets_in) in cases {
+        ruled.rule(&rules);
+        let run = ruled.psql("bob", password, "");
+        assert_eq!(run.stdout == "bob\n", gets_in, "{rules}{run:?}");
+        let is_same =
+            rules.starts_with("local all all scram") && rules.ends_with("scram-sha-256\n");
+        assert_eq!(
+            run.stderr.contains(" 1 connection moved"),
+            is_same,
+            "{rules}{run:?}"
+        );
+    }
+}
+
+/// What was written since the server started may not be in force.
+#[test]
+fn r18_rules_that_may_not_be_in_force_are_warned_of() {
+    let Some(mut ruled) = Ruled::start() else {
+        return;
+    };
+    let dry = ruled.dry_run();
+    dry.expect_code(0);
+    assert!(!dry.stdout.contains("warning"), "{}", dry.stdout);
+    ruled.rule("local all all md5\nhost all all samehost md5\n");
+    let dry = ruled.dry_run();
+    dry.expect_code(0);
+    let words = "warning: ";
+    assert!(
+        dry.stdout.contains(words) && dry.stdout.contains("was changed after the server started"),
+        "{}",
+        dry.stdout
+    );
+}
+
+/// libpq takes blanks, quotes and escapes.
+#[test]
+fn r18_a_demand_for_tls_is_seen_however_it_is_spelled() {
+    let Some(ruled) = Ruled::start() else {
+        return;
+    };
+    let user = &ruled.server.it.login.user;
+    for demand in [
+        "sslmode = require",
+        "sslmode='require'",
+        "sslmode = 'verify-full'",
+        "sslmode=re\\quire",
+    ] {
+        let run = ruled.psql(user, ruled.server.password(), demand);
+        let why = "1 left on TCP: its arguments or environment ask for TLS";
+        assert!(run.stderr.contains(why), "{demand}: {run:?}");
+    }
+    let run = ruled.psql(user, ruled.server.password(), "sslmode = 'prefer'");
+    assert!(run.stderr.contains(" 1 connection moved"), "{run:?}");
+}
+
+/// A shell that was moved becomes a program that demands TLS.
+#[test]
+fn r18_a_program_that_is_executed_has_demands_of_its_own() {
+    let Some(ruled) = Ruled::start() else {
+        return;
+    };
+    let port = ruled.server.it.tcp.port();
+    let script = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port}; exec psql 'host=127.0.0.1 port={port} sslmode = require' -c ''"
+    );
+    let run = ruled
+        .run()
+        .args(["--stats", "--", "bash", "-c", &script])
+        .run();
+    // Its words are among those of the shell's that it is started with.
+    assert!(
+        run.stderr.contains(" 0 connections moved, 2 left"),
+        "{run:?}"
+    );
+    let script = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port}; S=mode; exec psql \"host=127.0.0.1 port={port} ssl$S = require\" -c ''"
+    );
+    let run = ruled
+        .run()
+        .args(["--stats", "--", "bash", "-c", &script])
+        .run();
+    assert!(
+        run.stderr.contains(" 1 connection moved, 1 left"),
+        "{run:?}"
+    );
+}
+
+/// The account that a login leads to is another one on MariaDB's socket, and nobody knows without it.
+#[test]
+fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let port = server.it.tcp.port().to_string();
+    let run = |options: &[&str]| {
+        Looptax::new(exe(), &scratch)
+            .args(["run", "--only", &port])
+            .args(options)
+            .run()
+    };
+    let warning = "warning: nobody said which account logs in at 127.0.0.1:";
+    let said = run(&["--", "true"]);
+    assert_eq!(said.stderr.matches(warning).count(), 1, "{}", said.stderr);
+    assert!(
+        said.stderr.contains("--require-check leaves it on TCP"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(run(&["-q", "--", "true"]).stderr, "");
+    let stays = run(&["--require-check", "--dry-run"]);
+    stays.expect_code(1);
+    assert!(
+        stays
+            .stdout
+            .contains("stays on TCP: nobody said which account"),
+        "{}",
+        stays.stdout
+    );
+    let known = run(&["--require-check", "--dry-run", "--check", &server.url()]);
+    known.expect_code(0);
+    assert!(!known.stdout.contains("warning"), "{}", known.stdout);
+}
+
+/// It is for the check alone.
+#[test]
+fn r18_the_password_for_the_check_does_not_reach_the_program() {
+    let scratch = Scratch::new();
+    // Where nothing is moved, the program's parent is the test.
+    for (how, reads) in [
+        (["--only", "1"], "cat /proc/$$/environ"),
+        (
+            ["--map", "127.0.0.1:1=/nowhere"],
+            "cat /proc/$PPID/environ /proc/$$/environ",
+        ),
+    ] {
+        let run = Looptax::new(exe(), &scratch)
+            .env("LOOPTAX_PASSWORD", "geheim")
+            .env("OTHER", "stays")
+            .args(["run", "-q"])
+            .args(how)
+            .args(["--", "sh", "-c", &format!("env; {reads}")])
+            .run();
+        run.expect_code(0);
+        assert!(run.stdout.contains("OTHER=stays"), "{}", run.stdout);
+        assert!(!run.stdout.contains("geheim"), "{}", run.stdout);
+    }
+}
