@@ -15,6 +15,7 @@ mod crowd;
 mod dialects;
 mod history;
 mod long;
+mod oracle;
 mod peers;
 mod process;
 mod recorded;
@@ -40,6 +41,9 @@ enum Chore {
     RedirectPart(peers::redirect::Part),
     /// How long `looptax find` looks, and what memory it takes, with thousands of connections
     Crowd(crowd::Options),
+    /// Random cases, with somebody independent who says what is right
+    #[command(subcommand)]
+    Oracle(oracle::Chore),
     /// How long `looptax history` takes with thousands of runs
     History(history::Options),
     /// The report page in a browser: tested, measured, photographed
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Chore::RedirectPart(part) => part.run(),
         Chore::Crowd(options) => crowd::run(&options),
         Chore::History(options) => history::run(&options),
+        Chore::Oracle(chore) => oracle::run(&chore),
         Chore::Web(chore) => web::run(&chore),
         Chore::Long => long::run(),
     };

@@ -157,7 +157,7 @@ impl Files {
     pub fn draw(&mut self) -> File {
         let mut rules = Vec::new();
         if self.is_in(4) {
-            for _ in 0..self.below(7) {
+            for _ in 0..=self.below(6) {
                 rules.push(self.rule());
             }
         } else {
@@ -176,6 +176,10 @@ impl Files {
             if self.is_in(2) {
                 self.change(&mut rules);
             }
+        }
+        // A server takes no file without rules.
+        if rules.is_empty() {
+            rules.push(self.rule());
         }
         let text = self.text(&rules);
         File { rules, text }
@@ -218,7 +222,7 @@ impl Files {
             5 => rules[at].users = other.users,
             _ => rules[at].method = self.one(&["trust", "md5", "scram-sha-256", "reject"]),
         }
-        for rule in rules {
+        for rule in rules.iter_mut() {
             if rule.kind == "hostgssenc" && !["gss", "trust"].contains(&rule.method) {
                 rule.method = "reject";
             }
@@ -277,7 +281,7 @@ impl Files {
     fn items(&mut self, keywords: &[&'static str], hidden: &[&'static str]) -> Vec<Item> {
         let n_items = if self.is_in(3) { 1 + self.below(3) } else { 1 };
         let items = (0..n_items).map(|_| match self.below(20) {
-            0 if self.language == Language::Whole => Item::Hidden(self.one(hidden)),
+            0..3 if self.language == Language::Whole => Item::Hidden(self.one(hidden)),
             0..10 => Item::Keyword(self.one(keywords)),
             _ => Item::Name(self.one(&NAMES)),
         });

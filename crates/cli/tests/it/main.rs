@@ -38,7 +38,6 @@ mod run;
 mod run_container;
 mod run_options;
 mod run_rules;
-mod run_told;
 mod running;
 mod script;
 mod secrets;

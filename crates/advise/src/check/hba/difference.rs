@@ -44,6 +44,8 @@ pub enum Session<'a> {
 pub enum Difference<'a> {
     /// A line was not understood; its number.
     Unread(u32),
+    /// There is no line: a server does not take such a file, and keeps the rules that it had.
+    Empty,
     /// Whether this line fits depends on what cannot be seen from outside.
     Open(&'a HbaLine),
     /// Some login is decided by lines that differ.
@@ -64,6 +66,9 @@ impl Hba {
     pub fn difference(&self, origins: &[Origin]) -> Option<Difference<'_>> {
         if let Some(number) = self.unread.first() {
             return Some(Difference::Unread(*number));
+        }
+        if self.lines.is_empty() {
+            return Some(Difference::Empty);
         }
         let local = self.lines.iter().filter(|it| it.kind == Kind::Local);
         let local: Vec<_> = local.map(|line| (line, Fit::Yes)).collect();
@@ -202,6 +207,7 @@ impl Difference<'_> {
     pub fn words(&self, path: &str) -> String {
         match self {
             Self::Unread(number) => format!("line {number} of {path} was not understood"),
+            Self::Empty => format!("{path} holds no rules, which no server takes"),
             Self::Open(line) => format!(
                 "line {} of {path} says `{}`, and whom that means cannot be seen from outside",
                 line.number,
@@ -270,7 +276,7 @@ mod tests {
             None,
         );
         check("hostssl all all samehost reject", None);
-        check("", None);
+        check("# nothing", Some("holds no rules"));
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Random `pg_hba.conf` files: what is moved lets in over the socket whom TCP lets in, and nobody else.
+//!
+//! Two say so: an evaluator that is written from PostgreSQL's documentation, for each file and each login that it can
+//! tell apart, and for some of the files a PostgreSQL.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use looptax_advise::check::{Hba, Origin};
+use looptax_testkit::hba::{File, Files, Language};
+
+use super::live::Live;
+use crate::coin::Coin;
+
+/// Options of `logins`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Options {
+    /// Files
+    #[arg(long, default_value_t = 2_000)]
+    files: usize,
+    /// Where the random numbers start; another one each time where it is not said
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Files that a private PostgreSQL is asked about besides
+    #[arg(long, default_value_t = 200)]
+    live: usize,
+}
+
+/// Tries of what a file does not say: who is a member of a role, whom a pattern means.
+const WORLDS: u64 = 16;
+
+/// Runs it; fails at the first login that ends otherwise.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let coin = Coin::new(options.seed)?;
+    println!("seed {}", coin.seed);
+    let start = Instant::now();
+    let (mut n_moved, mut n_plain, mut n_logins) = (0, 0, 0);
+    let mut plain = Files::new(coin.seed, Language::Plain);
+    let mut whole = Files::new(coin.seed ^ 1, Language::Whole);
+    for idx in 0..options.files {
+        let file = if idx % 2 == 0 {
+            plain.draw()
+        } else {
+            whole.draw()
+        };
+        let families: &[bool] = if idx % 4 < 2 {
+            &[false]
+        } else {
+            &[false, true]
+        };
+        let worlds = if file.is_plain() { 1 } else { WORLDS };
+        let seen = (0..worlds).find_map(|world| file.differs(families, world));
+        let is_moved = is_moved(&file, families)?;
+        n_moved += usize::from(is_moved);
+        n_plain += usize::from(file.is_plain());
+        // The socket, and TCP in three wraps.
+        n_logins += file.logins().len() * families.len() * 4 * worlds as usize;
+        match seen {
+            Some((login, transport)) if is_moved => {
+                bail!(
+                    "moved, but {login:?} over {transport:?} differs:\n{}",
+                    file.text
+                )
+            }
+            None if !is_moved && file.is_plain() => {
+                bail!("left on TCP without a difference:\n{}", file.text)
+            }
+            _ => {}
+        }
+    }
+    println!(
+        "evaluator: {} files, {n_plain} of them without roles, patterns, lists and names of hosts; {n_moved} moved; {n_logins} answers; 0 differ; {:.1} s",
+        options.files,
+        start.elapsed().as_secs_f64()
+    );
+    if options.live > 0 {
+        live(options.live, coin.seed)?;
+    }
+    Ok(())
+}
+
+fn is_moved(file: &File, families: &[bool]) -> Result<bool> {
+    let origins: Vec<_> = families.iter().map(|is_v6| origin(*is_v6)).collect();
+    let hba = Hba::parse(&file.text);
+    if let Some(number) = hba.unread.first() {
+        bail!("line {number} was not understood:\n{}", file.text);
+    }
+    Ok(hba.difference(&origins).is_none())
+}
+
+fn origin(is_v6: bool) -> Origin {
+    let ip = if is_v6 {
+        Ipv6Addr::LOCALHOST.into()
+    } else {
+        Ipv4Addr::LOCALHOST.into()
+    };
+    Origin::Known {
+        ip,
+        is_localhost: true,
+    }
+}
+
+fn live(n_files: usize, seed: u64) -> Result<()> {
+    let start = Instant::now();
+    let mut server = Live::start()?;
+    let mut files = Files::new(seed ^ 2, Language::Live);
+    let mut coin = Coin::new(Some(seed))?;
+    let mut n_moved = 0;
+    for _ in 0..n_files {
+        let file = files.draw();
+        let failed = || format!("with these rules:\n{}", file.text);
+        server.rule(&file.text)?;
+        let is_moved = is_moved(&file, &[false])?;
+        n_moved += usize::from(is_moved);
+        let logins = coin.shuffled(file.logins());
+        server.hold_against(&file, &logins).with_context(failed)?;
+        if is_moved {
+            server.compare(&logins).with_context(failed)?;
+        }
+    }
+    println!(
+        "{}: {n_files} files, {} answers to a first message as the evaluator says; {n_moved} moved, {} logins with right and wrong passwords over the socket, TCP and TLS: 0 differ; {:.1} s",
+        server.name(),
+        server.n_asked,
+        server.n_tried,
+        start.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
