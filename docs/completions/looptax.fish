@@ -211,6 +211,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand run" -l color -d 'When t
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l no-check -d 'Log in nowhere beforehand, also where the command\'s arguments or environment name a connection'
+complete -c looptax -n "__fish_looptax_using_subcommand run" -l require-check -d 'Leave a port on TCP where only a login could tell whether the socket leads to the same account (MariaDB, MySQL before version 8), and none is known: neither by `--check` nor from the command\'s arguments or environment'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l dry-run -d 'Say what would be moved, and what `check` thinks of it; run nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l stats -d 'Say at the end where each connection went, and why; and of each server why it stays on TCP. Also with `-q`'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s v -l verbose -d 'Say of each connection at once where it went, and of each server why it stays on TCP'
