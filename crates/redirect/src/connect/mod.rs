@@ -235,7 +235,8 @@ impl Asked<'_> {
             return Kind::Foreign;
         }
         let own = parse_raw(name.bytes());
-        if own.is_some_and(|it| it.port() != 0 && !it.ip().is_unspecified()) {
+        // Also without a port yet: the server's rules may be others for that address.
+        if own.is_some_and(|it| !it.ip().is_unspecified()) {
             return Kind::Bound;
         }
         let own_port = own.map(|it| it.port()).filter(|port| *port != 0);

@@ -20,6 +20,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_missing_socket_leaves_it_on_tcp", missing),
         trial("a_socket_that_nobody_listens_on_leaves_it_on_tcp", stale),
         trial("a_port_of_its_own_choice_leaves_it_on_tcp", bound),
+        trial("r18_an_address_of_its_own_choice_leaves_it_on_tcp", || {
+            like_plain("bound-later", "Bound:1");
+        }),
         trial("words_that_demand_it_leave_it_on_tcp", demanded),
         trial(
             "r18_a_socket_that_another_process_holds_stays_on_tcp",

@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     ("refused-then-mapped", refused_then_mapped),
     ("half-close", half_close),
     ("bound", bound),
+    ("bound-later", bound_later),
     ("wrong-family", wrong_family),
     ("names", names),
     ("bad-names", bad_names),
@@ -154,6 +155,22 @@ fn port_alone(told: &Told<'_>) {
     println!("bind {bound} connect {}", raw::connect(fd, told.to));
     let (_, bytes, _) = raw::name(false, fd, 16);
     println!("own port {}", bytes[2..4] == port.to_be_bytes());
+    talk(fd);
+}
+
+/// An address of its own, whose port the kernel chooses when it connects.
+fn bound_later(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let yes = 1_i32;
+    let length = size_of::<i32>() as libc::socklen_t;
+    let option = libc::IP_BIND_ADDRESS_NO_PORT;
+    let set =
+        unsafe { libc::setsockopt(fd, libc::SOL_IP, option, (&raw const yes).cast(), length) };
+    let own = raw::raw(SocketAddr::from(([127, 0, 0, 2], 0)), 16);
+    let bound = unsafe { libc::bind(fd, own.as_ptr().cast(), 16) };
+    println!("{set} {bound} connect {}", raw::connect(fd, told.to));
+    let (_, bytes, _) = raw::name(false, fd, 16);
+    println!("own address {:?}", &bytes[4..8]);
     talk(fd);
 }
 
