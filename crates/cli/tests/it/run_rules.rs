@@ -1,7 +1,9 @@
 //! `run` and who may log in: a moved connection gets what TCP would have given, no more and no less.
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use looptax_dsn::Kind;
@@ -10,7 +12,7 @@ use looptax_testkit::patience;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 
-use crate::fixture::{Server, exe, is_there};
+use crate::fixture::{Alive, Server, exe, is_root, is_there};
 
 /// A PostgreSQL whose rules change, and a connection that was there before them.
 struct Ruled {
@@ -247,6 +249,52 @@ fn r18_a_program_that_is_executed_has_demands_of_its_own() {
         run.stderr.contains(" 1 connection moved, 1 left"),
         "{run:?}"
     );
+}
+
+/// Its own rules for sockets are not compared.
+#[test]
+fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
+    if !is_there("pgbouncer") || !is_root() {
+        return;
+    }
+    for (method, code) in [("scram-sha-256", 0), ("hba", 1)] {
+        let scratch = Scratch::new();
+        // It refuses to run as root.
+        scratch.give_to(65_534);
+        let config = scratch.file("pgbouncer.ini");
+        let address = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let folder = scratch.work();
+        let rules = scratch.file("rules");
+        fs::write(&rules, "local all all trust\nhost all all 0.0.0.0/0 md5\n").unwrap();
+        let text = format!(
+            "[databases]\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={}\nunix_socket_dir={}\n\
+             auth_type={method}\nauth_hba_file={}\n",
+            address.port(),
+            folder.display(),
+            rules.display()
+        );
+        fs::write(&config, text).unwrap();
+        let _pooler = Alive::spawn(
+            Command::new("pgbouncer")
+                .args(["-q", "-u", "nobody"])
+                .arg(&config)
+                .stderr(Stdio::null()),
+        );
+        patience::wait_for("pgbouncer", Duration::from_secs(10), || {
+            TcpStream::connect(address).ok()
+        });
+        let dry = Looptax::new(exe(), &scratch)
+            .args(["run", "--dry-run", "--only", &address.port().to_string()])
+            .run();
+        dry.expect_code(code);
+        let is_said = dry
+            .stdout
+            .contains("`auth_type = hba`, which may end otherwise");
+        assert_eq!(is_said, code == 1, "{}", dry.stdout);
+    }
 }
 
 /// The account that a login leads to is another one on MariaDB's socket, and nobody knows without it.

@@ -5,6 +5,7 @@
 //! knowing who logs in, `known` finds the connections that the program's arguments and environment name and
 //! tries them. The result is plain data for `looptax_redirect`; `words` is what a person sees of it.
 
+mod bouncer;
 mod candidate;
 mod container;
 mod given;
@@ -83,7 +84,7 @@ fn settle(
         Verdict::Unknown => {}
     }
     pair.stays = obstacles::of_port(pair, server);
-    let has_rules = server.kind == Kind::Postgres && is_found_alone;
+    let has_rules = matches!(server.kind, Kind::Postgres | Kind::Pgbouncer) && is_found_alone;
     if pair.stays.is_some() || !(has_rules || pair.checked.is_empty()) {
         return;
     }

@@ -14,6 +14,7 @@ use looptax_discover::Server;
 use looptax_dsn::Kind;
 use looptax_redirect::Demand;
 
+use super::bouncer;
 use super::candidate::Candidate;
 use crate::check::hba_file;
 
@@ -108,6 +109,8 @@ pub(super) enum Logins {
     Open,
 }
 
+const UNKNOWN: &str = "--check DSN tries the login, --map moves it whatever happens";
+
 /// Whether every login ends over the socket as over TCP. `is_direct` says that connections to the port reach the
 /// server itself.
 pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
@@ -118,6 +121,10 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
         ),
         Kind::Mysql | Kind::Percona | Kind::Mariadb => Logins::Open,
         Kind::Postgres => rules(pair, server, is_direct),
+        Kind::Pgbouncer => match bouncer::difference(&server.process) {
+            Some(why) => Logins::Differ(format!("{why}; {UNKNOWN}")),
+            None => Logins::Same(None),
+        },
         // Whom these let in does not depend on where somebody comes from.
         _ => Logins::Same(None),
     }
@@ -141,7 +148,6 @@ fn is_before_version_8(server: &Server) -> bool {
 }
 
 fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
-    const UNKNOWN: &str = "--check DSN tries the login, --map moves it whatever happens";
     let Some(file) = hba_file(server) else {
         return Logins::Differ(format!(
             "its pg_hba.conf, which may treat sockets otherwise, cannot be read; {UNKNOWN}"
