@@ -10,7 +10,7 @@ mod server;
 mod tls;
 
 pub use account::{MysqlAccount, MysqlLogin, mysql_account};
-pub use hba::{Difference, Hba, HbaLine, Origin, Session, postgres_rules};
+pub use hba::{Difference, Hba, HbaLine, Origin, postgres_rules};
 pub use path::{End, Reach, Step, reach};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};
 pub use tls::{demanded_tls, secure_transport};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use super::{Fit, Name, yes};
+use super::name::{Fit, Name, yes};
 
 /// Where a TCP connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Fit, Hba, HbaLine, Kind, Name, Origin, Wrap};
+use super::Hba;
+use super::address::Origin;
+use super::line::{HbaLine, Kind, Session, Wrap};
+use super::name::{Fit, Name};
 
 /// Methods that ask for the same over the socket as over TCP, from any user of the machine, where their
 /// options are the same. `reject` is told apart by whom it lets in: nobody. `pam` is not among them, as it
@@ -29,15 +32,6 @@ const MAX_STEPS: usize = 50_000_000;
 /// Names that no line can hold.
 const ANY: &str = "\n";
 const ANY_OTHER: &str = "\n\n";
-
-/// What somebody asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Session<'a> {
-    /// A database, also for logical replication.
-    Database(&'a str),
-    /// Physical replication.
-    Replication,
-}
 
 /// Why logins over the socket may end otherwise than over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]

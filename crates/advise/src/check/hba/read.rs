@@ -10,8 +10,10 @@
 
 use std::net::IpAddr;
 
+use super::Hba;
 use super::address::Address;
-use super::{Hba, HbaLine, Kind, Name, Word};
+use super::line::{HbaLine, Kind};
+use super::name::{Name, Word};
 
 /// Longest line and longest word that every version reads whole.
 const MAX_LINE_BYTES: usize = 8191;

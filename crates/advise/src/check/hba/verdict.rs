@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
-use super::{Hba, HbaLine};
+use super::Hba;
+use super::line::HbaLine;
 
 /// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
 /// that the client comes from today, `system_user` the name of the user it runs as.

@@ -1,0 +1,62 @@
+//! A name in a line, and whether it means what is looked for.
+
+/// Whether a line fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    Yes,
+    No,
+    /// It depends on what cannot be seen from outside: roles, files, the names of hosts.
+    Maybe,
+}
+
+/// A name in a list; in quotes it is no keyword.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Name {
+    pub text: String,
+    pub is_quoted: bool,
+}
+
+/// What stands between white space: names with commas between them.
+pub(super) type Word = Vec<Name>;
+
+impl Fit {
+    /// Both at once.
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Maybe, _) | (_, Self::Maybe) => Self::Maybe,
+            _ => Self::Yes,
+        }
+    }
+}
+
+impl Name {
+    /// As what it may be a keyword.
+    pub(super) fn keyword(&self) -> Option<&str> {
+        (!self.is_quoted).then_some(&*self.text)
+    }
+
+    /// `/pattern` is a regular expression from version 16 on, in quotes, too, and `@file` a list elsewhere:
+    /// neither is followed.
+    pub(super) fn is(&self, wanted: &str) -> Fit {
+        let is_file = self.keyword().is_some_and(|text| text.starts_with('@'));
+        if is_file || self.text.starts_with('/') {
+            return Fit::Maybe;
+        }
+        yes(self.text == wanted)
+    }
+}
+
+/// What is known for sure.
+pub(super) fn yes(is_so: bool) -> Fit {
+    if is_so { Fit::Yes } else { Fit::No }
+}
+
+/// Whether one of several fits.
+pub(super) fn any(fits: impl Iterator<Item = Fit>) -> Fit {
+    fits.fold(Fit::No, |best, fit| match (best, fit) {
+        (Fit::Yes, _) | (_, Fit::Yes) => Fit::Yes,
+        (Fit::Maybe, _) | (_, Fit::Maybe) => Fit::Maybe,
+        _ => Fit::No,
+    })
+}
