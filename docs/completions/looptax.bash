@@ -1608,7 +1608,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__run)
-            opts="-v -q -h --map --only --check --no-check --dry-run --stats --verbose --strict --keep-running --without --color --quiet --help"
+            opts="-v -q -h --map --only --check --no-check --require-check --dry-run --stats --verbose --strict --keep-running --without --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

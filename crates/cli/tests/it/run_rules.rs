@@ -178,6 +178,35 @@ fn r18_nobody_gets_in_whom_tcp_refuses_and_nobody_stays_out_whom_it_lets_in() {
     }
 }
 
+/// A connection that is found in the environment says nothing of others, one that is told counts.
+#[test]
+fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
+    let Some(mut ruled) = Ruled::start() else {
+        return;
+    };
+    ruled.ask("CREATE ROLE bob LOGIN PASSWORD 'right'");
+    ruled.rule(
+        "local all bob scram-sha-256\nlocal all all trust\nhost all all samehost scram-sha-256\n",
+    );
+    let url = format!("postgres://bob:right@{}/postgres", ruled.server.it.tcp);
+    let found = ruled
+        .run()
+        .env("DATABASE_URL", &url)
+        .args(["--dry-run"])
+        .run();
+    found.expect_code(1);
+    assert!(
+        found.stdout.contains("says `local all all trust`"),
+        "{}",
+        found.stdout
+    );
+    ruled
+        .run()
+        .args(["--dry-run", "--check", &url])
+        .run()
+        .expect_code(0);
+}
+
 /// What was written since the server started may not be in force.
 #[test]
 fn r18_rules_that_may_not_be_in_force_are_warned_of() {
