@@ -10,9 +10,10 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 6] = [
+const STEPS: [(&str, &str); 7] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
+    ("who gets in under looptax run", "lab oracle logins"),
     (
         "statistics, simulated",
         "run --release --locked --package looptax-stats --example simulate",
