@@ -80,22 +80,30 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
         Kind::Redis | Kind::Valkey | Kind::Keydb | Kind::Dragonfly
     );
     let first = *pair.from.first()?;
-    (is_redis && !answers_plainly(first))
-        .then(|| "the port does not answer plainly: it speaks TLS, or its server hangs".to_owned())
+    if !is_redis {
+        return None;
+    }
+    match first_answer(first).as_ref() {
+        // To whom this is said through a proxy, the socket would say more.
+        Ok(b"-DENIED") => {
+            Some("the port refuses whoever is on another machine, as a proxy is".to_owned())
+        }
+        // A server that wants a password first says so in an error.
+        Ok([b'+' | b'-', ..]) => None,
+        _ => {
+            Some("the port does not answer plainly: it speaks TLS, or its server hangs".to_owned())
+        }
+    }
 }
 
-/// Whether somebody answers a PING in Redis's own protocol.
-fn answers_plainly(address: SocketAddr) -> bool {
-    let ask = || -> std::io::Result<u8> {
-        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.write_all(b"PING\r\n")?;
-        let mut first = [0];
-        stream.read_exact(&mut first)?;
-        Ok(first[0])
-    };
-    // A server that wants a password first says so in an error.
-    ask().is_ok_and(|first| first == b'+' || first == b'-')
+/// How the answer to a PING in Redis's own protocol begins.
+fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(b"PING\r\n")?;
+    let mut first = [0; 7];
+    stream.read_exact(&mut first)?;
+    Ok(first)
 }
 
 /// What is known of logins over the socket by reading alone.
@@ -188,4 +196,59 @@ fn is_localhost(server: &Server, ip: IpAddr) -> bool {
     });
     let first = lines.next().flatten();
     first.is_some_and(|name| name.eq_ignore_ascii_case("localhost"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use looptax_redirect::SocketName;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: &'static str, expected: Option<&str>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            client.read_exact(&mut [0; 6]).unwrap();
+            client.write_all(answer.as_bytes()).unwrap();
+        });
+        let pair = Candidate {
+            from: vec![address],
+            to: SocketName::Path("/nowhere".into()),
+            server: None,
+            stays: None,
+            demands: Vec::new(),
+            checked: Vec::new(),
+            warning: None,
+        };
+        let server_of = Server {
+            kind: Kind::Redis,
+            version: None,
+            process: looptax_discover::process(std::process::id()).unwrap(),
+            endpoints: Vec::new(),
+        };
+        let found = of_port(&pair, &server_of);
+        server.join().unwrap();
+        let is_so = match (&found, expected) {
+            (Some(found), Some(words)) => found.contains(words),
+            (found, expected) => found.is_none() && expected.is_none(),
+        };
+        assert!(is_so, "{answer:?}: {found:?}");
+    }
+
+    #[test]
+    fn r18_a_redis_that_refuses_the_port_to_strangers_is_not_moved_to_its_socket() {
+        check("+PONG\r\n", None);
+        check("-NOAUTH Authentication required.\r\n", None);
+        check(
+            "-DENIED Redis is running in protected mode\r\n",
+            Some("refuses"),
+        );
+        check("\x15\x03\x01\0\x02\x02\x0a", Some("speaks TLS"));
+        check("", Some("speaks TLS"));
+    }
 }

@@ -14,7 +14,8 @@ pub(super) fn rules(sides: &Sides<'_>, user: &str) -> Point {
             code: PointCode::HbaNotReadable,
             outcome: Outcome::Unknown,
             what: "the file was not found, or may not be read".to_owned(),
-            how: "looked where its command line and its configuration say, else in its data folder".to_owned(),
+            how: "looked where its command line and its configuration say, else in its data folder"
+                .to_owned(),
             next: Some("run it as root, or look at SELECT * FROM pg_hba_file_rules".to_owned()),
         };
     };
