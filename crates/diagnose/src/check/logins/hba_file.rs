@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use looptax_discover::{Process, Server};
 
@@ -36,7 +37,8 @@ pub fn hba_file(server: &Server) -> Option<HbaFile> {
     let path = place(process)?;
     let outside = process.outside(&path);
     let bytes = read(&outside)?;
-    let changed = fs::metadata(&outside).ok()?.ctime();
+    let changed = fs::metadata(&outside).ok()?;
+    let changed = since_epoch(changed.ctime(), changed.ctime_nsec());
     Some(HbaFile {
         path: path.display().to_string(),
         text: text(bytes),
@@ -44,10 +46,22 @@ pub fn hba_file(server: &Server) -> Option<HbaFile> {
     })
 }
 
-/// When the server started, in seconds: the third line of its lock file.
-fn started(process: &Process) -> Option<i64> {
-    let lock = read(&process.file("cwd").join("postmaster.pid"))?;
-    text(lock).lines().nth(2)?.trim().parse().ok()
+/// When the server started: its lock file is made before the rules are read, and holds the second in its third
+/// line.
+fn started(process: &Process) -> Option<SystemTime> {
+    let lock = process.file("cwd").join("postmaster.pid");
+    let made = fs::metadata(&lock).ok()?.created();
+    let told = || {
+        let lock = text(read(&lock)?);
+        let seconds = lock.lines().nth(2)?.trim().parse().ok()?;
+        Some(since_epoch(seconds, 0))
+    };
+    made.ok().or_else(told)
+}
+
+fn since_epoch(seconds: i64, nanoseconds: i64) -> SystemTime {
+    let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    UNIX_EPOCH + seconds + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
 }
 
 /// Where the file lies, as the server sees it.
