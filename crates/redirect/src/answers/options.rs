@@ -60,6 +60,8 @@ const CARRIED: [(i32, i32); 24] = [
     (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
 ];
+/// Those of sockets of any kind that a Unix socket answers otherwise.
+const OF_ANY_KIND: [i32; 3] = [libc::SO_REUSEPORT, libc::SO_DOMAIN, libc::SO_PROTOCOL];
 /// Longest of them: the name of a way to avoid congestion. Source: linux/tcp.h, `TCP_CA_NAME_MAX`.
 const MAX_CARRIED_BYTES: usize = 16;
 
@@ -178,6 +180,9 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
         return Answer::GoOn;
     };
     let key = (cookie, level, name);
+    if level == libc::SOL_SOCKET && !OF_ANY_KIND.contains(&name) {
+        return Answer::GoOn;
+    }
     if i64::from(call.number) == libc::SYS_setsockopt {
         // Family and protocol cannot be set: the kernel says so of any socket.
         if level == libc::SOL_SOCKET && name != libc::SO_REUSEPORT {

@@ -31,7 +31,8 @@ pub(super) fn answer(
     };
     let exchanged = || -> io::Result<OwnedFd> {
         let new = socket::dissolved(tag.family())?;
-        settings::copy(&old, &new)?;
+        let flags = socket::status_flags(old.as_fd())?;
+        settings::copy(&old, &new, flags, true)?;
         supervisor.options.carry_back(&old, &new);
         let pid = crate::caller::status(call.tid)?.pid;
         let features = supervisor.features;

@@ -257,7 +257,9 @@ impl Asked<'_> {
     ) -> Result<Outcome, Left> {
         let features = supervisor.features;
         self.may_be_moved(supervisor, &old)?;
-        if !settings::are_of_both_kinds(&old) {
+        let flags = socket::status_flags(old.as_fd()).map_err(failed(FallbackReason::Failed))?;
+        let has_rare = supervisor.page.has_set_options.load(Ordering::SeqCst);
+        if !settings::are_of_both_kinds(&old, flags, has_rare) {
             return Err(FallbackReason::Option.into());
         }
         let inode = process::inode(old.as_fd()).map_err(failed(FallbackReason::Failed))?;
@@ -267,13 +269,13 @@ impl Asked<'_> {
         }
         let watches = self.watches(supervisor, &[self.fd], inode)?;
         let new = self.connected(supervisor, &old, own_port)?;
-        settings::copy(&old, &new).map_err(failed(FallbackReason::Failed))?;
-        if supervisor.page.has_set_options.load(Ordering::SeqCst) {
+        settings::copy(&old, &new, flags, has_rare).map_err(failed(FallbackReason::Failed))?;
+        if has_rare {
             supervisor.options.carry_over(&old, &new, self.family());
         }
         supervisor.expect_answer(self.call, &new);
-        let outcome = moved(&new);
-        if matches!(outcome, Outcome::Moved { is_non_blocking } if is_non_blocking) {
+        let is_non_blocking = flags & libc::O_NONBLOCK != 0;
+        if is_non_blocking {
             supervisor.on_their_way.remember(&new);
         }
         let exchange = Exchange {
@@ -287,7 +289,7 @@ impl Asked<'_> {
             return Ok(Outcome::Foreign);
         };
         done_with.push(new);
-        Ok(outcome)
+        Ok(Outcome::Moved { is_non_blocking })
     }
 
     fn may_be_moved(&self, supervisor: &Supervisor, old: &OwnedFd) -> Result<(), Left> {

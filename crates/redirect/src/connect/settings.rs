@@ -5,19 +5,23 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use crate::sys::socket;
 
-/// Options that both kinds of sockets have, with the longest value of any.
-const COPIED: [i32; 10] = [
+/// Options that both kinds of sockets have and that programs set.
+const COMMON: [i32; 5] = [
     libc::SO_RCVTIMEO,
     libc::SO_SNDTIMEO,
     libc::SO_LINGER,
     libc::SO_KEEPALIVE,
-    libc::SO_OOBINLINE,
     libc::SO_REUSEADDR,
+];
+/// Those that hardly any program sets: the filter sees it when one does.
+const RARE: [i32; 5] = [
+    libc::SO_OOBINLINE,
     libc::SO_RCVLOWAT,
     libc::SO_PRIORITY,
     libc::SO_MARK,
     libc::SO_DONTROUTE,
 ];
+/// Longest value of any.
 const MAX_COPIED_BYTES: usize = 16;
 /// Which buffer sizes the program has set itself. Source: linux/socket.h, `SOCK_SNDBUF_LOCK` and
 /// `SOCK_RCVBUF_LOCK`.
@@ -32,22 +36,27 @@ const OF_TCP_ALONE: [i32; 4] = [
     libc::SO_TIMESTAMPING,
 ];
 
-/// Whether all that the program has told its socket can be told to a Unix socket as well.
+/// Whether all that the program has told its socket can be told to a Unix socket as well; `has_rare` where it may
+/// have set an option that the filter sees.
 ///
 /// Signals cannot: they say which descriptor they are for, which is the supervisor's where it sets them.
-pub(super) fn are_of_both_kinds(old: &OwnedFd) -> bool {
+pub(super) fn are_of_both_kinds(old: &OwnedFd, status_flags: i32, has_rare: bool) -> bool {
     let is_off = |name: &i32| {
         socket::number(old.as_fd(), libc::SOL_SOCKET, *name).is_ok_and(|value| value == 0)
     };
-    let sends_signals =
-        || socket::status_flags(old.as_fd()).is_ok_and(|flags| flags & libc::O_ASYNC != 0);
-    OF_TCP_ALONE.iter().all(is_off) && !sends_signals()
+    status_flags & libc::O_ASYNC == 0 && (!has_rare || OF_TCP_ALONE.iter().all(is_off))
 }
 
 /// Makes the new socket behave as the old one was told to.
-pub(super) fn copy(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
+pub(super) fn copy(
+    old: &OwnedFd,
+    new: &OwnedFd,
+    status_flags: i32,
+    has_rare: bool,
+) -> io::Result<()> {
     let (old, new) = (old.as_fd(), new.as_fd());
-    for name in COPIED {
+    let rare: &[i32] = if has_rare { &RARE } else { &[] };
+    for name in COMMON.iter().chain(rare).copied() {
         let mut value = [0; MAX_COPIED_BYTES];
         let Ok(n_bytes) = socket::option(old, libc::SOL_SOCKET, name, &mut value) else {
             continue;
@@ -67,6 +76,9 @@ pub(super) fn copy(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
         let n_bytes = socket::number(old, libc::SOL_SOCKET, *name)? / 2;
         let _ = socket::set_option(new, libc::SOL_SOCKET, *name, &n_bytes.to_ne_bytes());
     }
-    let flags = socket::status_flags(old)?;
-    socket::set_status_flags(new, flags & libc::O_NONBLOCK)
+    // The new socket was made so that it does not block.
+    if status_flags & libc::O_NONBLOCK != 0 {
+        return Ok(());
+    }
+    socket::set_status_flags(new, 0)
 }
