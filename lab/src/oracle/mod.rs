@@ -2,6 +2,7 @@
 
 mod live;
 mod logins;
+mod programs;
 
 use anyhow::Result;
 
@@ -9,11 +10,14 @@ use anyhow::Result;
 pub(crate) enum Chore {
     /// Whether a login that `looptax run` moves to the socket ends as over TCP, for random rules of PostgreSQL
     Logins(logins::Options),
+    /// Whether random programs over sockets get under `looptax run` what they get over TCP
+    Programs(programs::Options),
 }
 
 /// Does one of them.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Logins(options) => logins::run(options),
+        Chore::Programs(options) => programs::run(options),
     }
 }

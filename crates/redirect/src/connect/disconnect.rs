@@ -38,7 +38,8 @@ pub(super) fn answer(
         let features = supervisor.features;
         let known = supervisor.processes.descriptors(&caller, pid, features);
         let inode = process::inode(old.as_fd())?;
-        let numbers = holders::numbers(call.tid, inode);
+        let own = holders::own(call.tid, inode);
+        let numbers: Vec<i32> = own.iter().map(|it| it.fd).collect();
         let mut found = Vec::new();
         for number in &numbers {
             let watches = watches::find(call.tid, &known.queues, *number, inode, features.has_kcmp);

@@ -42,46 +42,48 @@ impl Exchange<'_> {
     }
 
     /// The slow way, where something else holds the old file: the process under other numbers, which are replaced
-    /// as well, or another process, whose numbers are out of reach, so that all of it stays as it was.
+    /// as well, or another process, whose numbers are out of reach.
     fn replace_copies(self, held: &Held) -> Result<Option<OwnedFd>, Left> {
-        let others = holders::find(self.asked.call.tid, self.inode);
-        let Some((old, tid)) = others.iter().find_map(Holder::take) else {
-            // It was only looked at, or lies in a queue on its way to somebody: nobody is left to go back to.
-            held.passes();
-            return Ok(Some(self.new));
+        let own = holders::own(self.asked.call.tid, self.inode);
+        let Some(old) = own.iter().find_map(Holder::take) else {
+            return self.leave_to_others(&[], held);
         };
-        let is_elsewhere = others.iter().any(|it| it.tid != self.asked.call.tid);
-        if is_elsewhere {
-            self.put_back(&old)?;
-            return Err(FallbackReason::Shared.into());
-        }
-        debug_assert_eq!(tid, self.asked.call.tid);
-        let numbers: Vec<i32> = others.iter().map(|it| it.fd).collect();
+        let numbers: Vec<i32> = own.iter().map(|it| it.fd).collect();
         let replaced = self
             .asked
             .watches(self.supervisor, &numbers, self.inode)
             .and_then(|watches| self.watch(&watches))
             .and_then(|()| self.replace(&numbers, || true));
-        match replaced {
-            Ok(_) => {
-                if let Some(held) = holders::release(old) {
-                    held.passes();
-                }
-                Ok(Some(self.new))
-            }
-            Err(left) => {
-                self.put_back(&old)?;
-                Err(left)
-            }
+        if let Err(left) = replaced {
+            self.put_back(&numbers, &old)?;
+            return Err(left);
+        }
+        match holders::release(old) {
+            None => Ok(Some(self.new)),
+            Some(held) => self.leave_to_others(&numbers, &held),
         }
     }
 
-    /// Makes the program's descriptor what it was.
-    fn put_back(&self, old: &OwnedFd) -> Result<(), Left> {
-        let (call, fd) = (self.asked.call, self.asked.fd);
-        let is_cloexec = self.asked.caller.is_cloexec(fd).unwrap_or(true);
-        let listener = &self.supervisor.listener;
-        let replaced = listener.replace(call.id, old.as_fd(), fd, is_cloexec);
+    /// Where another process holds the old file, or a thread with descriptors of its own, all of it stays as it was.
+    fn leave_to_others(self, copies: &[i32], held: &Held) -> Result<Option<OwnedFd>, Left> {
+        let others = holders::others(self.inode);
+        if let Some(old) = others.iter().find_map(Holder::take) {
+            self.put_back(copies, &old)?;
+            return Err(FallbackReason::Shared.into());
+        }
+        // It was only looked at, or lies in a queue on its way to somebody: nobody is left to go back to.
+        held.passes();
+        Ok(Some(self.new))
+    }
+
+    /// Makes the program's descriptor, and copies of it, what they were.
+    fn put_back(&self, copies: &[i32], old: &OwnedFd) -> Result<(), Left> {
+        let (call, listener) = (self.asked.call, &self.supervisor.listener);
+        let mut numbers = copies.iter().chain([&self.asked.fd]);
+        let replaced = numbers.try_for_each(|fd| {
+            let is_cloexec = self.asked.caller.is_cloexec(*fd).unwrap_or(true);
+            listener.replace(call.id, old.as_fd(), *fd, is_cloexec)
+        });
         self.slot.end_replacing();
         replaced.map_err(failed(FallbackReason::Failed))
     }

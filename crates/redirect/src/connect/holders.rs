@@ -9,12 +9,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
-use crate::sys::{epoll, process};
+use crate::caller::status;
+use crate::sys::{epoll, own_pid, process};
 
 /// A descriptor that is the file.
 pub(super) struct Holder {
-    /// The caller's thread for its own process, else the other process.
-    pub(super) tid: i32,
+    tid: i32,
     pub(super) fd: i32,
     inode: u64,
 }
@@ -74,47 +74,41 @@ pub(super) fn release(socket: OwnedFd) -> Option<Held> {
     None
 }
 
-/// The numbers under which the caller holds a socket.
-pub(super) fn numbers(tid: i32, inode: u64) -> Vec<i32> {
-    in_process(tid, tid, inode).iter().map(|it| it.fd).collect()
+/// The descriptors of the caller that are the file.
+pub(super) fn own(tid: i32, inode: u64) -> Vec<Holder> {
+    in_process(tid, inode)
 }
 
-/// All descriptors that we may look at and that are the file: first the caller's own.
-pub(super) fn find(tid: i32, inode: u64) -> Vec<Holder> {
-    let mut found = in_process(tid, tid, inode);
-    let own: Vec<i32> = found.iter().map(|it| it.fd).collect();
-    let pid = crate::caller::status(tid).map_or(tid, |it| it.pid);
-    let others = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let others = others.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
-    for other in others.filter(|it| *it != std::process::id().cast_signed()) {
-        let held = in_process(other, other, inode);
-        // The caller's own process again, unless its thread has a table of its own.
-        let is_new = |it: &Holder| other != pid || !own.contains(&it.fd);
-        found.extend(held.into_iter().filter(is_new));
-    }
-    found
+/// The descriptors of all processes that we may look at.
+pub(super) fn others(inode: u64) -> Vec<Holder> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
+    let others = pids.filter(|pid| *pid != own_pid());
+    others.flat_map(|pid| in_process(pid, inode)).collect()
 }
 
-fn in_process(tid: i32, of: i32, inode: u64) -> Vec<Holder> {
+fn in_process(tid: i32, inode: u64) -> Vec<Holder> {
     let wanted = format!("socket:[{inode}]").into_bytes();
-    let entries = fs::read_dir(format!("/proc/{of}/fd")).into_iter().flatten();
+    let entries = fs::read_dir(format!("/proc/{tid}/fd"))
+        .into_iter()
+        .flatten();
     let numbers = entries.filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
     let is_it = |fd: &i32| {
-        process::link(&format!("/proc/{of}/fd/{fd}")).is_ok_and(|target| target == wanted)
+        process::link(&format!("/proc/{tid}/fd/{fd}")).is_ok_and(|target| target == wanted)
     };
     let holder = |fd| Holder { tid, fd, inode };
     numbers.filter(is_it).map(holder).collect()
 }
 
 impl Holder {
-    /// The file, and whose it was; `None` when it is gone.
-    pub(super) fn take(&self) -> Option<(OwnedFd, i32)> {
-        let pid = crate::caller::status(self.tid).ok()?.pid;
+    /// The file; `None` when it is gone.
+    pub(super) fn take(&self) -> Option<OwnedFd> {
+        let pid = status(self.tid).ok()?.pid;
         let pidfd = process::pidfd_open(self.tid, libc::PIDFD_THREAD)
             .or_else(|_| process::pidfd_open(pid, 0));
         let file = process::pidfd_getfd(pidfd.ok()?.as_fd(), self.fd).ok()?;
         let is_it = process::inode(file.as_fd()).is_ok_and(|it| it == self.inode);
-        is_it.then_some((file, self.tid))
+        is_it.then_some(file)
     }
 }
 

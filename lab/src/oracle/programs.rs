@@ -1,0 +1,33 @@
+//! Random programs over sockets, plain over TCP and under `looptax run`: the tests of the redirect hold them
+//! against each other; here it is many of them.
+
+use anyhow::Result;
+
+use crate::workspace::run_cargo;
+
+/// What to do.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// How many programs
+    #[arg(long, default_value_t = 10_000)]
+    programs: u64,
+    /// Repeat the programs of an earlier run
+    #[arg(long, default_value_t = 18)]
+    seed: u64,
+    /// Print the table of the differences that there are, and stop
+    #[arg(long)]
+    table: bool,
+}
+
+/// Runs them. An undocumented difference is a failure, told with its program.
+pub(super) fn run(options: &Options) -> Result<()> {
+    let [programs, seed] = [options.programs, options.seed].map(|it| it.to_string());
+    let mut args = "test --quiet --locked --package looptax-redirect --test it -- oracle"
+        .split(' ')
+        .collect::<Vec<_>>();
+    args.extend(["--programs", &programs, "--seed", &seed]);
+    if options.table {
+        args.push("--table");
+    }
+    run_cargo(&args)
+}
