@@ -21,6 +21,7 @@ debian() {
     php-doctrine-dbal php-symfony-cache php-symfony-dotenv
     php-illuminate-database php-illuminate-redis php-vlucas-phpdotenv
     ruby ruby-mysql2 ruby-pg ruby-redis ruby-activerecord
+    libdbd-mariadb-perl libdbd-pg-perl tcl lua5.1 lua-sql-mysql lua-sql-postgres erlang-base
   )
   local missing=() package
   for package in "${packages[@]}"; do

@@ -240,7 +240,7 @@ impl Asked<'_> {
             return Kind::Bound;
         }
         let own_port = own.map(|it| it.port()).filter(|port| *port != 0);
-        if own_port.is_some() && socket::bind_to_nothing(old, wanted).is_err() {
+        if own_port.is_some() && socket::has_chosen_port(old, wanted).unwrap_or(true) {
             return Kind::Bound;
         }
         Kind::Idle { own_port }

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long};
 use std::io;
 use std::mem::size_of;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::{checked, new_fd};
 use crate::mapping::SocketName;
@@ -162,10 +162,7 @@ pub(crate) fn dissolved(family: c_int) -> io::Result<OwnedFd> {
     let listener = TcpListener::bind(loopback(0))?;
     let connected = TcpStream::connect(listener.local_addr()?)?;
     connected.set_nonblocking(true)?;
-    let nothing = [0; 16];
-    // SAFETY: the address is a live array of the given length.
-    let result = unsafe { libc::connect(connected.as_raw_fd(), nothing.as_ptr().cast(), 16) };
-    checked(result.into())?;
+    dissolve(connected.as_fd())?;
     Ok(connected.into())
 }
 
@@ -183,9 +180,28 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> 
     checked(n as c_long).map(|n| n as usize)
 }
 
+/// Whether a socket that is not connected has a port of its program's choice: not one that the kernel chose, nor one
+/// of an earlier try, which is shown and has been given up.
+///
+/// A port that the kernel chose is given up by this: whoever goes on over TCP gets another. The socket listens for
+/// a moment, at a port that nobody was told.
+///
+/// # Source
+/// `__inet_bind`: only a socket without a port can be bound. `tcp_set_state`: one that stops listening keeps a port
+/// that was asked for by its number, and no other.
+pub(crate) fn has_chosen_port(socket: BorrowedFd<'_>, family: c_int) -> io::Result<bool> {
+    if bind_to_nothing(socket, family).is_ok() {
+        return Ok(false);
+    }
+    // SAFETY: numbers alone.
+    checked(unsafe { libc::listen(socket.as_raw_fd(), 0) }.into())?;
+    dissolve(socket)?;
+    Ok(bind_to_nothing(socket, family).is_err())
+}
+
 /// Binds a socket to no address in particular, without taking a port. Fails where it has one.
-pub(crate) fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
-    // The option of IPv4 is that of both.
+fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
+    // The option of IPv4 is that of both; with it no port is taken here.
     let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
     let before = number(socket, level, name)?;
     set_option(socket, level, name, &1_i32.to_ne_bytes())?;
@@ -199,7 +215,16 @@ pub(crate) fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Resu
             address.len() as libc::socklen_t,
         )
     };
+    let bound = checked(result.into()).map(drop);
     set_option(socket, level, name, &before.to_ne_bytes())?;
+    bound
+}
+
+/// Connects a socket to nothing: what it had is dissolved.
+fn dissolve(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let nothing = [0_u8; 16];
+    // SAFETY: the address is a live array of the given length.
+    let result = unsafe { libc::connect(socket.as_raw_fd(), nothing.as_ptr().cast(), 16) };
     checked(result.into()).map(drop)
 }
 

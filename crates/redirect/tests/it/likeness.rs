@@ -7,7 +7,7 @@ use crate::supervise::{Done, Run};
 use crate::trial;
 
 /// What the client does, and how many of its connections are moved.
-const CASES: [(&str, u64); 39] = [
+const CASES: [(&str, u64); 40] = [
     ("blocking", 1),
     ("non-blocking", 1),
     ("asked-again", 1),
@@ -19,6 +19,7 @@ const CASES: [(&str, u64); 39] = [
     ("refused-then-mapped", 1),
     ("half-close", 1),
     ("receive-flags", 1),
+    ("port-of-the-kernel", 1),
     ("dissolved", 2),
     ("wrong-family", 0),
     ("names", 1),

@@ -30,6 +30,7 @@ pub(super) const CASES: &[Case] = &[
     ("receive-flags", receive_flags),
     ("dissolved", dissolved),
     ("port-alone", port_alone),
+    ("port-of-the-kernel", port_of_the_kernel),
 ];
 
 fn blocking(told: &Told<'_>) {
@@ -141,6 +142,18 @@ fn dissolved(told: &Told<'_>) {
     println!("write {}", raw::write(fd, "hello"));
     println!("option {:?}", raw::get_number(fd, option.0, option.1));
     println!("connect {}", raw::connect(fd, told.to));
+    talk(fd);
+}
+
+/// A port that the kernel has chosen, as Tcl has it before it connects.
+fn port_of_the_kernel(told: &Told<'_>) {
+    let fd = raw::tcp(told.to);
+    let any = raw::raw(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), 16);
+    let bound = unsafe { libc::bind(fd, any.as_ptr().cast(), 16) };
+    let (_, before, _) = raw::name(false, fd, 128);
+    println!("bind {bound} connect {}", raw::connect(fd, told.to));
+    let (_, after, _) = raw::name(false, fd, 128);
+    println!("own port stays {}", before[2..4] == after[2..4]);
     talk(fd);
 }
 
