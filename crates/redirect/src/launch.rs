@@ -47,6 +47,7 @@ const EXIT_NOT_EXECUTED: i32 = 126;
 pub(crate) struct Started {
     pub(crate) listener: Arc<Listener>,
     pub(crate) supervisor: OwnedFd,
+    pub(crate) supervisor_pid: i32,
     /// Nothing where the program has ended already.
     pub(crate) program: Option<OwnedFd>,
     /// Where the supervisor's messages arrive.
@@ -122,6 +123,7 @@ pub(crate) fn start(
     let listener = listener_of(&config.program, &to_us)?;
     Ok(Started {
         listener: Arc::new(Listener::new(listener)),
+        supervisor_pid: supervisor,
         supervisor: process::pidfd_open(supervisor, 0).map_err(failed("open a process"))?,
         program: process::pidfd_open(page.program_pid.load(Ordering::Acquire), 0).ok(),
         messages,

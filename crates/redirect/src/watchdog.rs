@@ -218,8 +218,11 @@ impl Watchdog<'_> {
         }
         if !self.is_supervisor {
             let _ = wait::poll(&[], SIGNAL_SETTLING_MS);
+            // It waits for the supervisor, too, which may not have had its turn, or has had it meanwhile.
+            let is_waiting = process::has_pending(self.started.supervisor_pid, signal);
             let seen_ns = self.page.signals_ns[signal as usize].load(Ordering::Acquire);
-            if seen_ns != 0 && wait::monotonic_ns() - seen_ns < SAME_SIGNAL_NS {
+            let has_seen = seen_ns != 0 && wait::monotonic_ns() - seen_ns < SAME_SIGNAL_NS;
+            if is_waiting || has_seen {
                 return;
             }
         }

@@ -77,6 +77,21 @@ pub(crate) fn is_stopped(pid: i32) -> bool {
     name_end.is_some_and(|at| stat.get(at + 2) == Some(&b'T'))
 }
 
+/// Whether a signal waits for a process, or for its first thread.
+///
+/// # Source
+/// `proc_pid_status(5)`: `SigPnd` and `ShdPnd`, masks in hexadecimal.
+pub(crate) fn has_pending(pid: i32, signal: i32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let masks = text.lines().filter_map(|line| {
+        let mask = line
+            .strip_prefix("SigPnd:")
+            .or(line.strip_prefix("ShdPnd:"));
+        u64::from_str_radix(mask?.trim(), 16).ok()
+    });
+    masks.fold(0, |all, mask| all | mask) >> (signal - 1) & 1 == 1
+}
+
 /// Sends a signal.
 pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: i32) -> io::Result<()> {
     let no_info = std::ptr::null::<libc::siginfo_t>();

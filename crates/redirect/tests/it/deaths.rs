@@ -54,7 +54,12 @@ fn queue_at(stage: &str) {
     let plain = run.clone().plain().run().good();
     let run = run.route(server.tcp, &server.socket);
     let done = run.without(&format!("life-after-{stage}")).run().good();
-    assert!(done.stderr.contains("SupervisorDied"), "{done:#?}");
+    // Who has its answer may have ended before the death is seen.
+    let may_end_first = stage == "answered";
+    assert!(
+        may_end_first || done.stderr.contains("SupervisorDied"),
+        "{done:#?}"
+    );
     let rest = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with("way"));
         lines.map(str::to_owned).collect()
