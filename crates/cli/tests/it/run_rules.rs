@@ -207,6 +207,20 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
         .expect_code(0);
 }
 
+/// Whom the server refuses over TCP and lets in over the socket, nobody may let in for it.
+#[test]
+fn r18_a_known_login_that_tcp_refuses_stays_refused() {
+    let Some(mut ruled) = Ruled::start() else {
+        return;
+    };
+    ruled.ask("CREATE ROLE eve LOGIN PASSWORD 'right'");
+    ruled.rule("local all all trust\nhost all all samehost scram-sha-256\n");
+    let url = format!("postgres://eve:wrong@{}/postgres", ruled.server.it.tcp);
+    let dry = ruled.run().args(["--dry-run", "--check", &url]).run();
+    dry.expect_code(1);
+    assert!(dry.stdout.contains("stays on TCP: `eve`"), "{}", dry.stdout);
+}
+
 /// What was written since the server started may not be in force.
 #[test]
 fn r18_rules_that_may_not_be_in_force_are_warned_of() {

@@ -6,7 +6,7 @@
 use looptax_discover::Server;
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
-use looptax_record::{Outcome, Point, Topic};
+use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_redirect::SocketName;
 
 use super::candidate::Candidate;
@@ -32,6 +32,9 @@ pub(super) enum Verdict {
 
 /// A full queue is waited for, and what is lost is no failure of the login.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
+
+/// Whom TCP refuses gets in over the socket: good news for `check`, and nothing that a program may be given unasked.
+const MORE: [PointCode; 2] = [PointCode::AccountSocketOnly, PointCode::LoginFailsOverTcp];
 
 /// What tells of the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
@@ -71,7 +74,9 @@ pub(super) fn verdict(
             n_connections: 1,
             no_login: None,
         })?;
-        let fails = |it: &&Point| it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic);
+        let fails = |it: &&Point| {
+            it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic) || MORE.contains(&it.code)
+        };
         let who = user.map_or_else(String::new, |user| format!("`{user}`: "));
         if let Some(point) = points.iter().find(fails) {
             return Ok(Verdict::Fails(format!("{who}{}", point.what)));
