@@ -129,6 +129,21 @@ fn escaped(found: char) -> String {
 impl Explain for WireError {}
 
 impl WireError {
+    /// The peer sent `found` where `expected` should be.
+    pub(crate) fn malformed(
+        protocol: &'static str,
+        action: &'static str,
+        expected: &'static str,
+        found: &[u8],
+    ) -> Self {
+        Self::Malformed {
+            protocol,
+            action,
+            expected,
+            found: printable(found),
+        }
+    }
+
     /// Whether a login may have ended so because the server had no room for one more connection.
     ///
     /// Redis tells it in words, which get lost when it closes the connection before it has read.

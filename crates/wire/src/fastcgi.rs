@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use crate::error::printable;
 use crate::io::{read_exact, write_all};
 use crate::{Stream, WireError};
 
@@ -142,12 +141,7 @@ fn status(content: &[u8]) -> Result<u32, WireError> {
 }
 
 fn malformed(expected: &'static str, found: &[u8]) -> WireError {
-    WireError::Malformed {
-        protocol: "FastCGI",
-        action: ACTION,
-        expected,
-        found: printable(found),
-    }
+    WireError::malformed("FastCGI", ACTION, expected, found)
 }
 
 #[cfg(test)]

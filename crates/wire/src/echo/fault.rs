@@ -1,16 +1,10 @@
 //! What an echo message that is none looks like in an error.
 
 use crate::WireError;
-use crate::error::printable;
 
 /// The protocol's name in errors.
 const PROTOCOL: &str = "echo";
 
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
-    WireError::Malformed {
-        protocol: PROTOCOL,
-        action,
-        expected,
-        found: printable(found),
-    }
+    WireError::malformed(PROTOCOL, action, expected, found)
 }

@@ -5,7 +5,6 @@
 //! The load engine calls them; nothing here does I/O.
 
 use super::{PROTOCOL, write_set};
-use crate::error::printable;
 use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero};
 use crate::lines::{LINE_LIMIT, error_words};
 use crate::{Codec, Draws, Reply, WireError};
@@ -161,10 +160,5 @@ fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>,
 }
 
 fn malformed(expected: &'static str, found: &[u8]) -> WireError {
-    WireError::Malformed {
-        protocol: PROTOCOL,
-        action: READ_REPLY,
-        expected,
-        found: printable(found),
-    }
+    WireError::malformed(PROTOCOL, READ_REPLY, expected, found)
 }

@@ -202,12 +202,7 @@ pub(super) fn server_error(mut fields: ErrorFields<'_>) -> WireError {
 
 /// The peer sent `found` where `expected` should be.
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
-    WireError::Malformed {
-        protocol: PROTOCOL,
-        action,
-        expected,
-        found: printable(found),
-    }
+    WireError::malformed(PROTOCOL, action, expected, found)
 }
 
 /// A whole message came that has no place here.

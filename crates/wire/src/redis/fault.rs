@@ -1,17 +1,11 @@
 //! What an answer that is none looks like in an error.
 
 use crate::WireError;
-use crate::error::printable;
 
 /// The protocol's name in errors.
 pub(super) const PROTOCOL: &str = "Redis";
 
 /// The peer sent `found` where `expected` should be.
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
-    WireError::Malformed {
-        protocol: PROTOCOL,
-        action,
-        expected,
-        found: printable(found),
-    }
+    WireError::malformed(PROTOCOL, action, expected, found)
 }
