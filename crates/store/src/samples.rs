@@ -113,15 +113,14 @@ impl SamplesWriter {
         self.file.is_some() && self.end_bytes > self.saved_bytes
     }
 
-    /// Gives up what no saved record points to, and says from which byte on.
-    pub(crate) fn give_up_unsaved(&mut self) -> u64 {
-        self.end_bytes = self.saved_bytes;
-        self.give_up();
+    /// Where the samples end that are kept.
+    pub(crate) fn end_bytes(&self) -> u64 {
         self.end_bytes
     }
 
-    /// Frees what a failed write left; a file without a block goes.
-    pub(crate) fn give_up(&mut self) {
+    /// Frees what no saved record points to; a file without a block goes.
+    pub(crate) fn give_up_unsaved(&mut self) {
+        self.end_bytes = self.saved_bytes;
         self.is_complete = false;
         if self.end_bytes == HEADER_BYTES {
             self.remove();

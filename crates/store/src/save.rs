@@ -77,15 +77,16 @@ impl Saver {
     /// Appends one block of latencies to the companion file, and says where it lies.
     ///
     /// `None` when the block would take the file beyond [`crate::SAMPLES_CAP_BYTES`], when the record
-    /// goes to a device and has no companion, and from the first write on that failed: then the
-    /// samples are not kept.
+    /// goes to a device and has no companion, and from the first write on that failed: then these
+    /// samples are not kept, nor any since the last save.
     ///
     /// # Units
     /// `latencies_ns` in nanoseconds.
     pub fn append(&mut self, latencies_ns: &[u32]) -> Option<SamplesAt> {
         let samples = self.samples.as_mut().filter(|_| self.lost.is_none())?;
         samples.append(latencies_ns).unwrap_or_else(|error| {
-            samples.give_up();
+            // All of the comparison in work: what is left must hold its record, twice while it is replaced.
+            samples.give_up_unsaved();
             self.lost = Some(error);
             None
         })
@@ -118,7 +119,7 @@ impl Saver {
                 Ok(())
             }
             (Err(full), Some(samples)) if full.is_of_full_disk() => {
-                forget_samples(record, samples.give_up_unsaved());
+                samples.give_up_unsaved();
                 self.lost.get_or_insert(full);
                 self.save_with_samples(record)
             }
@@ -129,6 +130,7 @@ impl Saver {
     fn save_with_samples(&mut self, record: &mut Record) -> Result<(), StoreError> {
         record.samples = self.samples_file();
         if let Some(samples) = &mut self.samples {
+            forget_samples(record, samples.end_bytes());
             samples.sync()?;
         }
         write(record, &self.place)?;

@@ -163,7 +163,8 @@ fn pauses_lower_the_rate_and_stay_out_of_the_latency() {
     let comparison = &saved(&scratch)["comparisons"][0];
     assert_eq!(comparison["load"]["think_us"], 2_000.0);
     for arm in comparison["arms"].as_array().unwrap() {
-        assert!(number(&arm["throughput_per_s"]["value"]) < 1_000.0); // 2 connections, 2 ms each
+        // 2 connections with 2 ms each; of some 20 requests per slice, the first comes without a pause.
+        assert!(number(&arm["throughput_per_s"]["value"]) < 1_100.0);
         assert!(number(&arm["latency_us"]["p50"]["value"]) < 2_000.0);
     }
 }
