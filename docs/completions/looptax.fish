@@ -50,9 +50,9 @@ complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look afte
 complete -c looptax -n "__fish_looptax_needs_command" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
-complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder. A file of that name is replaced' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes; a file of that name is replaced. Default: a folder of its own in `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name of the run' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
@@ -125,9 +125,9 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'On
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record as JSON there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes, with a companion `.samples` of single latencies beside it. Default: looptax-DATE-TIME.json in this folder. A file of that name is replaced' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes; a file of that name is replaced. Default: a folder of its own in `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name of the run' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
@@ -172,7 +172,7 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand find" -l record -d 'Take that cost from this record of `compare`. Default: the newest of each kind of server among looptax-*.json in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l record -d 'Take that cost from this record of `compare`. Default: the newest of each kind of server in the history' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l json -d 'Write what was found as JSON there; `-` prints it instead of the tables' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -238,7 +238,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "list" -d 'The latest runs, the newest first'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "show" -d 'A run again, from its record'
-complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "rm" -d 'Forget runs. Their records stay where they are'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -s n -l most -d 'So many runs at most' -r
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
@@ -259,7 +259,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "list" -d 'The latest runs, the newest first'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "show" -d 'A run again, from its record'
-complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Forget runs. Their records stay where they are'
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand diff" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -373,7 +373,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_see
 complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn run analyze history diff gate replay report internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "list" -d 'The latest runs, the newest first'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "show" -d 'A run again, from its record'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. Their records stay where they are'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "echo-server" -d 'The built-in echo server'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "port-proxy" -d 'Copies between two addresses, as Docker\'s port proxy does'

@@ -3,7 +3,7 @@
 //! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
 //! of the look that the run stopped at. Nothing is computed from other people's numbers here.
 
-use looptax_record::{Arm, Comparison, Figure, ReplaySide, SamplesAt, SideUnit, Tax};
+use looptax_record::{Arm, Comparison, Figure, ReplaySide, Samples, SideUnit, Tax};
 use looptax_stats::{
     Comparison as Compared, Epoch, Quantile, Side, Slice, compare, deviation, hodges_lehmann,
 };
@@ -37,12 +37,12 @@ pub struct Found {
 
 /// The effect of the tax with this index among the comparison's.
 ///
-/// `samples` reads a block of the companion file: latencies in nanoseconds.
+/// `unpack` makes nanoseconds of the latencies that the record holds.
 pub fn estimate_effect(
     comparison: &Comparison,
     tax_idx: usize,
     effect: Effect,
-    samples: impl FnMut(&SamplesAt) -> Vec<u32>,
+    unpack: impl FnMut(&Samples) -> Vec<u32>,
 ) -> Found {
     let tax = &comparison.tax[tax_idx];
     let arm_idx = tax_idx + 1;
@@ -52,7 +52,7 @@ pub fn estimate_effect(
             sides: [0, arm_idx].map(|idx| side_of(comparison, &comparison.arms[idx])),
         };
     }
-    let epochs = comparison.raw.counts([0, arm_idx as u32], samples);
+    let epochs = comparison.raw.counts([0, arm_idx as u32], unpack);
     let (ratio, sides) = match effect {
         Effect::P99 => by_p99(&epochs, tax),
         Effect::Spread => by_epoch(tax, Side::BOTH.map(|side| spreads_us(&epochs, side))),

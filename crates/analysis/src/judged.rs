@@ -218,7 +218,7 @@ fn stalls(judgement: &Judgement, question: &Question) -> Vec<Stall> {
 
 #[cfg(test)]
 mod tests {
-    use looptax_record::{Direction, Figure, Reason, SamplesAt, Verdict};
+    use looptax_record::{Direction, Figure, Reason, Verdict};
 
     use super::*;
     use crate::made_up;
@@ -227,16 +227,9 @@ mod tests {
 
     /// Epochs of `PAIR` after one of another pair; θ is about ln 1.1.
     fn raw_of(n_epochs: u64) -> Raw {
-        let at = |offset_bytes| {
-            Some(SamplesAt {
-                offset_bytes,
-                count: 200,
-                checksum: record::Hex64(0),
-            })
-        };
         let epoch = |idx: u64| {
             let mut epoch = made_up::epoch(idx, PAIR, [5_500 + idx % 3, 5_000]);
-            epoch.samples = [at(0), at(1)];
+            epoch.samples = [0, 1].map(|side| Some(made_up::samples(side, 200)));
             epoch
         };
         let stranger = made_up::epoch(0, [0, 2], [1, 1]);
@@ -248,7 +241,7 @@ mod tests {
     }
 
     fn judged(raw: &Raw, change: impl Fn(&mut Question)) -> Judged {
-        let epochs = raw.counts(PAIR, |at| vec![9_000 + 1_000 * at.offset_bytes as u32; 200]);
+        let epochs = raw.counts(PAIR, made_up::unpacked);
         let mut question = Question {
             raw,
             pair: PAIR,

@@ -5,7 +5,7 @@
 
 use looptax_record as record;
 use looptax_stats::{Estimate, selfcheck};
-use record::{Comparison, SamplesAt};
+use record::{Comparison, Samples};
 
 use crate::judged::{self, Question};
 use crate::proved_arm::ProvedArm;
@@ -38,11 +38,11 @@ impl Ending {
     }
 }
 
-/// Judges a record's comparison again.
-pub fn judge_again(comparison: &mut Comparison, samples: &mut dyn FnMut(&SamplesAt) -> Vec<u32>) {
+/// Judges a record's comparison again; `unpack` makes nanoseconds of the latencies that it holds.
+pub fn judge_again(comparison: &mut Comparison, unpack: &mut dyn FnMut(&Samples) -> Vec<u32>) {
     let arms: Vec<ProvedArm> = comparison.arms.iter().map(ProvedArm::from).collect();
     let endings: Vec<Ending> = comparison.tax.iter().map(Ending::of_record).collect();
-    judge(comparison, &arms, &endings, samples);
+    judge(comparison, &arms, &endings, unpack);
 }
 
 /// Judges a comparison from its raw epochs: `arms` has the baseline first, `endings` one for each
@@ -51,7 +51,7 @@ pub fn judge(
     comparison: &mut Comparison,
     arms: &[ProvedArm],
     endings: &[Ending],
-    samples: &mut dyn FnMut(&SamplesAt) -> Vec<u32>,
+    unpack: &mut dyn FnMut(&Samples) -> Vec<u32>,
 ) {
     let mut judged_arms = Vec::new();
     comparison.tax.clear();
@@ -59,7 +59,7 @@ pub fn judge(
     comparison.stalls.clear();
     for (idx, (arm, ending)) in arms.iter().skip(1).zip(endings).enumerate() {
         let pair = [0, idx as u32 + 1];
-        let epochs = comparison.raw.counts(pair, &mut *samples);
+        let epochs = comparison.raw.counts(pair, &mut *unpack);
         let judged = judged::judge(&Question {
             raw: &comparison.raw,
             pair,

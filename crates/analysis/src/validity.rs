@@ -3,7 +3,7 @@
 //! Facts in sentences, without a final dot: some make it invalid, others only warn. Called by
 //! [`super::judged`].
 
-use looptax_record::{Raw, SamplesAt, ServerCount, Slice};
+use looptax_record::{Raw, Samples, ServerCount, Slice};
 use looptax_stats::Side;
 
 use super::proved_arm::ProvedArm;
@@ -107,7 +107,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
             "{n_unsampled} latencies found no room in memory: the percentiles are without them"
         ));
     }
-    let is_kept = |at: &Option<SamplesAt>| at.is_some_and(|at| at.count > 0);
+    let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count() > 0);
     let kept = raw
         .of_pair(pair)
         .map(|(_, epoch)| epoch.samples.iter().all(is_kept));
@@ -214,12 +214,7 @@ mod tests {
     #[test]
     fn latencies_kept_in_part_are_told() {
         let mut raw = raw_with(|_| {});
-        let at = looptax_record::SamplesAt {
-            offset_bytes: 16,
-            count: 1,
-            checksum: looptax_record::Hex64(0),
-        };
-        raw.epochs[0].samples = [Some(at), Some(at)];
+        raw.epochs[0].samples = [0, 1].map(|side| Some(made_up::samples(side, 1)));
         check(&warnings(&raw, PAIR, &arms()), &["2 of 3 epochs"]);
     }
 }

@@ -253,15 +253,15 @@ pub(crate) struct CompareArgs {
     /// comes next, time left. q ends the run and keeps what it has.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Write a copy of the record, without single latencies, as JSON there; `-` prints it instead of
-    /// the table.
+    /// Write a copy of the record as JSON there; `-` prints it instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write a page to look at and share there, as `report` does.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Where the record goes, with a companion `.samples` of single latencies beside it. Default:
-    /// looptax-DATE-TIME.json in this folder. A file of that name is replaced.
+    /// Where the record goes; a file of that name is replaced. Default: a folder of its own in
+    /// `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name
+    /// of the run.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// What else to write.

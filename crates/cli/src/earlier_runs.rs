@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
 use looptax_record::{PastRun, Record};
-use looptax_store::{History, load};
+use looptax_store::{History, Runs, load};
 
 use crate::terminal::Terminal;
 
-/// Where the history lies; `None` without a home.
-fn history_path() -> Option<PathBuf> {
+/// The folder of all that is kept of earlier runs; `None` without a home.
+fn data_folder() -> Option<PathBuf> {
     let data = std::env::var_os("XDG_DATA_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
@@ -17,7 +17,17 @@ fn history_path() -> Option<PathBuf> {
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
         Some(Path::new(&home).join(".local/share"))
     };
-    Some(data.or_else(home)?.join("looptax/history.sqlite"))
+    Some(data.or_else(home)?.join("looptax"))
+}
+
+/// Where the history lies; `None` without a home.
+fn history_path() -> Option<PathBuf> {
+    Some(data_folder()?.join("history.sqlite"))
+}
+
+/// Where records lie that nobody gave a place; `None` without a home.
+pub(crate) fn runs() -> Option<Runs> {
+    Some(Runs::new(data_folder()?.join("runs")))
 }
 
 /// The history of this user.
@@ -31,9 +41,12 @@ pub(crate) fn open_history() -> Result<History, Failure> {
     Ok(History::open(&path)?)
 }
 
-/// Puts a run into the history. The record is safe already, so what fails here is only told.
-pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) {
-    let Some(place) = history_path() else { return };
+/// Puts a run into the history, and says whether it is there. The record is safe already, so what fails here is
+/// only told.
+pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
+    let Some(place) = history_path() else {
+        return false;
+    };
     let absolute = path.and_then(|path| std::path::absolute(path).ok());
     let absolute = absolute.map(|path| path.to_string_lossy().into_owned());
     let run = PastRun::from_record(record, absolute);
@@ -44,7 +57,19 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
         if let Some(hint) = failure.hint() {
             terminal.words(&format!("{hint}\n"));
         }
+        return false;
     }
+    true
+}
+
+/// The files of the latest runs, the newest first; none where there is no history that can be read.
+pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
+    let history = history_path().filter(|path| path.exists());
+    let runs = history.and_then(|path| History::open(&path).and_then(|it| it.latest(most)).ok());
+    let runs = runs.map_or_else(Vec::new, |(runs, _)| runs);
+    runs.into_iter()
+        .filter_map(|run| run.path.map(PathBuf::from))
+        .collect()
 }
 
 /// The record in a file of that name, else the one of a run whose name begins so.

@@ -10,6 +10,7 @@ mod failure;
 mod formats;
 mod outputs;
 mod page;
+mod record_place;
 mod settings;
 mod signals;
 mod sys;

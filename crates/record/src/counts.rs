@@ -5,7 +5,7 @@
 
 use looptax_stats::{self as stats, Noise, Response, Side};
 
-use crate::{CpuTicks, Epoch, Raw, SamplesAt, Slice};
+use crate::{CpuTicks, Epoch, Raw, Samples, Slice};
 
 impl Raw {
     /// The epochs of `pair` (arms' indexes, `[baseline, other]`) with their positions among all
@@ -17,19 +17,19 @@ impl Raw {
 
     /// The counts and latencies of the epochs of `pair`, in the order of time.
     ///
-    /// `samples` reads a block of the companion file: latencies in nanoseconds. An epoch whose
-    /// latencies were not kept has none.
+    /// `unpack` makes nanoseconds of what the record holds. An epoch whose latencies were not kept has
+    /// none.
     pub fn counts(
         &self,
         pair: [u32; 2],
-        mut samples: impl FnMut(&SamplesAt) -> Vec<u32>,
+        mut unpack: impl FnMut(&Samples) -> Vec<u32>,
     ) -> Vec<stats::Epoch> {
         self.of_pair(pair)
             .map(|(_, epoch)| stats::Epoch {
                 latencies_ns: epoch
                     .samples
                     .each_ref()
-                    .map(|at| at.as_ref().map_or_else(Vec::new, &mut samples)),
+                    .map(|side| side.as_ref().map_or_else(Vec::new, &mut unpack)),
                 ..epoch.counts()
             })
             .collect()
@@ -109,6 +109,7 @@ fn slice_counts((side, slice): (Side, &Slice)) -> stats::Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PackedSamples;
 
     /// An epoch of `obboboob` with these requests per slice of 50 ms, `[baseline, other]`.
     fn epoch(pair: [u32; 2], counts: [u64; 2]) -> Epoch {
@@ -143,11 +144,17 @@ mod tests {
         }
     }
 
-    fn at(offset_bytes: u64) -> SamplesAt {
-        SamplesAt {
-            offset_bytes,
+    fn samples(name: u64) -> Samples {
+        Samples::Packed(PackedSamples {
             count: 1,
-            checksum: crate::Hex64(0),
+            packed: name.to_string(),
+        })
+    }
+
+    fn unpacked(samples: &Samples) -> Vec<u32> {
+        match samples {
+            Samples::Packed(packed) => vec![packed.packed.parse().unwrap()],
+            Samples::At(_) => Vec::new(),
         }
     }
 
@@ -158,7 +165,7 @@ mod tests {
     #[test]
     fn the_way_over_the_file_keeps_every_number() {
         let epochs = (0..5).map(|idx| Epoch {
-            samples: [2 * idx, 2 * idx + 1].map(|offset| Some(at(offset))),
+            samples: [2 * idx, 2 * idx + 1].map(|name| Some(samples(name))),
             ..epoch([0, 1], [110_000 + idx, 100_003])
         });
         let raw = Raw {
@@ -167,7 +174,7 @@ mod tests {
         let text = serde_json::to_string(&raw).unwrap();
         let saved: Raw = serde_json::from_str(&text).unwrap();
         assert_eq!(saved, raw);
-        let found = saved.counts([0, 1], |at| vec![at.offset_bytes as u32]);
+        let found = saved.counts([0, 1], unpacked);
         for (idx, (found, epoch)) in found.into_iter().zip(&raw.epochs).enumerate() {
             let idx = idx as u32;
             let expected = stats::Epoch {

@@ -52,7 +52,7 @@ pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};
-pub use raw::{CpuTicks, Epoch, Raw, SamplesAt, Slice, TICK_NS};
+pub use raw::{CpuTicks, Epoch, PackedSamples, Raw, Samples, SamplesAt, Slice, TICK_NS};
 pub use remedies::{Remedies, Remedy, RemedyKind};
 pub use replay::{
     Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart,
@@ -74,7 +74,10 @@ pub use words::{Client, Placement};
 pub use looptax_stats::{Direction, Reason, Verdict};
 
 /// The version of the saved form. Raised when a field changes its meaning or goes away.
-pub const SCHEMA_VERSION: u32 = 1;
+///
+/// - 1: single latencies lie in a companion file.
+/// - 2: they travel in the record.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The version of the method. Raised with every change that can move a reported number.
 pub const METHOD_VERSION: u32 = 2;

@@ -49,9 +49,9 @@ pub struct Epoch {
     /// How late an open loop's requests were sent, 99th percentile, `[baseline, other]`.
     #[serde(default, skip_serializing_if = "is_closed")]
     pub lag_p99_ns: [Option<u32>; 2],
-    /// Where the latencies of the active windows lie, `[baseline, other]`; `null` = not kept.
+    /// The latencies of the active windows, `[baseline, other]`; `null` = not kept.
     #[serde(default)]
-    pub samples: [Option<SamplesAt>; 2],
+    pub samples: [Option<Samples>; 2],
 }
 
 /// A short time in which exactly one arm ran.
@@ -164,7 +164,38 @@ pub struct CpuTicks {
     pub steal: u64,
 }
 
-/// Where a block of latencies lies in the companion file.
+/// The latencies of one arm in one epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Samples {
+    /// In the record itself.
+    Packed(PackedSamples),
+    /// In a companion file, as records of version 1 have them.
+    At(SamplesAt),
+}
+
+impl Samples {
+    /// How many requests they are of.
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::Packed(packed) => packed.count,
+            Self::At(at) => at.count,
+        }
+    }
+}
+
+/// Latencies by size, not in the order of time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PackedSamples {
+    /// Samples in it.
+    pub count: u64,
+    /// Base64 of a zlib stream of pairs of numbers, from the fastest request on: by how many
+    /// nanoseconds a latency is longer than the one before, and how many requests took it. A number is
+    /// seven bits to the byte, the lowest first, with the top bit set where more follow.
+    pub packed: String,
+}
+
+/// Where a block of latencies lies in the companion file of a record of version 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SamplesAt {
     /// Start of the block in the file.

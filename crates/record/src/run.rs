@@ -37,7 +37,8 @@ pub struct Record {
     /// What would help, where that was asked, by number of connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedies>,
-    /// The companion file with the single latencies; `null` when none was written.
+    /// The companion file with the single latencies of a record of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<SamplesFile>,
     /// What went wrong without ending the run: a server that did not start, a file not readable.
     #[serde(default)]
@@ -69,7 +70,7 @@ impl Record {
     }
 }
 
-/// The companion file that holds the latency of every request.
+/// The companion file that holds the latency of every request of a record of version 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SamplesFile {
     /// Its name; it lies beside the record.

@@ -1,29 +1,11 @@
-//! What a step left: its record, and the latencies beside it.
+//! What a step left: its record.
 
-use looptax_record::{Comparison, Epoch, Record, ReplayProof, SamplesAt};
-use looptax_store::SamplesReader;
+use looptax_record::{Comparison, Epoch, Record, ReplayProof};
 
 /// A measured step.
 pub struct Reading {
     pub record: Record,
-    samples: Option<SamplesReader>,
     pub step_idx: u32,
-}
-
-impl Reading {
-    pub fn new(record: Record, samples: Option<SamplesReader>, step_idx: u32) -> Self {
-        Self {
-            record,
-            samples,
-            step_idx,
-        }
-    }
-
-    /// Latencies at a place; none where they cannot be read.
-    pub fn latencies_ns(&self, at: &SamplesAt) -> Vec<u32> {
-        let read = self.samples.as_ref().map(|reader| reader.read(at));
-        read.and_then(Result::ok).unwrap_or_default()
-    }
 }
 
 /// The epochs of the baseline and the other arm with this index.

@@ -9,6 +9,8 @@ use looptax_record::{
     Withheld,
 };
 
+use looptax_store::unpack;
+
 use super::kawin::PUBLISHED_PORT;
 use super::publication::RowPlan;
 use super::reading::{Reading, proof};
@@ -36,8 +38,8 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
     let mut taxes = comparison.tax.iter();
     let tax_idx = taxes.position(|tax| tax.arm == plan.arm)?;
     let tax = &comparison.tax[tax_idx];
-    let samples = |at: &_| reading.latencies_ns(at);
-    let found = effect::estimate_effect(comparison, tax_idx, plan.effect, samples);
+    let unpacked = |samples: &_| unpack(samples).unwrap_or_default();
+    let found = effect::estimate_effect(comparison, tax_idx, plan.effect, unpacked);
     let is_unusable = tax.verdict == Verdict::Invalid || is_disturbed(tax);
     let mut reasons = Vec::new();
     let verdict = plan.claim.as_ref().map(|claim| {

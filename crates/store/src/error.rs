@@ -54,7 +54,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The record was saved by another generation of looptax.
-    #[error("`{}` has schema version {found}; this looptax reads version {SCHEMA_VERSION}", path.display())]
+    #[error("`{}` has schema version {found}; this looptax reads versions 1 to {SCHEMA_VERSION}", path.display())]
     SchemaVersion {
         /// The file.
         path: PathBuf,
@@ -87,10 +87,34 @@ pub enum StoreError {
         /// Samples that should be there.
         count: u64,
     },
+    /// The companion file is longer than the record says.
+    #[error("`{}` has {found_bytes} bytes, {size_bytes} of them from this run", path.display())]
+    TrailingSamples {
+        /// The file.
+        path: PathBuf,
+        /// How long the record says it is.
+        size_bytes: u64,
+        /// How long it is.
+        found_bytes: u64,
+    },
+    /// Latencies in a record are not in the form that looptax gives them.
+    #[error("{count} latencies in the record cannot be read")]
+    BrokenSamples {
+        /// Samples that should be there.
+        count: u64,
+    },
     /// A folder could not be made.
     #[error("cannot make the folder `{}`", path.display())]
     CreateFolder {
         /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The folder of a run could not be removed.
+    #[error("cannot remove `{}`", path.display())]
+    RemoveRun {
+        /// Its record.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -167,7 +191,9 @@ impl Explain for StoreError {
             Self::Broken { field, .. } if field == "." => {
                 "is this a record saved by looptax compare?"
             }
-            Self::Broken { .. } => "the file was changed after it was saved: take it as it was",
+            Self::Broken { .. } | Self::BrokenSamples { .. } => {
+                "the file was changed after it was saved: take it as it was"
+            }
             Self::ReadFile { path, source }
                 if source.kind() == io::ErrorKind::NotFound
                     && path.extension().is_some_and(|it| it == "samples") =>
@@ -177,7 +203,7 @@ impl Explain for StoreError {
             Self::ReadFile { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "is the name right? looptax compare prints where its record went"
             }
-            Self::SamplesMismatch { .. } => {
+            Self::SamplesMismatch { .. } | Self::TrailingSamples { .. } => {
                 "the file of samples beside the record must be the one of the same run, unchanged"
             }
             Self::History { source, .. }

@@ -35,7 +35,7 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
                     path: path.to_owned(),
                 });
             }
-            Some(found) if found != u64::from(SCHEMA_VERSION) => {
+            Some(found) if found == 0 || found > u64::from(SCHEMA_VERSION) => {
                 return Err(StoreError::SchemaVersion {
                     path: path.to_owned(),
                     found,
@@ -61,6 +61,7 @@ fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
         source,
     })?;
     name_remedies(&mut record);
+    record.schema_version = SCHEMA_VERSION;
     Ok(record)
 }
 

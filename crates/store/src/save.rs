@@ -7,14 +7,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use looptax_record::{Record, SamplesAt, SamplesFile};
+use looptax_record::Record;
 use serde::Serialize;
 
 use crate::StoreError;
 use crate::place::{Existing, Place};
-use crate::samples::{SamplesWriter, samples_path};
 
-/// Saves a finished record without single latencies.
+/// Saves a finished record.
 ///
 /// # Errors
 /// [`StoreError::AlreadyExists`], `CreateFile`, `WriteFile` or `RenameFile`; nothing is left behind.
@@ -39,106 +38,60 @@ pub fn save_text(text: &str, path: &Path, existing: Existing) -> Result<(), Stor
     write_with(&place, |file| file.write_all(text.as_bytes()))
 }
 
-/// Saves a record again and again while it grows, and the single latencies beside it.
+/// Saves a record again and again while it grows.
 ///
-/// The record comes first: latencies that cannot be written are left out of it, see [`Saver::lost`].
-/// Dropped before any save that worked, it removes the companion file that it made.
+/// The rest comes first: on a full disk latencies make room for it, see [`Saver::lost`].
 #[derive(Debug)]
 pub struct Saver {
     place: Place,
-    samples: Option<SamplesWriter>,
     lost: Option<StoreError>,
-    is_saved: bool,
 }
 
 impl Saver {
-    /// Prepares for saving at `path`, and finds out at once if that is not possible.
-    ///
-    /// Makes no file yet; see [`Saver::append`] and [`Saver::save`].
+    /// Prepares for saving at `path`, and finds out at once if that is not possible. Makes no file yet.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`], also for the companion file, or `CreateFile`.
+    /// [`StoreError::AlreadyExists`] or `CreateFile`.
     pub fn new(path: &Path, existing: Existing) -> Result<Self, StoreError> {
-        let place = Place::find(path, existing)?;
-        let samples = match &place {
-            Place::File { path, existing } => {
-                Some(SamplesWriter::new(samples_path(path), *existing)?)
-            }
-            Place::Stream(_) => None,
-        };
         Ok(Self {
-            place,
-            samples,
+            place: Place::find(path, existing)?,
             lost: None,
-            is_saved: false,
         })
     }
 
-    /// Appends one block of latencies to the companion file, and says where it lies.
-    ///
-    /// `None` when the block would take the file beyond [`crate::SAMPLES_CAP_BYTES`], when the record
-    /// goes to a device and has no companion, and from the first write on that failed: then these
-    /// samples are not kept, nor any since the last save.
-    ///
-    /// # Units
-    /// `latencies_ns` in nanoseconds.
-    pub fn append(&mut self, latencies_ns: &[u32]) -> Option<SamplesAt> {
-        let samples = self.samples.as_mut().filter(|_| self.lost.is_none())?;
-        samples.append(latencies_ns).unwrap_or_else(|error| {
-            // All of the comparison in work: what is left must hold its record, twice while it is replaced.
-            samples.give_up_unsaved();
-            self.lost = Some(error);
-            None
-        })
-    }
-
-    /// Why not all latencies were kept, where a write failed; told once.
+    /// Why not all latencies were kept, where the disk was full; told once.
     pub fn lost(&mut self) -> Option<StoreError> {
         self.lost.take()
     }
 
-    /// What the record should say about the companion file; `None` while there is none.
-    pub fn samples_file(&self) -> Option<SamplesFile> {
-        self.samples.as_ref().and_then(SamplesWriter::file)
-    }
-
-    /// Saves `record` with its `samples` field set to [`Saver::samples_file`].
-    ///
-    /// The companion file is on disk before the record that points into it. A device is written to
-    /// each time, so there call it once. On a full disk, latencies that no saved record points to make
-    /// room for the record, which then says that it has none of them.
+    /// Saves `record`. A device is written to each time, so there call it once. On a full disk it is
+    /// saved without the latencies of its last comparison, else without any.
     ///
     /// # Errors
     /// As [`save`]; the record saved before stays.
     pub fn save(&mut self, record: &mut Record) -> Result<(), StoreError> {
-        let saved = self.save_with_samples(record);
-        let unsaved = self.samples.as_mut().filter(|it| it.has_unsaved());
-        match (saved, unsaved) {
-            (Ok(()), Some(samples)) => {
-                samples.mark_saved();
-                Ok(())
-            }
-            (Err(full), Some(samples)) if full.is_of_full_disk() => {
-                samples.give_up_unsaved();
-                self.lost.get_or_insert(full);
-                self.save_with_samples(record)
-            }
-            (saved, _) => saved,
+        if let Err(full) = write(record, &self.place) {
+            let Some(smaller) = self.save_smaller(record, &full) else {
+                return Err(full);
+            };
+            self.lost.get_or_insert(full);
+            *record = smaller;
         }
-    }
-
-    fn save_with_samples(&mut self, record: &mut Record) -> Result<(), StoreError> {
-        record.samples = self.samples_file();
-        if let Some(samples) = &mut self.samples {
-            forget_samples(record, samples.end_bytes());
-            samples.sync()?;
-        }
-        write(record, &self.place)?;
         if let Place::File { existing, .. } = &mut self.place {
             *existing = Existing::Replace; // From now on the file there is our own.
         }
-        self.is_saved = true;
         Ok(())
+    }
+
+    /// Saves the record with as many latencies as a full disk has room for; `None` where there is none.
+    fn save_smaller(&self, record: &Record, error: &StoreError) -> Option<Record> {
+        let mut smaller = record.clone();
+        while error.is_of_full_disk() && forget_last_samples(&mut smaller) {
+            if write(&smaller, &self.place).is_ok() {
+                return Some(smaller);
+            }
+        }
+        None
     }
 
     /// Where the record is saved, links resolved.
@@ -147,22 +100,19 @@ impl Saver {
     }
 }
 
-/// A companion without a record helps nobody.
-impl Drop for Saver {
-    fn drop(&mut self) {
-        if let (false, Some(samples)) = (self.is_saved, &mut self.samples) {
-            samples.remove();
+/// Takes the latencies out of the last comparison that has any; says whether there was one.
+fn forget_last_samples(record: &mut Record) -> bool {
+    for comparison in record.comparisons.iter_mut().rev() {
+        let mut had_some = false;
+        for epoch in &mut comparison.raw.epochs {
+            let samples = std::mem::take(&mut epoch.samples);
+            had_some |= samples.iter().any(Option::is_some);
+        }
+        if had_some {
+            return true;
         }
     }
-}
-
-/// Takes the places of samples out that lie behind `end_bytes` of the companion file.
-fn forget_samples(record: &mut Record, end_bytes: u64) {
-    let comparisons = record.comparisons.iter_mut();
-    let epochs = comparisons.flat_map(|it| it.raw.epochs.iter_mut());
-    for at in epochs.flat_map(|it| it.samples.iter_mut()) {
-        *at = at.take().filter(|at| at.offset_bytes < end_bytes);
-    }
+    false
 }
 
 fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {

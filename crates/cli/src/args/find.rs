@@ -17,8 +17,8 @@ pub(crate) struct FindArgs {
     /// time that is lost.
     #[arg(long)]
     pub(crate) measure: bool,
-    /// Take that cost from this record of `compare`. Default: the newest of each kind of server among
-    /// looptax-*.json in this folder.
+    /// Take that cost from this record of `compare`. Default: the newest of each kind of server in
+    /// the history.
     #[arg(long, value_name = "RECORD", conflicts_with = "measure")]
     pub(crate) record: Option<PathBuf>,
     /// Write what was found as JSON there; `-` prints it instead of the tables.

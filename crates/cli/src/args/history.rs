@@ -26,7 +26,7 @@ pub(crate) enum HistoryCommand {
         #[arg(value_name = "RUN")]
         run: String,
     },
-    /// Forget runs. Their records stay where they are.
+    /// Forget runs. A record that was given a place of its own stays there.
     Rm {
         /// Their names, or the beginnings of them.
         #[arg(value_name = "RUN", required = true)]

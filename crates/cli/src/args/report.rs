@@ -7,8 +7,7 @@ use clap::Args;
 /// Options of `report`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReportArgs {
-    /// Records saved by `compare`, each with its `.samples` beside it if there is one; or names of runs in the
-    /// history (`last`).
+    /// Records saved by `compare`, or names of runs in the history (`last`).
     #[arg(value_name = "RECORD", required = true)]
     pub(crate) records: Vec<String>,
     /// Where the page goes; `-` prints it. Default: the first record's name with `.html`, in this folder, unless

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use looptax_analysis::remedies;
 use looptax_failure::Failure;
-use looptax_record::{Record, SamplesAt, Verdict};
+use looptax_record::{Record, Samples, Verdict};
 use looptax_report::terminal as report;
-use looptax_store::{Existing, SamplesReader, save};
+use looptax_store::{Existing, save, take_in_samples, unpack};
 
 use crate::args::AnalyzeArgs;
 use crate::earlier_runs::record_of;
@@ -22,15 +22,13 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
         .reads(&path)
         .writes("--json", args.json.as_deref())?;
     formats::announce(&args.formats, outputs)?;
-    let samples = open_samples(&record, &path)?;
+    take_in_samples(&mut record, &path)?;
     let mut problem = None;
-    let mut read = |at: &SamplesAt| match samples.as_ref().map(|reader| reader.read(at)) {
-        Some(Ok(samples)) => samples,
-        Some(Err(error)) => {
+    let mut read = |samples: &Samples| {
+        unpack(samples).unwrap_or_else(|error| {
             problem.get_or_insert(error);
             Vec::new()
-        }
-        None => Vec::new(),
+        })
     };
     for comparison in &mut record.comparisons {
         looptax_analysis::judge_again(comparison, &mut read);
@@ -53,15 +51,6 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
     } else {
         Exit::Done
     })
-}
-
-/// The latencies beside the record, where it has any.
-fn open_samples(record: &Record, path: &Path) -> Result<Option<SamplesReader>, Failure> {
-    let Some(file) = &record.samples else {
-        return Ok(None);
-    };
-    let samples = path.with_file_name(&file.name);
-    Ok(Some(SamplesReader::open(&samples)?))
 }
 
 fn show(

@@ -1,6 +1,6 @@
 //! `compare`: plan, targets one after the other, record, table.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use looptax_analysis::remedies;
@@ -14,7 +14,7 @@ use looptax_experiment::spec::target::TargetSpec;
 use looptax_failure::Failure;
 use looptax_record::{Record, Verdict};
 use looptax_report::terminal as report;
-use looptax_store::{Existing, Saver};
+use looptax_store::Existing;
 
 use crate::args::CompareArgs;
 use crate::earlier_runs::remember;
@@ -22,6 +22,7 @@ use crate::failure::Exit;
 use crate::formats;
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
+use crate::record_place::RecordPlace;
 use crate::settings;
 use crate::signals::stop_flag;
 use crate::sys;
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let alone = claim(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
-    let mut writer = record_writer(args, settings)?;
+    let (mut writer, mut place) = RecordPlace::prepare(args, empty_record(settings), terminal)?;
     writer.record.problems.extend(alone.problem());
     writer.record.problems.extend(parts.not_measured());
     let mut stage = if args.live {
@@ -76,13 +77,17 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         writer.record.remedies = remedies::rank_remedies(&writer.record.comparisons, today);
     }
     // What was measured is shown even when it cannot be saved.
-    let saved = writer.finish();
-    let path = writer.path().filter(|_| saved.is_ok());
+    let saved = place.save(&mut writer);
     if !args.no_history && !writer.is_empty() {
-        remember(&writer.record, path.as_deref().map(Path::new), terminal);
+        place.is_remembered = remember(&writer.record, place.path(), terminal);
     }
-    let shown = show(args, &writer, path.as_deref(), terminal);
-    let paged = write_page(args, &writer, path.as_deref());
+    let shown = show(
+        args,
+        &writer,
+        place.name(&writer.record).as_deref(),
+        terminal,
+    );
+    let paged = write_page(args, &writer, place.path());
     // The first error is told; where there are several, one full disk is behind them all.
     measured.and(saved).and(shown).and(paged)?;
     writer.check_samples()?;
@@ -113,34 +118,11 @@ fn agree(settings: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-fn record_writer(args: &CompareArgs, settings: &Experiment) -> Result<RecordWriter, Failure> {
-    let now = jiff::Zoned::now();
-    let is_stdout = args
-        .json
-        .as_deref()
-        .is_some_and(|path| path.as_os_str() == "-");
-    let path = match (&args.output, is_stdout) {
-        (Some(path), _) => Some(path.clone()),
-        (None, true) => None,
-        (None, false) => Some(PathBuf::from(format!(
-            "looptax-{}.json",
-            now.strftime("%Y%m%d-%H%M%S")
-        ))),
-    };
-    let existing = if args.output.is_some() {
-        Existing::Replace
-    } else {
-        Existing::Keep
-    };
-    let saver = path.map(|path| Saver::new(&path, existing)).transpose()?;
-    Ok(RecordWriter::new(empty_record(settings), saver))
-}
-
 /// Prints the result, and writes copies of it; one that cannot be written is an error after that.
 fn show(
     args: &CompareArgs,
     writer: &RecordWriter,
-    path: Option<&str>,
+    name: Option<&str>,
     terminal: Terminal,
 ) -> Result<(), Failure> {
     let copied = match &args.json {
@@ -159,7 +141,7 @@ fn show(
     }
     let written = formats::write(&args.formats, &writer.record);
     if !matches!(written, Ok(true)) {
-        let table = report::compare(&writer.record, path, terminal.style());
+        let table = report::compare(&writer.record, name, terminal.style());
         terminal::data(&table)?;
     }
     copied?;
@@ -170,14 +152,15 @@ fn show(
 fn write_page(
     args: &CompareArgs,
     writer: &RecordWriter,
-    path: Option<&str>,
+    path: Option<&Path>,
 ) -> Result<(), Failure> {
     let Some(html) = args.html.as_ref().filter(|_| !writer.is_empty()) else {
         return Ok(());
     };
     let source = Source {
         record: &writer.record,
-        path: path.map(Path::new),
+        path,
+        no_samples: None,
     };
     // What could not be read stands on the page.
     let text = page(&[source], &mut Vec::new());

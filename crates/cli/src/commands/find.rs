@@ -13,6 +13,7 @@ use looptax_report::terminal::{self as report, First};
 use looptax_store::save_value;
 
 use crate::args::FindArgs;
+use crate::earlier_runs::latest_records;
 use crate::failure::Exit;
 use crate::signals::stop_flag;
 use crate::terminal::screen::Screen;
@@ -79,7 +80,7 @@ fn sources(args: &FindArgs, terminal: Terminal) -> Result<Vec<CostSource>, Failu
     }
     match &args.record {
         Some(path) => cost::of_record(path),
-        None => Ok(cost::of_this_folder()),
+        None => Ok(cost::from_newest(&latest_records(cost::MOST_RECORDS))),
     }
 }
 

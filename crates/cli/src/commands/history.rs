@@ -1,10 +1,12 @@
 //! `history`: what was measured on this machine.
 
+use std::path::Path;
+
 use looptax_failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::{HistoryArgs, HistoryCommand, ListArgs};
-use crate::earlier_runs::{open_history, record_of};
+use crate::earlier_runs::{open_history, record_of, runs};
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
@@ -43,15 +45,23 @@ fn show(run: &str, terminal: Terminal) -> Result<(), Failure> {
 }
 
 /// All of them, or none where one is not known.
-fn forget(runs: &[String], terminal: Terminal) -> Result<(), Failure> {
-    let history = open_history()?;
-    let found: Result<Vec<_>, _> = runs.iter().map(|run| history.find(run)).collect();
+fn forget(names: &[String], terminal: Terminal) -> Result<(), Failure> {
+    let (history, runs) = (open_history()?, runs());
+    let found: Result<Vec<_>, _> = names.iter().map(|name| history.find(name)).collect();
     for run in found? {
+        let path = run.path.as_deref().map(Path::new);
+        let ours = path
+            .zip(runs.as_ref())
+            .filter(|(path, runs)| runs.holds(path));
+        let place = match (ours, path) {
+            (Some((path, runs)), _) => {
+                runs.remove(path)?;
+                " and its record removed".to_owned()
+            }
+            (None, Some(path)) => format!("; its record stays at {}", path.display()),
+            (None, None) => String::new(),
+        };
         history.forget(&run.id)?;
-        let place = run
-            .path
-            .map(|path| format!("; its record stays at {path}"))
-            .unwrap_or_default();
         terminal.words(&format!("{} is forgotten{place}\n", run.id));
     }
     Ok(())

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
 use looptax_record::Record;
-use looptax_store::{Existing, save_text};
+use looptax_store::{Existing, save_text, take_in_samples};
 
 use crate::args::ReportArgs;
-use crate::earlier_runs::record_of;
+use crate::earlier_runs::{record_of, runs};
 use crate::failure::Exit;
 use crate::outputs::Outputs;
 use crate::page::{Source, page};
@@ -23,11 +23,15 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
         .iter()
         .fold(Outputs::default(), |outputs, (_, path)| outputs.reads(path));
     outputs.writes("--output", args.output.as_deref())?;
-    let sources: Vec<Source> = records
-        .iter()
-        .map(|(record, path)| Source {
+    let taken_in: Vec<Option<String>> = records
+        .iter_mut()
+        .map(|(record, path)| take_in_samples(record, path).err().map(|it| it.to_string()))
+        .collect();
+    let sources: Vec<Source> = { records.iter().zip(taken_in) }
+        .map(|((record, path), no_samples)| Source {
             record,
             path: Some(path),
+            no_samples,
         })
         .collect();
     let mut notes = Vec::new();
@@ -48,9 +52,16 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-/// The first record's name with another ending, in this folder.
+/// The first record's name with another ending, in this folder; that of its run where it lies among the runs.
 fn default_name(records: &[(Record, PathBuf)]) -> PathBuf {
-    let stem = records.first().and_then(|(_, path)| path.file_stem());
-    let stem = stem.map_or_else(|| "looptax".into(), |stem| stem.to_string_lossy());
-    PathBuf::from(format!("{stem}.html"))
+    let name = records.first().and_then(|(record, path)| {
+        let is_of_run = runs().is_some_and(|runs| runs.holds(path));
+        let stem = path.file_stem()?.to_string_lossy();
+        Some(if is_of_run {
+            format!("looptax-{}", record.id)
+        } else {
+            stem.into_owned()
+        })
+    });
+    PathBuf::from(format!("{}.html", name.as_deref().unwrap_or("looptax")))
 }

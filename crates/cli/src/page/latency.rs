@@ -8,10 +8,10 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use looptax_record::{Comparison, Record, SamplesAt};
+use looptax_record::{Comparison, Record, Samples};
 use looptax_report::html::{Distribution, PercentileShown};
 use looptax_stats::order_statistic_ranks;
-use looptax_store::StoreError;
+use looptax_store::{StoreError, unpack};
 
 /// The digits that stay exact.
 const DIGITS: u8 = 4;
@@ -27,6 +27,7 @@ const LEAST_BEYOND: f64 = 5.0;
 /// The distributions of a record, comparison by comparison, and the log of them.
 pub(super) struct Latencies {
     log: String,
+    has_samples: bool,
     n_comparisons: usize,
 }
 
@@ -39,15 +40,15 @@ impl Latencies {
         log.push_str("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n");
         Self {
             log,
+            has_samples: false,
             n_comparisons: 0,
         }
     }
 
-    /// The distribution of each arm; `None` for one without samples. `read` reads a block of samples, in ns.
+    /// The distribution of each arm; `None` for one without samples.
     pub(super) fn distributions(
         &mut self,
         comparison: &Comparison,
-        read: impl Fn(&SamplesAt) -> Result<Vec<u32>, StoreError>,
     ) -> Result<Vec<Option<Distribution>>, StoreError> {
         self.n_comparisons += 1;
         let mut distributions = Vec::new();
@@ -55,7 +56,7 @@ impl Latencies {
             let mut histogram = Histogram::<u64>::new_with_bounds(1, u64::from(u32::MAX), DIGITS)
                 .expect("the bounds are constants");
             for at in blocks(comparison, arm_idx) {
-                for latency_ns in read(at)? {
+                for latency_ns in unpack(at)? {
                     histogram.saturating_record(u64::from(latency_ns));
                 }
             }
@@ -67,7 +68,11 @@ impl Latencies {
 
     /// The log; empty where no arm had samples.
     pub(super) fn finish(self) -> String {
-        self.log
+        if self.has_samples {
+            self.log
+        } else {
+            String::new()
+        }
     }
 
     /// A line named after comparison and arm: `1-c16-same-unix`.
@@ -75,6 +80,7 @@ impl Latencies {
         if histogram.is_empty() {
             return;
         }
+        self.has_samples = true;
         let arm = &comparison.arms[arm_idx as usize].name;
         let tag = format!(
             "{}-c{}-{}-{arm}",
@@ -102,8 +108,8 @@ impl Latencies {
     }
 }
 
-/// Where the samples of an arm lie: in an A/A run those of both sides.
-fn blocks(comparison: &Comparison, arm_idx: u32) -> impl Iterator<Item = &SamplesAt> {
+/// The samples of an arm: in an A/A run those of both sides.
+fn blocks(comparison: &Comparison, arm_idx: u32) -> impl Iterator<Item = &Samples> {
     let epochs = comparison.raw.epochs.iter();
     epochs.flat_map(move |epoch| {
         let sides = epoch.pair.iter().zip(&epoch.samples);

@@ -1,17 +1,15 @@
 //! What a report page shows beside the record's own fields, made from its raw counts and samples.
 //!
-//! Reads the file of samples block by block and keeps percentiles alone, so that a page of a large record needs
-//! little memory. Called by `report` and `compare`.
+//! Unpacks the samples of one epoch after the other and keeps percentiles alone, so that a page of a large
+//! record needs little memory. Called by `report` and `compare`.
 
 mod epochs;
 mod latency;
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use looptax_record::Record;
 use looptax_report::html::{self, Detail, Shown};
-use looptax_store::{SamplesReader, StoreError};
 
 use latency::Latencies;
 
@@ -21,21 +19,20 @@ pub(crate) struct Source<'a> {
     pub(crate) record: &'a Record,
     /// Where it lies; `None` for a run that was not saved.
     pub(crate) path: Option<&'a Path>,
+    /// Why latencies that belong to it are not in it.
+    pub(crate) no_samples: Option<String>,
 }
 
-/// The page of these records, each with what lies beside it; what could not be read there is said on it,
-/// and in `notes`.
+/// The page of these records; what could not be read stands on it, and in `notes`.
 pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
     let names: Vec<String> = sources.iter().map(name).collect();
     let mut shown = Vec::new();
     for (source, name) in sources.iter().zip(&names) {
-        let one = shown_page(source, name);
-        if let Some(why) = one
-            .no_samples
-            .as_ref()
-            .filter(|_| source.record.samples.is_some())
-        {
+        let mut one = shown_page(source, name);
+        if let Some(why) = &one.no_samples {
             notes.push(format!("{name}: the page has no log of latencies: {why}"));
+        } else if one.hdr_log.is_empty() {
+            one.no_samples = Some("no single latencies were kept".to_owned());
         }
         shown.push(one);
     }
@@ -52,51 +49,28 @@ fn name(source: &Source) -> String {
 
 fn shown_page<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
     let record = source.record;
-    let (mut reader, mut no_samples) = match samples(source) {
-        Ok(reader) => (Some(reader), None),
-        Err(why) => (None, Some(why)),
-    };
+    let mut no_samples = source.no_samples.clone();
     let mut latencies = Latencies::new(record);
     let mut details = Vec::new();
     for comparison in &record.comparisons {
-        let found = reader
-            .as_ref()
-            .map(|reader| latencies.distributions(comparison, |at| reader.read(at)));
-        let distributions = found.transpose().unwrap_or_else(|error| {
-            no_samples = Some(error.to_string());
-            reader = None;
-            None
-        });
+        let found = latencies.distributions(comparison);
         details.push(Detail {
             epochs: epochs::epochs_shown(comparison),
-            distributions: distributions.unwrap_or_default(),
+            distributions: found.unwrap_or_else(|error| {
+                no_samples.get_or_insert(error.to_string());
+                Vec::new()
+            }),
         });
     }
     Shown {
         record,
         name,
         details,
-        no_samples,
-        hdr_log: if reader.is_some() {
+        hdr_log: if no_samples.is_none() {
             latencies.finish()
         } else {
             String::new()
         },
+        no_samples,
     }
-}
-
-/// The file of samples, or why there is none.
-fn samples(source: &Source) -> Result<SamplesReader, String> {
-    let Some(file) = &source.record.samples else {
-        return Err("no single latencies were kept".to_owned());
-    };
-    let Some(path) = source.path else {
-        return Err("this run was not saved".to_owned());
-    };
-    SamplesReader::open(&path.with_file_name(&file.name)).map_err(|error| match error {
-        StoreError::ReadFile { source, .. } if source.kind() == ErrorKind::NotFound => {
-            format!("`{}` does not lie beside the record", file.name)
-        }
-        error => error.to_string(),
-    })
 }

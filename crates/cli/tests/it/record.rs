@@ -3,7 +3,7 @@
 use std::fs;
 
 use looptax_dsn::Kind;
-use looptax_testkit::runner::Looptax;
+use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
@@ -153,5 +153,57 @@ fn a_real_client_waits_on_each_arm_as_it_does_there() {
     assert_eq!(waits(0), Some(0.0));
     // On a busy machine an answer may be there before it is waited for.
     assert!(waits(1).is_some_and(|waits| waits > 0.0));
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn runs_that_start_at_once_keep_each_record() {
+    let scratch = Scratch::new();
+    let args = ["compare", "echo", "--placement", "same"];
+    let one = || Looptax::new(exe(), &scratch).args(args).args(SHORT).run();
+    let runs: Vec<Finished> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let history = json(Looptax::new(exe(), &scratch).args(["history", "--json"]));
+    assert_eq!(history.as_array().unwrap().len(), 4);
+    for run in &runs {
+        run.expect_code(0);
+        let (_, last) = run.stdout.split_once("record: ").unwrap();
+        let id = last.split_whitespace().next().unwrap();
+        let again = json(Looptax::new(exe(), &scratch).args(["analyze", id, "--json", "-"]));
+        assert_eq!(again["id"], id);
+    }
+}
+
+#[test]
+fn a_copied_record_is_judged_alone() {
+    let scratch = Scratch::new();
+    let args = ["echo", "--placement", "same", "--json", "copy.json"];
+    let run = compare(&scratch).args(args).args(SHORT).run();
+    run.expect_code(0);
+    let first = analyze(&scratch);
+    fs::remove_file(scratch.file("r.json")).unwrap();
+    let elsewhere = Scratch::new();
+    fs::copy(scratch.file("copy.json"), elsewhere.file("r.json")).unwrap();
+    assert_eq!(analyze(&elsewhere), first);
+}
+
+#[test]
+fn without_a_home_the_record_lies_among_temporary_files() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["compare", "echo", "--placement", "same"])
+        .args(SHORT.into_iter().filter(|word| *word != "-q"))
+        .env("HOME", "/proc")
+        .run();
+    run.expect_code(0);
+    assert!(
+        run.stderr.contains("cannot make the folder"),
+        "{}",
+        run.stderr
+    );
+    let (_, path) = run.stdout.split_once("record: ").unwrap();
+    fs::remove_file(path.trim_end()).unwrap();
     scratch.check_nothing_left();
 }

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use looptax_testkit::runner::Looptax;
+use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fixture::{SHORT, compare, exe, saved};
 
@@ -12,7 +12,7 @@ fn report<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
     Looptax::new(exe(), scratch).args(["report"]).args(args)
 }
 
-/// A short run on the echo server, its record in `r.json` with the samples beside it and its page in `live.html`.
+/// A short run on the echo server, its record in `r.json` and its page in `live.html`.
 fn measured() -> Scratch {
     let scratch = Scratch::new();
     let args = ["echo", "--placement", "same", "--html", "live.html"];
@@ -61,30 +61,52 @@ fn a_page_holds_what_the_record_and_its_samples_say() {
     assert_eq!(tags.count(), 2, "{log}");
 }
 
-#[test]
-fn a_record_without_its_samples_has_a_page_that_says_so() {
+/// A measured record changed by `change`, and the page of it.
+fn page_of_changed(change: impl Fn(&mut Value)) -> Finished {
     let scratch = measured();
-    fs::remove_file(scratch.file("r.samples")).unwrap();
+    let path = scratch.file("r.json");
+    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut record);
+    fs::write(&path, record.to_string()).unwrap();
     let run = report(&scratch, &["r.json", "-o", "-"]).run();
     run.expect_code(0);
-    let words = "There is no log of latencies: `r.samples` does not lie beside the record.";
-    assert!(run.stdout.contains(words));
     assert_eq!(data(&run.stdout)["hdr"], "");
+    run
+}
+
+fn samples_of(record: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let epochs = record["comparisons"][0]["raw"]["epochs"].as_array_mut();
+    epochs
+        .unwrap()
+        .iter_mut()
+        .map(|epoch| &mut epoch["samples"])
 }
 
 #[test]
-fn samples_of_another_run_are_not_shown_and_the_page_says_so() {
-    let scratch = measured();
-    let path = scratch.file("r.samples");
-    let mut bytes = fs::read(&path).unwrap();
-    let last = bytes.len() - 1;
-    bytes[last] ^= 1;
-    fs::write(&path, bytes).unwrap();
-    let run = report(&scratch, &["r.json", "-o", "-"]).run();
-    run.expect_code(0);
-    let words = "does not hold the";
+fn a_record_without_its_samples_has_a_page_that_says_so() {
+    let none = page_of_changed(|record| {
+        samples_of(record).for_each(|samples| *samples = json!([null, null]));
+    });
+    let words = "There is no log of latencies: no single latencies were kept.";
+    assert!(none.stdout.contains(words));
+    let beside = page_of_changed(|record| {
+        record["schema_version"] = json!(1);
+        record["samples"] = json!({"name": "r.samples", "size_bytes": 99, "complete": true});
+    });
+    for said in [&beside.stdout, &beside.stderr] {
+        assert!(said.contains("r.samples"), "{said}");
+    }
+}
+
+#[test]
+fn samples_that_were_changed_are_not_shown_and_the_page_says_so() {
+    let run = page_of_changed(|record| {
+        let first = samples_of(record).next().unwrap();
+        let packed = first[0]["packed"].as_str().unwrap().to_owned();
+        first[0]["packed"] = json!(packed.replace(&packed[9..10], "="));
+    });
+    let words = "latencies in the record cannot be read";
     assert!(run.stdout.contains(words) && run.stderr.contains(words));
-    assert_eq!(data(&run.stdout)["hdr"], "");
 }
 
 #[test]

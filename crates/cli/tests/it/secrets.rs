@@ -58,9 +58,19 @@ fn addresses(port: u16) -> Vec<String> {
 
 #[track_caller]
 fn check_absent(text: &str, place: &str, address: &str) {
+    let text = without_packed(text);
     for mark in MARKS {
         assert!(!text.contains(mark), "{place} of {address}:\n{text}");
     }
+}
+
+/// The text without packed latencies: three letters on end are in any long base64.
+fn without_packed(text: &str) -> String {
+    let mut parts = text.split("\"packed\":\"");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |kept, part| {
+        kept + part.split_once('"').map_or("", |(_, after)| after)
+    })
 }
 
 /// Neither what was said nor any file that is left holds the secret.

@@ -6,14 +6,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use looptax_failure::Failure;
 use looptax_record::{Comparison, CostSource, Placement, Record, Verdict};
 use looptax_store::load;
 
 /// Records that are read at most, the newest first.
-const MOST_RECORDS: usize = 20;
+pub const MOST_RECORDS: u32 = 20;
 /// Larger ones are passed over: they are of long runs, and reading them takes longer than the look.
 const MOST_RECORD_BYTES: u64 = 32 << 20;
 
@@ -33,42 +32,21 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     Ok(sources)
 }
 
-/// The newest cost of each kind of server among this folder's records.
-pub fn of_this_folder() -> Vec<CostSource> {
+/// The newest cost of each kind of server among these records, the newest first. One that is gone, or
+/// too large to be worth the time, is passed over.
+pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
-    for path in newest_records() {
-        let Ok(record) = load(&path) else { continue };
-        for source in cost_sources(&record, &path.display().to_string()) {
+    let is_small =
+        |path: &&PathBuf| fs::metadata(path).is_ok_and(|it| it.len() <= MOST_RECORD_BYTES);
+    for path in records.iter().filter(is_small) {
+        let Ok(record) = load(path) else { continue };
+        for source in cost_sources(&record, &format!("run {}", record.id)) {
             if found.iter().all(|it| it.kind != source.kind) {
                 found.push(source);
             }
         }
     }
     found
-}
-
-/// `looptax-*.json` here, the newest first.
-fn newest_records() -> Vec<PathBuf> {
-    let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
-    for entry in fs::read_dir(".").into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
-        let is_record = stem.is_some_and(|stem| stem.starts_with("looptax-"));
-        let Some(meta) = entry.metadata().ok().filter(|_| is_record) else {
-            continue;
-        };
-        if meta.is_file() && meta.len() <= MOST_RECORD_BYTES {
-            let changed = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            found.push((changed, PathBuf::from(name)));
-        }
-    }
-    found.sort();
-    found
-        .into_iter()
-        .rev()
-        .take(MOST_RECORDS)
-        .map(|(_, path)| path)
-        .collect()
 }
 
 /// The costs in a record; of several comparisons of a kind, the first of one connection counts.

@@ -47,7 +47,7 @@ pub(crate) fn measure(
         writer.record.comparisons.push(judged);
     }
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
-    writer.save()?;
+    writer.save_early();
     let failure = outcome.failure.map(Failure::from);
     failure.map_or(Ok(()), |failure| {
         Err(match &mut target {

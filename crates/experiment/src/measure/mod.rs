@@ -5,12 +5,10 @@ pub(crate) mod judging;
 pub mod plan;
 mod record_writer;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_analysis::Ending;
 use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{BenchError, Outcome, Placement, glimpse, run};
 use looptax_dsn::Arm;
@@ -18,6 +16,7 @@ use looptax_failure::Failure;
 use looptax_path::LocalPorts;
 use looptax_record as record;
 use looptax_stats::{median, rate_modes};
+use looptax_store::unpack;
 
 use crate::connector::TargetConnector;
 use crate::observer::Unit;
@@ -62,7 +61,7 @@ pub(crate) fn target(
         };
         stage.end();
         writer.record.interrupted |= stop.load(Ordering::Relaxed);
-        writer.save()?;
+        writer.save_early();
         measured.map_err(|failure| with_log(failure, target))?;
     }
     Ok(())
@@ -203,10 +202,8 @@ fn judge(
                 failure.as_ref(),
             ));
             let saved = contrast.epochs.into_iter().map(|epoch| record::Epoch {
-                // The writer takes the latencies: they are most of what a run keeps in memory.
-                samples: epoch
-                    .samples
-                    .map(|latencies_ns| writer.append(latencies_ns)),
+                // Packed at once: they are most of what a run keeps in memory.
+                samples: epoch.samples.map(|latencies_ns| writer.pack(latencies_ns)),
                 ..epoch.raw
             });
             comparison.raw.epochs.extend(saved);
@@ -220,7 +217,10 @@ fn judge(
         comparison.server_count.clone_from(&server_count);
         comparison.time_wait.clone_from(&time_wait);
         comparison.load = judging::load_of(target, case, &plan, capacity);
-        judge_live(&mut comparison, &arms, &endings, writer);
+        // From the record's own numbers, as `analyze` will; they were packed just now.
+        looptax_analysis::judge(&mut comparison, &arms, &endings, &mut |samples| {
+            unpack(samples).unwrap_or_default()
+        });
         writer.record.comparisons.push(comparison);
         looptax_analysis::compare_slice_lengths(&mut writer.record.comparisons);
     }
@@ -259,24 +259,6 @@ fn count(
         sent: counter.expected(target, outcome.n_requests, connector.n_prepared),
         counted: counter.grown(target)?,
     })
-}
-
-/// Judges from the record's own numbers, as `analyze` will.
-fn judge_live(
-    comparison: &mut record::Comparison,
-    arms: &[ProvedArm],
-    endings: &[Ending],
-    writer: &mut RecordWriter,
-) {
-    let mut samples: BTreeMap<u64, Vec<u32>> = writer.take_samples();
-    looptax_analysis::judge(comparison, arms, endings, &mut |at| {
-        samples.remove(&at.offset_bytes).unwrap_or_default()
-    });
-    if !writer.keeps_samples() {
-        for epoch in &mut comparison.raw.epochs {
-            epoch.samples = [None, None];
-        }
-    }
 }
 
 fn arms(

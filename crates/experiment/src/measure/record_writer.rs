@@ -1,20 +1,15 @@
-//! Where results go while a run lasts: the record, saved after each comparison, and its samples.
-
-use std::collections::BTreeMap;
+//! Where results go while a run lasts: the record, saved after each comparison.
 
 use looptax_failure::Failure;
-use looptax_record::{Hex64, Record, SamplesAt};
-use looptax_store::Saver;
+use looptax_record::{Record, Samples};
+use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack};
 
 /// The record being made.
 pub struct RecordWriter {
     /// All that is known so far.
     pub record: Record,
     saver: Option<Saver>,
-    /// Latencies of the comparison in work, by offset: judged from here, as `analyze` judges them
-    /// from the file.
-    pending: BTreeMap<u64, Vec<u32>>,
-    n_unsaved: u64,
+    n_packed_bytes: usize,
 }
 
 impl RecordWriter {
@@ -23,47 +18,32 @@ impl RecordWriter {
         Self {
             record,
             saver,
-            pending: BTreeMap::new(),
-            n_unsaved: 0,
+            n_packed_bytes: 0,
         }
     }
 
-    /// Takes the latencies of one side of an epoch. `None` beyond the cap or a full disk, and when
-    /// there are none: an empty block would share its place with the next one.
-    pub fn append(&mut self, latencies_ns: Vec<u32>) -> Option<SamplesAt> {
+    /// Packs the latencies of one side of an epoch for the record. `None` beyond the cap, and when there
+    /// are none.
+    pub fn pack(&mut self, latencies_ns: Vec<u32>) -> Option<Samples> {
         if latencies_ns.is_empty() {
             return None;
         }
-        let at = if let Some(saver) = &mut self.saver {
-            saver.append(&latencies_ns)
-        } else {
-            // Nothing is written: the place is a number of ours, forgotten after judging.
-            self.n_unsaved += 1;
-            let count = latencies_ns.len() as u64;
-            Some(SamplesAt {
-                offset_bytes: self.n_unsaved,
-                count,
-                checksum: Hex64(0),
-            })
-        };
-        if let Some(at) = &at {
-            self.pending.insert(at.offset_bytes, latencies_ns);
+        let packed = pack(latencies_ns);
+        let n_bytes = self.n_packed_bytes + packed.packed.len();
+        if n_bytes > SAMPLES_CAP_BYTES {
+            return None;
         }
-        at
+        self.n_packed_bytes = n_bytes;
+        Some(Samples::Packed(packed))
     }
 
-    /// The latencies at a place of the comparison in work.
-    pub fn take_samples(&mut self) -> BTreeMap<u64, Vec<u32>> {
-        std::mem::take(&mut self.pending)
+    /// Saves what is there: after each comparison, so that a run that is killed keeps it. What fails
+    /// here fails again at the end, where it is told, and ends no measurement.
+    pub fn save_early(&mut self) {
+        let _ = self.save();
     }
 
-    /// Whether places of samples mean anything to a reader of the record.
-    pub fn keeps_samples(&self) -> bool {
-        self.saver.is_some()
-    }
-
-    /// Saves what is there: after each comparison, so that an interrupted run keeps it.
-    pub fn save(&mut self) -> Result<(), Failure> {
+    fn save(&mut self) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
         }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use looptax_record::{
     Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, Cpu, CpuTax,
     CpuTicks, Diagnostics, Direction, Epoch, Figure, Hex64, Host, Latency, Look, LookArm,
-    Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange, Raw, Reason, Record,
-    SamplesAt, SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax,
+    PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange, Raw, Reason,
+    Record, Samples, SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax,
     Tested, TimeWait, Verdict, Workload,
 };
 
@@ -310,11 +310,10 @@ fn epoch() -> Epoch {
         n_throttled: Some(0),
         lag_p99_ns: [None, None],
         samples: [
-            Some(SamplesAt {
-                offset_bytes: 16,
+            Some(Samples::Packed(PackedSamples {
                 count: 2,
-                checksum: Hex64(9),
-            }),
+                packed: "AAAA".to_owned(),
+            })),
             None,
         ],
     }

@@ -156,9 +156,14 @@ impl<'a> Charts<'a> {
             out,
             |out| {
                 behind::tails(&tails, detail, out);
-                let samples = self.shown.record.samples.as_ref();
-                if samples.is_some_and(|file| !file.complete) {
-                    let words = "The file of single latencies was full before the run ended: later epochs are missing here.";
+                let mut kept = comparison
+                    .raw
+                    .epochs
+                    .iter()
+                    .flat_map(|epoch| &epoch.samples);
+                if self.shown.no_samples.is_none() && kept.any(Option::is_none) {
+                    let words =
+                        "The latencies of some epochs were not kept: they are missing here.";
                     out.element("p", &[("class", "note")], words);
                 }
                 if let Some(reason) = &self.shown.no_samples {

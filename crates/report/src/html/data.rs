@@ -53,8 +53,15 @@ pub(super) fn every_nth_epoch(record: &Record) -> usize {
     n_slices.div_ceil(MOST_SLICES).max(1)
 }
 
-/// The record as gzip in base64, or `None` where it is too large to travel inside its page.
+/// The record without single latencies as gzip in base64, or `None` where it is too large to travel inside its
+/// page.
 pub(super) fn packed(record: &Record) -> Option<String> {
+    let mut record = record.clone();
+    for comparison in &mut record.comparisons {
+        for epoch in &mut comparison.raw.epochs {
+            epoch.samples = [None, None];
+        }
+    }
     let limit = Limited {
         out: EncoderStringWriter::new(&STANDARD),
         n_left: MOST_PACKED_BYTES,
@@ -62,7 +69,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
     // The encoder takes long over each of the thousands of small writes that JSON is made of.
     let gzip = GzEncoder::new(limit, Compression::new(6));
     let mut buffered = BufWriter::with_capacity(1 << 16, gzip);
-    serde_json::to_writer(&mut buffered, record).ok()?;
+    serde_json::to_writer(&mut buffered, &record).ok()?;
     let gzip = buffered.into_inner().ok()?;
     Some(gzip.finish().ok()?.out.into_inner())
 }

@@ -1,98 +1,70 @@
-//! The companion file: what is appended comes back, and a wrong file is noticed.
+//! Latencies of a record of version 1: taken in from beside it, and a wrong file is noticed.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use looptax_record::{Hex64, SamplesAt};
-use looptax_store::{Existing, SamplesReader, Saver, StoreError, load, samples_path};
+use looptax_record::{Hex64, Record, Samples, SamplesAt};
+use looptax_store::{StoreError, load, take_in_samples, unpack};
 
-use crate::record;
+use crate::{BLOCK_NS, companion, record_of_version_1};
 
 #[test]
-fn blocks_come_back_as_they_were() {
+fn latencies_beside_an_old_record_become_a_part_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
-    let mut saver = Saver::new(&path, Existing::Keep).unwrap();
-    let long: Vec<u32> = (0..40_000_u32)
-        .map(|n| n.wrapping_mul(2_654_435_761))
-        .collect();
-    let blocks: [&[u32]; 4] = [&[0, 1, u32::MAX], &[], &long, &[7]];
-    let places = blocks.map(|block| saver.append(block).unwrap());
-    saver.save(&mut record("first")).unwrap();
-
-    let file = load(&path).unwrap().samples.unwrap();
-    assert_eq!((file.name.as_str(), file.complete), ("a.samples", true));
-    assert_eq!(
-        file.size_bytes,
-        fs::metadata(samples_path(&path)).unwrap().len()
-    );
-    let reader = SamplesReader::open(&samples_path(&path)).unwrap();
-    for (at, block) in places.iter().zip(blocks) {
-        assert_eq!(reader.read(at).unwrap(), block);
-    }
+    record_of_version_1(&path);
+    let mut record = load(&path).unwrap();
+    assert!(unpack(first(&mut record)).unwrap().is_empty());
+    take_in_samples(&mut record, &path).unwrap();
+    assert_eq!(record.samples, None);
+    assert_eq!(unpack(first(&mut record)).unwrap(), BLOCK_NS);
+    // A record that is one file already stays as it is.
+    let whole = record.clone();
+    take_in_samples(&mut record, Path::new("/nowhere/a.json")).unwrap();
+    assert_eq!(record, whole);
 }
 
-#[test]
-fn without_samples_there_is_no_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.json");
-    let mut saver = Saver::new(&path, Existing::Keep).unwrap();
-    saver.save(&mut record("first")).unwrap();
-    assert_eq!(load(&path).unwrap().samples, None);
-    assert!(!samples_path(&path).exists());
+fn first(record: &mut Record) -> &mut Samples {
+    record.comparisons[0].raw.epochs[0].samples[0]
+        .as_mut()
+        .unwrap()
 }
 
-#[test]
-fn a_companion_without_a_record_goes_away() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.json");
-    let mut saver = Saver::new(&path, Existing::Keep).unwrap();
-    saver.append(&[1]).unwrap();
-    assert!(samples_path(&path).exists());
-    drop(saver);
-    assert!(!samples_path(&path).exists());
-}
-
-#[test]
-fn the_companion_of_another_run_is_not_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.samples"), "precious").unwrap();
-    let error = Saver::new(&folder.path().join("a.json"), Existing::Keep).unwrap_err();
-    assert!(error.to_string().contains("a.samples"), "{error}");
-    assert_eq!(
-        fs::read(folder.path().join("a.samples")).unwrap(),
-        b"precious"
-    );
-}
-
-/// A file with one block, changed by `spoil`, read at a place changed by `mislead`.
+/// A file changed by `spoil`, read at a place changed by `mislead`.
 #[track_caller]
 fn check_noticed(spoil: impl Fn(&mut Vec<u8>), mislead: impl Fn(&mut SamplesAt)) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.json");
-    let mut saver = Saver::new(&path, Existing::Keep).unwrap();
-    let mut at = saver.append(&[1, 2, 3]).unwrap();
-    saver.save(&mut record("first")).unwrap();
-    let mut bytes = fs::read(samples_path(&path)).unwrap();
+    let path: PathBuf = folder.path().join("a.json");
+    record_of_version_1(&path);
+    let mut bytes = companion();
     spoil(&mut bytes);
-    mislead(&mut at);
-    fs::write(samples_path(&path), bytes).unwrap();
-    let found = SamplesReader::open(&samples_path(&path)).and_then(|reader| reader.read(&at));
-    let error = found.unwrap_err();
+    fs::write(path.with_extension("samples"), bytes).unwrap();
+    let mut record = load(&path).unwrap();
+    let Samples::At(at) = first(&mut record) else {
+        panic!("the record is one of version 1");
+    };
+    mislead(at);
+    let before = record.clone();
+    let error = take_in_samples(&mut record, &path).unwrap_err();
     let is_clear = matches!(
         error,
-        StoreError::NotSamples { .. } | StoreError::SamplesMismatch { .. }
+        StoreError::NotSamples { .. }
+            | StoreError::SamplesMismatch { .. }
+            | StoreError::TrailingSamples { .. }
     );
     assert!(is_clear, "{error:?}");
+    assert_eq!(record, before);
 }
 
 #[test]
-fn a_wrong_or_cut_file_is_noticed() {
+fn a_wrong_cut_or_longer_file_is_noticed() {
     let nothing = |_: &mut SamplesAt| {};
     check_noticed(|bytes| bytes[0] = b'X', nothing);
     check_noticed(|bytes| bytes[8] = 2, nothing);
     check_noticed(|bytes| bytes[20] ^= 1, nothing);
     check_noticed(|bytes| bytes.truncate(27), nothing);
     check_noticed(|bytes| bytes.truncate(5), nothing);
+    check_noticed(|bytes| bytes.push(0), nothing);
 }
 
 #[test]

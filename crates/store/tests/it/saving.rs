@@ -107,14 +107,6 @@ fn a_full_disk_is_named_and_the_device_stays() {
     assert!(fs::metadata(full).unwrap().file_type().is_char_device());
 }
 
-#[test]
-fn a_device_has_no_companion() {
-    let mut saver = Saver::new(Path::new("/dev/null"), Existing::Keep).unwrap();
-    assert_eq!(saver.append(&[1, 2, 3]), None);
-    saver.save(&mut record("first")).unwrap();
-    assert_eq!(saver.samples_file(), None);
-}
-
 #[track_caller]
 fn check_refused_at_once(path: &Path, message: &str, hint: &str) {
     let error = Saver::new(path, Existing::Replace).unwrap_err();

@@ -1,0 +1,118 @@
+//! Where the record of a run goes: a file that was named, stdout, or a folder of its own among all runs.
+//!
+//! Decided before anything is measured. What cannot be saved there at the end is saved among the temporary
+//! files: a disk that filled up, or a folder that somebody removed, costs no result.
+
+use std::path::{Path, PathBuf};
+
+use looptax_experiment::RecordWriter;
+use looptax_failure::Failure;
+use looptax_record::Record;
+use looptax_store::{Existing, RunFolder, Saver, save};
+
+use crate::args::CompareArgs;
+use crate::earlier_runs::runs;
+use crate::terminal::Terminal;
+
+/// The place of a run's record.
+pub(crate) struct RecordPlace {
+    /// Goes while it is empty.
+    folder: Option<RunFolder>,
+    saved_at: Option<PathBuf>,
+    /// Whether the history knows the run, so that its name is enough.
+    pub(crate) is_remembered: bool,
+}
+
+impl RecordPlace {
+    /// The place that the arguments name, and a writer of `record` for it.
+    pub(crate) fn prepare(
+        args: &CompareArgs,
+        mut record: Record,
+        terminal: Terminal,
+    ) -> Result<(RecordWriter, Self), Failure> {
+        let is_printed = args.json.as_deref() == Some(Path::new("-"));
+        let mut folder = None;
+        let saver = match &args.output {
+            Some(path) => Some(Saver::new(path, Existing::Replace)?),
+            None if is_printed => None,
+            None => {
+                folder = run_folder(&record.id, terminal);
+                if let Some(folder) = &folder {
+                    record.id.clone_from(&folder.id);
+                }
+                let path = folder
+                    .as_ref()
+                    .map_or_else(|| temporary_path(&record.id), RunFolder::record);
+                Some(Saver::new(&path, Existing::Keep)?)
+            }
+        };
+        let place = Self {
+            folder,
+            saved_at: None,
+            is_remembered: false,
+        };
+        Ok((RecordWriter::new(record, saver), place))
+    }
+
+    /// Saves the finished record here, or else among the temporary files.
+    ///
+    /// # Errors
+    /// Why it is not saved here.
+    pub(crate) fn save(&mut self, writer: &mut RecordWriter) -> Result<(), Failure> {
+        let saved = writer.finish();
+        let wanted = writer
+            .path()
+            .filter(|_| !writer.is_empty())
+            .map(PathBuf::from);
+        let Err(failure) = saved else {
+            self.saved_at = wanted;
+            return Ok(());
+        };
+        let spare = temporary_path(&writer.record.id);
+        if save(&writer.record, &spare, Existing::Keep).is_err() {
+            return Err(failure);
+        }
+        let hint = failure
+            .hint()
+            .map_or_else(String::new, |hint| format!("{hint}; "));
+        let hint = format!("{hint}the record is at {}", spare.display());
+        self.saved_at = Some(spare);
+        Err(failure.with_hint(&hint))
+    }
+
+    /// The file of the saved record.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.saved_at.as_deref()
+    }
+
+    /// What to call the saved record: the name of its run where that is enough, else its file.
+    pub(crate) fn name(&self, record: &Record) -> Option<String> {
+        let path = self.saved_at.as_ref()?;
+        let is_at_home = self.folder.as_ref().is_some_and(|it| it.record() == *path);
+        Some(if is_at_home && self.is_remembered {
+            format!("{0}  (looptax report {0} makes a page of it)", record.id)
+        } else {
+            path.display().to_string()
+        })
+    }
+}
+
+/// A new folder among the runs; `None`, with a word of it, where there can be none.
+fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
+    let begun = runs().map(|runs| runs.begin(id).map_err(Failure::from));
+    let why = match begun {
+        Some(Ok(folder)) => return Some(folder),
+        Some(Err(failure)) => format!("{failure:#}"),
+        None => "neither XDG_DATA_HOME nor HOME is set".to_owned(),
+    };
+    let place = temporary_path(id);
+    terminal.words(&format!(
+        "{why}: the record goes to {}; -o names another place\n",
+        place.display()
+    ));
+    None
+}
+
+fn temporary_path(id: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("looptax-{id}.json"))
+}

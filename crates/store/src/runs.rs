@@ -1,0 +1,149 @@
+//! Where records lie that nobody gave a place: a folder for each run, named after it.
+//!
+//! The folder is made before anything is measured, so that two runs never want the same one, and a place
+//! that cannot be written to is known at the start.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::StoreError;
+
+/// The record's name in its folder.
+const RECORD: &str = "record.json";
+/// So many runs may want one name at once.
+const MOST_OF_A_NAME: u32 = 1_000;
+
+/// The folder of all runs.
+#[derive(Debug, Clone)]
+pub struct Runs {
+    folder: PathBuf,
+}
+
+/// A run's own folder; it goes with this value while nothing was put there.
+#[derive(Debug)]
+pub struct RunFolder {
+    /// The name of the run: the one that was wanted, or one that no other has.
+    pub id: String,
+    folder: PathBuf,
+}
+
+impl Runs {
+    /// All runs below `folder`, which need not be there.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Makes the folder of a new run, which should have this name.
+    ///
+    /// # Errors
+    /// [`StoreError::CreateFolder`].
+    pub fn begin(&self, id: &str) -> Result<RunFolder, StoreError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            |source| StoreError::CreateFolder { path, source }
+        };
+        fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
+        let names = (2..MOST_OF_A_NAME).map(|n| format!("{id}-{n}"));
+        for id in std::iter::once(id.to_owned()).chain(names) {
+            let folder = self.folder.join(&id);
+            match fs::create_dir(&folder) {
+                Ok(()) => return Ok(RunFolder { id, folder }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(&folder)(error)),
+            }
+        }
+        Err(failed(&self.folder.join(id))(
+            ErrorKind::AlreadyExists.into(),
+        ))
+    }
+
+    /// Whether this is where the record of a run of ours lies.
+    pub fn holds(&self, record: &Path) -> bool {
+        record.ends_with(RECORD) && record.parent().and_then(Path::parent) == Some(&self.folder)
+    }
+
+    /// Removes the folder in which a record lies that [`Runs::holds`].
+    ///
+    /// # Errors
+    /// [`StoreError::RemoveRun`]. A folder that is gone already is none, and one that holds something
+    /// else as well stays.
+    pub fn remove(&self, record: &Path) -> Result<(), StoreError> {
+        let removed = match fs::remove_file(record) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        removed.map_err(|source| StoreError::RemoveRun {
+            path: record.to_owned(),
+            source,
+        })?;
+        // What somebody put beside the record is not ours.
+        let _ = record.parent().map(fs::remove_dir);
+        Ok(())
+    }
+}
+
+impl RunFolder {
+    /// Where its record goes.
+    pub fn record(&self) -> PathBuf {
+        self.folder.join(RECORD)
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // Only an empty folder can be removed so.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_runs_of_one_name_get_a_hundred_folders() {
+        let home = tempfile::tempdir().unwrap();
+        let runs = Runs::new(home.path().join("looptax/runs"));
+        let begun: Vec<RunFolder> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..100)
+                .map(|_| scope.spawn(|| runs.begin("20260101-000000-1").unwrap()))
+                .collect();
+            threads.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        let mut ids: Vec<&str> = begun.iter().map(|it| &*it.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 100);
+    }
+
+    #[test]
+    fn a_folder_stays_with_its_record_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let runs = Runs::new(home.path().join("runs"));
+        let (empty, kept) = (runs.begin("a").unwrap(), runs.begin("b").unwrap());
+        let record = kept.record();
+        fs::File::create(&record).unwrap();
+        drop((empty, kept));
+        assert!(record.exists() && !home.path().join("runs/a").exists());
+        assert!(runs.holds(&record));
+        assert!(!runs.holds(&home.path().join("b/record.json")));
+        assert!(!runs.holds(&home.path().join("runs/b/other.json")));
+        runs.remove(&record).unwrap();
+        runs.remove(&record).unwrap();
+        assert!(!home.path().join("runs/b").exists());
+    }
+
+    #[test]
+    fn what_somebody_put_beside_a_record_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let runs = Runs::new(home.path().join("runs"));
+        let record = runs.begin("a").unwrap().record();
+        fs::create_dir_all(record.parent().unwrap()).unwrap();
+        for name in [record.clone(), record.with_file_name("notes")] {
+            fs::File::create(name).unwrap();
+        }
+        runs.remove(&record).unwrap();
+        assert!(record.with_file_name("notes").exists() && !record.exists());
+    }
+}
