@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Figure, NoteCode};
 
+/// The version of what `find` prints as JSON.
+pub const FOUND_SCHEMA_VERSION: u32 = 1;
+
 /// One look at a machine, or two a moment apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
-    /// Version of this form.
+    /// Version of this form: [`FOUND_SCHEMA_VERSION`].
     pub schema_version: u32,
     /// looptax that looked.
     pub looptax_version: String,

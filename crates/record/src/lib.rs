@@ -46,7 +46,8 @@ pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tes
 pub use diff::{Condition, Diff, DiffArm, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
 pub use found::{
-    CostSource, EndpointTransport, Found, FoundClient, FoundEndpoint, FoundServer, Note, Way,
+    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
+    FoundServer, Note, Way,
 };
 pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};

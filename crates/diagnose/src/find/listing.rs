@@ -8,8 +8,8 @@ use looptax_discover::{
     Survey, Traffic,
 };
 use looptax_record::{
-    CostSource, EndpointTransport, Estimate, Figure, Found, FoundClient, FoundEndpoint,
-    FoundServer, SCHEMA_VERSION, Way,
+    CostSource, EndpointTransport, Estimate, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient,
+    FoundEndpoint, FoundServer, Way,
 };
 
 use super::names::Names;
@@ -28,7 +28,7 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
         found_client(client, survey, rate, sources, &names)
     });
     Found {
-        schema_version: SCHEMA_VERSION,
+        schema_version: FOUND_SCHEMA_VERSION,
         looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
         at: jiff::Zoned::now()
             .strftime("%Y-%m-%dT%H:%M:%S%:z")

@@ -1,8 +1,8 @@
 //! The text of `looptax find`, by made-up looks.
 
 use looptax_record::{
-    CostSource, EndpointTransport, Figure, Found, FoundClient, FoundEndpoint, FoundServer, Note,
-    NoteCode, SCHEMA_VERSION, Way,
+    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
+    FoundServer, Note, NoteCode, Way,
 };
 use looptax_report::terminal::{First, Style, found};
 
@@ -28,7 +28,7 @@ fn look() -> Found {
         cpu_ms_per_s: cost,
     };
     Found {
-        schema_version: SCHEMA_VERSION,
+        schema_version: FOUND_SCHEMA_VERSION,
         looptax_version: "0.1.0".to_owned(),
         at: "2026-11-21T12:00:00+00:00".to_owned(),
         rates_over_s: Some(1.0),
