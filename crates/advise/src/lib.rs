@@ -13,9 +13,11 @@ mod escape;
 mod proof;
 mod real_clients;
 mod template;
+mod worth;
 
 pub use dialect::{Dialect, dialects};
 pub use looptax_record::Takes;
 pub use proof::Proof;
 pub use real_clients::{ClosestModel, RealClient, real_clients};
 pub use template::Fields;
+pub use worth::{Weighed, Worth, weigh};

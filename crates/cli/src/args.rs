@@ -15,7 +15,8 @@ mod run;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
@@ -30,7 +31,8 @@ pub(crate) use run::{RUN_EXIT_CODES, RunArgs};
 #[derive(Debug, Parser)]
 #[command(name = "looptax", version, about = "What does a local database lose by TCP loopback instead of a Unix socket?", after_help = EXIT_CODES, long_about = LONG_ABOUT, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
-    /// What to do; nothing means `compare`.
+    /// What to do. Nothing: who pays here, and one connection to each installed kind of server, within a minute.
+    /// Options of `compare` without a command mean `compare`.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     /// What `compare` takes.
@@ -39,7 +41,47 @@ pub(crate) struct Cli {
     /// What every command takes.
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
+    /// Whether nothing was typed that says what to measure.
+    #[arg(skip)]
+    pub(crate) is_bare: bool,
 }
+
+impl Cli {
+    /// What was typed.
+    ///
+    /// # Errors
+    /// What cannot be typed, and the texts of `--help` and `--version`.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches()?;
+        let is_typed = |id: &&clap::Id| {
+            matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
+        };
+        let says_what = |id: &clap::Id| !BESIDE_MEASURING.contains(&id.as_str());
+        let is_bare = !matches.ids().filter(is_typed).any(says_what);
+        let cli = Self::from_arg_matches(&matches)?;
+        Ok(Self {
+            is_bare: is_bare && cli.command.is_none(),
+            ..cli
+        })
+    }
+}
+
+/// Options that leave open what is measured, and the groups that they are in.
+const BESIDE_MEASURING: [&str; 13] = [
+    "at",
+    "output",
+    "json",
+    "html",
+    "md",
+    "csv",
+    "openmetrics",
+    "benchmark_json",
+    "no_history",
+    "color",
+    "quiet",
+    "CompareArgs",
+    "FormatArgs",
+];
 
 const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
 instead of a Unix domain socket, on this machine, with an interval.
@@ -267,6 +309,10 @@ pub(crate) struct CompareArgs {
     /// What else to write.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
+    /// Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that
+    /// is worth a change. A bare `looptax` takes the rates that it sees.
+    #[arg(long, value_name = "RATE", value_parser = at_rate)]
+    pub(crate) at: Option<f64>,
     /// Leave this run out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -285,6 +331,18 @@ pub(crate) struct CompareArgs {
     /// What is sent to the echo server.
     #[command(flatten)]
     pub(crate) echo: echo::EchoArgs,
+}
+
+/// Requests per second: `800/s`, `800`, `1.5k/s`.
+fn at_rate(typed: &str) -> Result<f64, String> {
+    let number = typed.strip_suffix("/s").unwrap_or(typed);
+    let (number, factor) = match number.strip_suffix(['k', 'K']) {
+        Some(thousands) => (thousands, 1e3),
+        None => (number, 1.0),
+    };
+    let rate = number.parse::<f64>().ok().map(|it| it * factor);
+    rate.filter(|it| (0.001..=1e8).contains(it))
+        .ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
 }
 
 /// Options of `selfcheck`.

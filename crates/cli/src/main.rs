@@ -16,14 +16,12 @@ mod signals;
 mod sys;
 mod terminal;
 
-use clap::Parser;
-
 use args::{Cli, Command};
 use failure::{Exit, Failure};
 use terminal::Terminal;
 
 fn main() {
-    let cli = Cli::try_parse();
+    let cli = Cli::read();
     terminal::keep_secret(sys::hide_passwords());
     let cli = cli.unwrap_or_else(|error| {
         if terminal::usage(&error) {
@@ -41,6 +39,7 @@ fn main() {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::new(&cli.global);
     match cli.command {
+        None if cli.is_bare => commands::minute::run(&cli.compare, terminal),
         None => commands::compare::run(&cli.compare, terminal),
         Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
         Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),

@@ -19,6 +19,11 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// Whether one of them takes the place of the text on stdout.
+    pub(crate) fn is_printed(&self) -> bool {
+        self.printed.is_some()
+    }
+
     /// A file that is read and must stay.
     pub(crate) fn reads(mut self, path: &Path) -> Self {
         self.files.push(("the record".to_owned(), path.to_owned()));

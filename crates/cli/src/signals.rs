@@ -1,7 +1,7 @@
 //! Ctrl-C: the first asks for an orderly end, a later one ends at once.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +16,21 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// A second signal that comes sooner is the same wish: `timeout` signals the process and its group,
 /// terminals signal everybody in it.
 const SAME_WISH: Duration = Duration::from_secs(1);
+
+/// How often a pause looks whether it should end.
+const STEP: Duration = Duration::from_millis(50);
+
+/// Sleeps; false when somebody wants to end.
+pub(crate) fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
+    let n_steps = pause.as_millis() / STEP.as_millis();
+    for _ in 0..n_steps {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        thread::sleep(STEP);
+    }
+    !stop.load(Ordering::Relaxed)
+}
 
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets; what was measured until then is kept. One that
 /// comes a second later, or after that, ends the process at once: the reaper then stops servers and

@@ -12,6 +12,7 @@ mod connector;
 mod exec;
 mod host;
 mod measure;
+pub mod minute;
 pub mod observer;
 mod script;
 pub mod selfcheck;

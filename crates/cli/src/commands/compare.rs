@@ -149,7 +149,7 @@ fn show(
 }
 
 /// The page of `--html`; a run without anything measured has none.
-fn write_page(
+pub(crate) fn write_page(
     args: &CompareArgs,
     writer: &RecordWriter,
     path: Option<&Path>,

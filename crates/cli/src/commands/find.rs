@@ -1,7 +1,6 @@
 //! `find`: which servers run here, on which sockets, and who pays for TCP.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_diagnose::find::{cost, listing::listing};
@@ -15,7 +14,7 @@ use looptax_store::save_value;
 use crate::args::FindArgs;
 use crate::earlier_runs::latest_records;
 use crate::failure::Exit;
-use crate::signals::stop_flag;
+use crate::signals::{has_paused, stop_flag};
 use crate::terminal::screen::Screen;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
@@ -24,8 +23,6 @@ use crate::terminal::{self, Terminal, claim};
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// Between the looks of `--watch`.
 const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
-/// How often a pause looks whether it should end.
-const STEP: Duration = Duration::from_millis(50);
 
 /// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -82,18 +79,6 @@ fn sources(args: &FindArgs, terminal: Terminal) -> Result<Vec<CostSource>, Failu
         Some(path) => cost::of_record(path),
         None => Ok(cost::from_newest(&latest_records(cost::MOST_RECORDS))),
     }
-}
-
-/// Sleeps; false when somebody wants to end.
-fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
-    let n_steps = pause.as_millis() / STEP.as_millis();
-    for _ in 0..n_steps {
-        if stop.load(Ordering::Relaxed) {
-            return false;
-        }
-        thread::sleep(STEP);
-    }
-    !stop.load(Ordering::Relaxed)
 }
 
 fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failure> {

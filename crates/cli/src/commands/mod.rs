@@ -9,6 +9,7 @@ pub(crate) mod find;
 pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod internal;
+pub(crate) mod minute;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;

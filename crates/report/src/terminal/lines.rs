@@ -70,6 +70,11 @@ impl Lines {
         self.broken(indent, indent, line, Paint::Plain);
     }
 
+    /// A line that goes on at that column: below what is said of the word that it begins with.
+    pub(super) fn hanging(&mut self, rest: usize, line: &str) {
+        self.broken(0, rest, line, Paint::Plain);
+    }
+
     /// A line that goes on two columns further right, so that items are told apart.
     pub(super) fn item(&mut self, indent: usize, line: &str) {
         self.broken(indent, indent + 2, line, Paint::Plain);

@@ -10,7 +10,7 @@ pub(super) fn dash() -> String {
 }
 
 /// A foreign name, clean and no longer than a name is.
-pub(super) fn shown(name: &str, text: Text) -> String {
+pub(in crate::terminal) fn shown(name: &str, text: Text) -> String {
     let short: String = name.chars().take(MOST_NAME + 1).collect();
     let clean = text.clean(&short);
     if short.chars().count() <= MOST_NAME {

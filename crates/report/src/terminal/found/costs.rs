@@ -22,7 +22,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     if used.is_empty() {
         lines.item(
             0,
-            "what that costs is not known: no record of `looptax compare` for these servers lies in this folder; --measure finds out in ten seconds, --record names one",
+            "what that costs is not known: no run of `looptax` with these servers is in the history; --measure finds out in ten seconds, --record names one",
         );
         return;
     }

@@ -2,7 +2,7 @@
 //!
 //! Every name comes from outside and is cleaned.
 
-mod cells;
+pub(super) mod cells;
 mod clients;
 mod costs;
 mod servers;

@@ -1,0 +1,146 @@
+//! A bare `looptax`: who pays here, and what each installed kind of server loses, within a minute.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use looptax_diagnose::find::listing::listing;
+use looptax_discover::survey;
+use looptax_experiment::RecordWriter;
+use looptax_experiment::comparison::empty_record;
+use looptax_experiment::minute::{Minute, Step};
+use looptax_failure::Failure;
+use looptax_record::{Found, Verdict};
+use looptax_report::terminal::{self as report, AtRate};
+use looptax_store::{Existing, save};
+
+use crate::args::CompareArgs;
+use crate::commands::compare::write_page;
+use crate::earlier_runs::remember;
+use crate::failure::Exit;
+use crate::formats;
+use crate::outputs::Outputs;
+use crate::record_place::RecordPlace;
+use crate::signals::{has_paused, stop_flag};
+use crate::sys;
+use crate::terminal::stage::Stage;
+use crate::terminal::{self, Terminal, claim};
+
+/// Between the two looks that rates are made of.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
+
+/// Runs a bare `looptax`.
+#[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
+pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let began = Instant::now();
+    let outputs = Outputs::default()
+        .writes("--output", args.output.as_deref())?
+        .writes("--json", args.json.as_deref())?
+        .writes("--html", args.html.as_deref())?;
+    let is_text = !formats::announce(&args.formats, outputs)?.is_printed();
+    let show = |piece: &str| if is_text { terminal::data(piece) } else { Ok(()) };
+    let alone = claim(terminal);
+    let stop = stop_flag()?;
+    sys::raise_open_files();
+    let mut minute = Minute::new(began)?;
+    let record = empty_record(&minute.experiment());
+    let (mut writer, mut place) = RecordPlace::prepare(args, record, terminal)?;
+    writer.record.problems.extend(alone.problem());
+
+    let pieces = report::Minute::new(terminal.style());
+    let found = look(&stop);
+    if let Some(found) = &found {
+        show(&pieces.found(found))?;
+    }
+    show(&pieces.head())?;
+    measure(&mut minute, &mut writer, &stop, terminal, |piece| show(piece))?;
+
+    writer.record.interrupted |= stop.load(Ordering::Relaxed);
+    let saved = place.save(&mut writer);
+    if !args.no_history && !writer.is_empty() {
+        place.is_remembered = remember(&writer.record, place.path(), terminal);
+    }
+    let name = place.name(&writer.record);
+    let rates = rates(args, found.as_ref());
+    let seconds = began.elapsed().as_secs_f64();
+    show(&pieces.end(&writer.record, &rates, seconds, name.as_deref()))?;
+    let written = write_copies(args, &writer);
+    let paged = write_page(args, &writer, place.path());
+    saved.and(written).and(paged)?;
+    writer.check_samples()?;
+    let mut taxes = writer.record.comparisons.iter().flat_map(|it| &it.tax);
+    Ok(if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else if taxes.any(|tax| tax.verdict == Verdict::Invalid) {
+        Exit::Invalid
+    } else {
+        Exit::Done
+    })
+}
+
+/// Two looks at the servers that run here, for rates; `None` where somebody stops it.
+fn look(stop: &AtomicBool) -> Option<Found> {
+    let first = survey(None);
+    // Where nothing runs, nobody pays.
+    if first.servers.is_empty() {
+        return Some(listing(None, &first, &[]));
+    }
+    let is_going_on = has_paused(BETWEEN_LOOKS, stop);
+    is_going_on.then(|| listing(Some(&first), &survey(Some(&first)), &[]))
+}
+
+/// Measures each kind and says what came of it at once.
+fn measure(
+    minute: &mut Minute,
+    writer: &mut RecordWriter,
+    stop: &AtomicBool,
+    terminal: Terminal,
+    show: impl Fn(&str) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let pieces = report::Minute::new(terminal.style());
+    while !stop.load(Ordering::Relaxed) {
+        let mut stage = Stage::line(terminal);
+        let n_before = writer.record.comparisons.len();
+        let Some((kind, step)) = minute.measure_next(writer, &mut stage, stop) else {
+            break;
+        };
+        drop(stage);
+        match step {
+            Step::Measured => {
+                for comparison in writer.record.comparisons.iter().skip(n_before) {
+                    show(&pieces.row(comparison))?;
+                }
+            }
+            Step::LeftOut => {
+                let why = format!("the minute was over; looptax compare private:{kind}");
+                show(&pieces.not_measured(kind.name(), &why))?;
+            }
+            Step::Failed(failure) => {
+                show(&pieces.not_measured(kind.name(), &format!("{failure:#}")))?;
+                writer.record.problems.push(format!("{kind}: {failure:#}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rates at which it is said what TCP comes to: the one that was asked for, else those that were seen.
+fn rates(args: &CompareArgs, found: Option<&Found>) -> Vec<AtRate> {
+    match args.at {
+        Some(requests_per_s) => vec![AtRate {
+            kind: None,
+            who: String::new(),
+            requests_per_s,
+        }],
+        None => found.map_or_else(Vec::new, AtRate::of_programs),
+    }
+}
+
+/// What `--json` and the other forms want.
+fn write_copies(args: &CompareArgs, writer: &RecordWriter) -> Result<(), Failure> {
+    match &args.json {
+        Some(path) if path.as_os_str() == "-" => terminal::json(&writer.record)?,
+        Some(path) => save(&writer.record, path, Existing::Replace)?,
+        None => {}
+    }
+    formats::write(&args.formats, &writer.record).map(drop)
+}

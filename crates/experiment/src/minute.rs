@@ -1,0 +1,146 @@
+//! The first minute: every kind of server that is installed, one connection, both ends on one core, in as much
+//! time as a minute leaves.
+//!
+//! One kind after the other, so that none is started beside a measurement: those that start quickly come first.
+//! Called by a bare `looptax`.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use looptax_bench::Placement;
+use looptax_dsn::Kind;
+use looptax_failure::Failure;
+use looptax_servers::{STARTABLE, find_binary};
+
+use crate::arms::Machine;
+use crate::comparison::measure_all;
+use crate::comparison::parts::{Asked, planned};
+use crate::measure::RecordWriter;
+use crate::observer::Observer;
+use crate::spec::target::TargetSpec;
+use crate::spec::{Effort, Experiment, new_seed};
+use crate::target::ask_nobody;
+
+/// What the whole may take, the look at running servers before it and the words after it included.
+const LIMIT: Duration = Duration::from_secs(57);
+/// So long the server warms up; a comparison of a minute does the same.
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Shorter measuring is not worth a server's start: six epochs of eight slices, and some to spare.
+const SHORTEST: Duration = Duration::from_secs(4);
+/// Longer measuring makes the interval little narrower, and the user wait.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// What is measured next, and for how long.
+pub struct Minute {
+    began: Instant,
+    left: Vec<Kind>,
+    seed: u64,
+}
+
+/// What came of one kind.
+pub enum Step {
+    /// It was measured; the comparison is the record's last one, unless somebody stopped it before.
+    Measured,
+    /// The minute was over before.
+    LeftOut,
+    /// It could not be started, or ended while it was measured.
+    Failed(Failure),
+}
+
+impl Minute {
+    /// A minute that began then.
+    ///
+    /// # Errors
+    /// The kernel gives no random bytes.
+    pub fn new(began: Instant) -> Result<Self, Failure> {
+        let mut left = installed_by_start();
+        left.reverse();
+        Ok(Self {
+            began,
+            left,
+            seed: new_seed()?,
+        })
+    }
+
+    /// What stands for the whole in the record: the experiment without its servers.
+    pub fn experiment(&self) -> Experiment {
+        Experiment {
+            connections: Some(vec![1]),
+            placements: Some(vec![Placement::Same]),
+            warm_up: Some(WARM_UP),
+            effort: Effort::Time(LONGEST),
+            ..Experiment::new(TargetSpec::Private(Kind::Echo), self.seed)
+        }
+    }
+
+    /// Measures the next kind into the record; `None` when there is none left.
+    pub fn measure_next(
+        &mut self,
+        writer: &mut RecordWriter,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Option<(Kind, Step)> {
+        let time = self.time_for_next();
+        let kind = self.left.pop()?;
+        let Some(time) = time else {
+            return Some((kind, Step::LeftOut));
+        };
+        let experiment = Experiment {
+            targets: vec![TargetSpec::Private(kind)],
+            effort: Effort::Time(time),
+            ..self.experiment()
+        };
+        let measured = measure(experiment, writer, observer, stop);
+        Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
+    }
+
+    /// An equal share of the time that is left after all that is still to start; `None` where that is too
+    /// little.
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+    fn time_for_next(&self) -> Option<Duration> {
+        let beside: Duration = self.left.iter().map(|kind| start_of(*kind) + WARM_UP).sum();
+        let left = LIMIT.checked_sub(self.began.elapsed())?;
+        let share = left.saturating_sub(beside) / self.left.len().max(1) as u32;
+        let time = share.clamp(SHORTEST, LONGEST);
+        // Where the shares are too small, the last ones go without.
+        let alone = left.checked_sub(start_of(*self.left.last()?) + WARM_UP)?;
+        (time <= alone).then_some(time)
+    }
+}
+
+/// What the start of such a server takes on a slow machine.
+fn start_of(kind: Kind) -> Duration {
+    Duration::from_secs(match kind {
+        // A data folder is made first, and a table filled.
+        Kind::Mariadb | Kind::Mysql | Kind::Postgres => 4,
+        Kind::Echo => 0,
+        _ => 1,
+    })
+}
+
+/// One server per protocol that is installed, those that start quickly first, and echo, which is the transport
+/// alone, last.
+fn installed_by_start() -> Vec<Kind> {
+    let is_there = |kind: &Kind| find_binary(*kind).is_some();
+    let there: Vec<Kind> = STARTABLE.into_iter().filter(is_there).collect();
+    let is_wanted = |kind: &&Kind| match kind {
+        Kind::Mysql => !there.contains(&Kind::Mariadb),
+        Kind::Valkey => !there.contains(&Kind::Redis),
+        _ => true,
+    };
+    let mut kinds: Vec<Kind> = there.iter().filter(is_wanted).copied().collect();
+    kinds.sort_by_key(|kind| (*kind == Kind::Echo, start_of(*kind)));
+    kinds
+}
+
+fn measure(
+    experiment: Experiment,
+    writer: &mut RecordWriter,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let asked = Asked::workloads(vec![experiment]);
+    let machine = Machine::make(&asked.all[0].1);
+    let parts = planned(&asked, &machine)?;
+    measure_all(&parts.all, (machine, ask_nobody), writer, observer, stop)
+}

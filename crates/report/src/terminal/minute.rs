@@ -1,0 +1,308 @@
+//! What a bare `looptax` says, piece by piece as it comes: some twenty lines in all.
+
+use looptax_advise::{Worth, weigh};
+use looptax_record::{
+    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundServer, Record, Tax,
+    Verdict,
+};
+
+use super::found::cells::shown;
+use super::lines::{Lines, Paint, padded};
+use super::style::{LEAST_WIDTH, Style};
+use crate::format::{Text, rate};
+use crate::heading::server;
+use crate::words::row::{is_usable, verdict_words};
+
+/// Servers that are named; the others are counted.
+const MOST_SERVERS: usize = 4;
+/// Programs that are named; the others are counted.
+const MOST_PROGRAMS: usize = 3;
+/// Columns before what is said of a subject.
+const SUBJECT: usize = 10;
+/// Columns of a server's name, and of what a request takes longer.
+const COLUMNS: [usize; 2] = [18, 23];
+/// A share of the machine's time, in percent, from which on others made the intervals wider.
+const BUSY_PCT: f64 = 5.0;
+/// The same for what the hypervisor took.
+const STOLEN_PCT: f64 = 1.0;
+
+/// Requests that somebody sends over TCP.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtRate {
+    /// The kind of server that gets them; `None` for whichever was measured.
+    pub kind: Option<String>,
+    /// Who sends them; empty where it is only asked what if.
+    pub who: String,
+    /// Requests per second.
+    pub requests_per_s: f64,
+}
+
+/// The pieces; each is a text that ends with a line break, or empty.
+#[derive(Debug, Clone, Copy)]
+pub struct Minute {
+    style: Style,
+}
+
+impl Minute {
+    /// Pieces in this style.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style: Style {
+                width: style.width.max(LEAST_WIDTH),
+                ..style
+            },
+        }
+    }
+
+    /// Which servers run here, and who pays for TCP; empty where none runs.
+    pub fn found(self, found: &Found) -> String {
+        let mut lines = Lines::new(self.style);
+        let text = self.style.text();
+        if found.servers.is_empty() {
+            return String::new();
+        }
+        let named = { found.servers.iter().take(MOST_SERVERS) }.map(|it| here(it, text));
+        let more = found.servers.len().saturating_sub(MOST_SERVERS);
+        let more = (more > 0).then(|| format!("{more} more (looptax find)"));
+        let servers: Vec<String> = named.chain(more).collect();
+        subject("here", &servers.join(", "), &mut lines);
+        let programs = paying(found);
+        for (idx, program) in programs.iter().take(MOST_PROGRAMS).enumerate() {
+            let words = if idx == 0 { "paying" } else { "" };
+            subject(words, &program.line(text), &mut lines);
+        }
+        if programs.len() > MOST_PROGRAMS {
+            let more = programs.len() - MOST_PROGRAMS;
+            subject("", &format!("{more} more: looptax find"), &mut lines);
+        }
+        lines.finish()
+    }
+
+    /// What is about to be measured.
+    pub fn head(self) -> String {
+        let mut lines = Lines::new(self.style);
+        let how = "private copies, one connection each, both ends on one core";
+        subject("measuring", how, &mut lines);
+        let columns = format!("  {}over TCP a request takes", " ".repeat(COLUMNS[0]));
+        let columns = lines.paint(&columns, Paint::Strong);
+        lines.verbatim(&columns);
+        lines.finish()
+    }
+
+    /// What came of one server.
+    pub fn row(self, comparison: &Comparison) -> String {
+        let mut lines = Lines::new(self.style);
+        let text = self.style.text();
+        let name = match comparison.target.kind.as_str() {
+            "echo" => "no database".to_owned(),
+            _ => server(&comparison.target, text),
+        };
+        let Some(tax) = comparison.tax.first() else {
+            return self.not_measured(&name, "broken off");
+        };
+        let (words, paint) = row_words(comparison, tax, text);
+        let words = lines.paint(&words, paint);
+        lines.verbatim(&format!("  {}{words}", padded(&name, COLUMNS[0])));
+        lines.finish()
+    }
+
+    /// Why there is nothing of a server.
+    pub fn not_measured(self, name: &str, why: &str) -> String {
+        let mut lines = Lines::new(self.style);
+        let text = self.style.text();
+        let words = lines.paint(&format!("not measured: {}", text.clean(why)), Paint::Unsure);
+        lines.verbatim(&format!("  {}{words}", padded(name, COLUMNS[0])));
+        lines.finish()
+    }
+
+    /// What it means at the rates that are known, what was in the way, and what to type for more.
+    pub fn end(self, record: &Record, rates: &[AtRate], seconds: f64, name: Option<&str>) -> String {
+        let mut lines = Lines::new(self.style);
+        let text = self.style.text();
+        for it in rates {
+            for comparison in &record.comparisons {
+                if let Some(words) = at_rate(it, comparison, text) {
+                    lines.item(2, &words);
+                }
+            }
+        }
+        if let Some(words) = busy(record) {
+            lines.item(2, &words);
+        }
+        for problem in &record.problems {
+            lines.item(2, &format!("problem: {}", text.clean(problem)));
+        }
+        if record.interrupted {
+            lines.item(2, "interrupted: what was not finished is left out");
+        }
+        lines.item(
+            0,
+            &format!(
+                "in all {seconds:.0} s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who \
+                 pays), looptax check (would the socket work)"
+            ),
+        );
+        if let Some(name) = name {
+            lines.verbatim(&format!("record: {}", text.clean(name)));
+        }
+        lines.finish()
+    }
+}
+
+fn subject(word: &str, words: &str, lines: &mut Lines) {
+    lines.hanging(SUBJECT, &format!("{}{words}", padded(word, SUBJECT)));
+}
+
+/// `mariadbd 10.11.6 (127.0.0.1:3306, /run/mysqld/mysqld.sock)`.
+fn here(server: &FoundServer, text: Text) -> String {
+    let version = server.version.as_deref().map(|it| format!(" {}", shown(it, text)));
+    let mut places: Vec<String> = { server.endpoints.iter() }
+        .map(|it| text.clean(&it.address))
+        .collect();
+    let has_socket = { server.endpoints.iter() }.any(|it| it.transport != EndpointTransport::Tcp);
+    if !has_socket {
+        places.push("no socket".to_owned());
+    }
+    format!(
+        "{}{} ({})",
+        shown(&server.program, text),
+        version.unwrap_or_default(),
+        places.join(", ")
+    )
+}
+
+/// The processes of one program that reach one server over TCP.
+struct Program<'a> {
+    busiest: &'a FoundClient,
+    n_processes: usize,
+    server: Option<&'a FoundServer>,
+    requests_per_s: f64,
+}
+
+impl Program<'_> {
+    /// `php-fpm -> mariadbd over TCP, 820 requests/s    looptax check --pid 812`.
+    fn line(&self, text: Text) -> String {
+        let name = self.busiest.program.as_deref().unwrap_or("?");
+        let n = match self.n_processes {
+            1 => String::new(),
+            n => format!(" ({n} processes)"),
+        };
+        let server = self.server.map_or("?", |it| &it.program);
+        let pid = self.busiest.pid.map(|pid| format!("    looptax check --pid {pid}"));
+        format!(
+            "{}{n} -> {} over TCP, {} requests/s{}",
+            shown(name, text),
+            shown(server, text),
+            rate(self.requests_per_s).trim_end_matches("/s"),
+            pid.unwrap_or_default()
+        )
+    }
+}
+
+/// Programs with requests over TCP, the busiest first.
+fn paying(found: &Found) -> Vec<Program<'_>> {
+    let mut programs: Vec<Program<'_>> = Vec::new();
+    for client in found.clients.iter().filter(|it| it.way.is_tcp()) {
+        let Some(requests_per_s) = client.requests_per_s.filter(|it| *it > 0.0) else {
+            continue;
+        };
+        let is_same = |it: &&mut Program<'_>| {
+            (&it.busiest.program, it.busiest.server_pid) == (&client.program, client.server_pid)
+        };
+        if let Some(program) = programs.iter_mut().find(is_same) {
+            program.requests_per_s += requests_per_s;
+            program.n_processes += 1;
+            if client.requests_per_s > program.busiest.requests_per_s {
+                program.busiest = client;
+            }
+            continue;
+        }
+        let server = found.servers.iter().find(|it| it.pid == client.server_pid);
+        programs.push(Program {
+            busiest: client,
+            n_processes: 1,
+            server,
+            requests_per_s,
+        });
+    }
+    programs.sort_by(|one, other| other.requests_per_s.total_cmp(&one.requests_per_s));
+    programs
+}
+
+impl AtRate {
+    /// What programs send over TCP to each server here, the busiest first.
+    pub fn of_programs(found: &Found) -> Vec<Self> {
+        let known = paying(found).into_iter().filter_map(|program| {
+            Some(Self {
+                kind: Some(program.server?.kind.clone()),
+                who: program.busiest.program.clone().unwrap_or_default(),
+                requests_per_s: program.requests_per_s,
+            })
+        });
+        known.take(MOST_PROGRAMS).collect()
+    }
+}
+
+fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) {
+    let verdict = verdict_words(tax, comparison.schedule.delta_pct, text);
+    let figures = { tax.latency_us.mean.known() }
+        .zip(tax.throughput_pct.known())
+        .filter(|_| is_usable(tax));
+    let Some((us, pct)) = figures else {
+        return (verdict, Paint::Unsure);
+    };
+    let us = padded(&text.signed_micros_interval(us), COLUMNS[1]);
+    let fewer = text.percent(pct);
+    match (tax.verdict, tax.direction) {
+        (Verdict::Difference, Some(Direction::OtherSlower)) => {
+            (format!("{us}{fewer} fewer requests per second"), Paint::Loss)
+        }
+        (Verdict::Difference | Verdict::Negligible | Verdict::Equivalent, _) => {
+            (format!("{us}{verdict}: {fewer}"), Paint::Good)
+        }
+        _ => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
+    }
+}
+
+/// What a comparison's tax comes to at a rate, where it is of the kind that the rate is about.
+fn at_rate(it: &AtRate, comparison: &Comparison, text: Text) -> Option<String> {
+    let kind = &comparison.target.kind;
+    let is_meant = it.kind.as_ref().is_none_or(|meant| meant == kind);
+    let tax = comparison.tax.first().filter(|tax| is_meant && is_usable(tax))?;
+    let weighed = weigh(&tax.cpu_us.both, it.requests_per_s)?;
+    let name = match kind.as_str() {
+        "echo" => return None,
+        _ => server(&comparison.target, text),
+    };
+    let who = match it.who.as_str() {
+        "" => String::new(),
+        who => format!(" of {}", shown(who, text)),
+    };
+    let worth = match weighed.worth {
+        Worth::NotWorthIt => "not worth it",
+        Worth::Little => "worth it where the change costs nothing",
+        Worth::Much => "worth it",
+    };
+    Some(format!(
+        "at {} requests/s{who}, TCP to {name} costs {} of one core: {worth}",
+        rate(it.requests_per_s).trim_end_matches("/s"),
+        text.percent(&weighed.core_pct),
+    ))
+}
+
+/// How much of the machine others had, where that made the intervals wider.
+fn busy(record: &Record) -> Option<String> {
+    let taxes = || record.comparisons.iter().flat_map(|it| &it.tax);
+    let most = |share: fn(&Tax) -> Option<f64>| taxes().filter_map(share).fold(0.0, f64::max);
+    let foreign = most(|tax| tax.diagnostics.foreign_pct);
+    let stolen = most(|tax| tax.diagnostics.steal_pct);
+    let who = match (foreign > BUSY_PCT, stolen > STOLEN_PCT) {
+        (false, false) => return None,
+        (true, false) => format!("other programs took up to {foreign:.0} % of the CPU time"),
+        (false, true) => format!("the hypervisor took up to {stolen:.1} % of the CPU time"),
+        (true, true) => {
+            format!("other programs took up to {foreign:.0} %, the hypervisor {stolen:.1} % of the CPU time")
+        }
+    };
+    Some(format!("{who}, which makes intervals wide: try again when the machine is quiet"))
+}
