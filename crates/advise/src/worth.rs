@@ -59,7 +59,10 @@ mod tests {
     #[track_caller]
     fn check(requests_per_s: f64, core_pct: f64, worth: Worth) {
         let weighed = weigh(&Figure::new(4.0, 3.0, 5.0, 12), requests_per_s).unwrap();
-        assert!((weighed.core_pct.value - core_pct).abs() < 1e-9, "{weighed:?}");
+        assert!(
+            (weighed.core_pct.value - core_pct).abs() < 1e-9,
+            "{weighed:?}"
+        );
         assert_eq!(weighed.worth, worth, "{weighed:?}");
     }
 
@@ -74,6 +77,6 @@ mod tests {
 
     #[test]
     fn an_unknown_cost_is_not_weighed() {
-        assert_eq!(weigh(&Figure::na("no pid"), 800.0), None);
+        assert_eq!(weigh(&Figure::missing("no pid"), 800.0), None);
     }
 }

@@ -98,13 +98,13 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
         .sum();
     if n_throttled > 0 {
         warnings.push(format!(
-            "the control group was throttled {n_throttled} times: its CPU quota is part of every figure"
+            "the control group was throttled {n_throttled} times: its CPU quota is part of every figure; raise the quota (cpu.max), or measure outside the group"
         ));
     }
     let n_unsampled: u64 = slices(raw, pair).map(|(_, slice)| slice.n_unsampled).sum();
     if n_unsampled > 0 {
         warnings.push(format!(
-            "{n_unsampled} latencies found no room in memory: the percentiles are without them"
+            "{n_unsampled} latencies found no room in memory: the percentiles are without them; a higher --max-samples keeps them"
         ));
     }
     let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count() > 0);

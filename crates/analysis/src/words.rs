@@ -30,7 +30,7 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             foreign_pct,
         } => Some(format!(
             "others took CPU time in {n_noisy} epochs; over the whole run the hypervisor took \
-             {steal_pct:.1} %, other processes {foreign_pct:.1} %"
+             {steal_pct:.1} %, other processes {foreign_pct:.1} %: measure when the machine is quiet"
         )),
         Warning::OrderEffect { p_value } => Some(format!(
             "it matters which arm runs first (p = {p_value:.1e}): the guard between slices is too short; \

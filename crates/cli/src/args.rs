@@ -18,6 +18,8 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use looptax_report::terminal::Beside;
+
 pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
@@ -53,9 +55,8 @@ impl Cli {
     /// What cannot be typed, and the texts of `--help` and `--version`.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let matches = Self::command().try_get_matches()?;
-        let is_typed = |id: &&clap::Id| {
-            matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
-        };
+        let is_typed =
+            |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         let says_what = |id: &clap::Id| !BESIDE_MEASURING.contains(&id.as_str());
         let is_bare = !matches.ids().filter(is_typed).any(says_what);
         let cli = Self::from_arg_matches(&matches)?;
@@ -67,8 +68,9 @@ impl Cli {
 }
 
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 13] = [
+const BESIDE_MEASURING: [&str; 15] = [
     "at",
+    "verbose",
     "output",
     "json",
     "html",
@@ -81,6 +83,7 @@ const BESIDE_MEASURING: [&str; 13] = [
     "quiet",
     "CompareArgs",
     "FormatArgs",
+    "DetailArgs",
 ];
 
 const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
@@ -309,10 +312,9 @@ pub(crate) struct CompareArgs {
     /// What else to write.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that
-    /// is worth a change. A bare `looptax` takes the rates that it sees.
-    #[arg(long, value_name = "RATE", value_parser = at_rate)]
-    pub(crate) at: Option<f64>,
+    /// What is said of the result.
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
     /// Leave this run out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -331,6 +333,29 @@ pub(crate) struct CompareArgs {
     /// What is sent to the echo server.
     #[command(flatten)]
     pub(crate) echo: echo::EchoArgs,
+}
+
+/// What is said of a result.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DetailArgs {
+    /// Say all that is known of each comparison; without it each kind of warning is said once.
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that
+    /// is worth a change. A bare `looptax` takes the rates that it sees.
+    #[arg(long, value_name = "RATE", value_parser = at_rate)]
+    pub(crate) at: Option<f64>,
+}
+
+impl DetailArgs {
+    /// What the report says beside tables and verdicts of a record with this name.
+    pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
+        Beside {
+            record,
+            at_per_s: self.at,
+            is_verbose: self.verbose,
+        }
+    }
 }
 
 /// Requests per second: `800/s`, `800`, `1.5k/s`.
@@ -409,6 +434,9 @@ pub(crate) struct AnalyzeArgs {
     /// Write the judged record as JSON there; `-` prints it instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// What is said of the result.
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
     /// What else to write.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,

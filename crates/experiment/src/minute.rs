@@ -91,7 +91,10 @@ impl Minute {
             ..self.experiment()
         };
         let measured = measure(experiment, writer, observer, stop);
-        Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
+        Some((
+            kind,
+            measured.map_or_else(Step::Failed, |()| Step::Measured),
+        ))
     }
 
     /// An equal share of the time that is left after all that is still to start; `None` where that is too

@@ -92,7 +92,7 @@ pub(crate) fn server(target: &Target, text: Text) -> String {
 }
 
 /// `10.11.19` of `10.11.19-MariaDB-0+deb12u1`; all of it when it does not begin with a number.
-fn version(stated: &str) -> &str {
+pub(crate) fn version(stated: &str) -> &str {
     let end = stated
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(stated.len());

@@ -70,6 +70,7 @@ fn show(
     if formats::write(&args.formats, record)? {
         return Ok(());
     }
-    terminal::data(&report::compare(record, place.to_str(), terminal.style()))?;
+    let beside = args.detail.beside(place.to_str());
+    terminal::data(&report::compare(record, beside, terminal.style()))?;
     Ok(())
 }

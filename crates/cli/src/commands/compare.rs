@@ -141,7 +141,7 @@ fn show(
     }
     let written = formats::write(&args.formats, &writer.record);
     if !matches!(written, Ok(true)) {
-        let table = report::compare(&writer.record, name, terminal.style());
+        let table = report::compare(&writer.record, args.detail.beside(name), terminal.style());
         terminal::data(&table)?;
     }
     copied?;

@@ -40,7 +40,12 @@ fn show(run: &str, terminal: Terminal) -> Result<(), Failure> {
     // By its name alone: `analyze` takes files.
     let run = open_history()?.find(run)?;
     let (record, path) = record_of(&run.id)?;
-    terminal::data(&report::compare(&record, path.to_str(), terminal.style()))?;
+    let beside = report::Beside {
+        record: path.to_str(),
+        is_verbose: true,
+        at_per_s: None,
+    };
+    terminal::data(&report::compare(&record, beside, terminal.style()))?;
     Ok(())
 }
 

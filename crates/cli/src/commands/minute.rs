@@ -29,7 +29,10 @@ use crate::terminal::{self, Terminal, claim};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
 
 /// Runs a bare `looptax`.
-#[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "what the user waits, not a measurement"
+)]
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let began = Instant::now();
     let outputs = Outputs::default()
@@ -37,7 +40,13 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         .writes("--json", args.json.as_deref())?
         .writes("--html", args.html.as_deref())?;
     let is_text = !formats::announce(&args.formats, outputs)?.is_printed();
-    let show = |piece: &str| if is_text { terminal::data(piece) } else { Ok(()) };
+    let show = |piece: &str| {
+        if is_text {
+            terminal::data(piece)
+        } else {
+            Ok(())
+        }
+    };
     let alone = claim(terminal);
     let stop = stop_flag()?;
     sys::raise_open_files();
@@ -52,7 +61,9 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         show(&pieces.found(found))?;
     }
     show(&pieces.head())?;
-    measure(&mut minute, &mut writer, &stop, terminal, |piece| show(piece))?;
+    measure(&mut minute, &mut writer, &stop, terminal, |piece| {
+        show(piece)
+    })?;
 
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let saved = place.save(&mut writer);
@@ -125,12 +136,8 @@ fn measure(
 
 /// The rates at which it is said what TCP comes to: the one that was asked for, else those that were seen.
 fn rates(args: &CompareArgs, found: Option<&Found>) -> Vec<AtRate> {
-    match args.at {
-        Some(requests_per_s) => vec![AtRate {
-            kind: None,
-            who: String::new(),
-            requests_per_s,
-        }],
+    match args.detail.at {
+        Some(requests_per_s) => vec![AtRate::asked(requests_per_s)],
         None => found.map_or_else(Vec::new, AtRate::of_programs),
     }
 }

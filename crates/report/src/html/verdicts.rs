@@ -31,7 +31,7 @@ pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
         out.close("div");
     }
     out.open("div", &[("class", "run")]);
-    list(&run.verdicts, out);
+    list(&[&run.verdicts[..], &run.explained].concat(), out);
     out.close("div");
 }
 

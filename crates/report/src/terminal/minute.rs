@@ -2,15 +2,14 @@
 
 use looptax_advise::{Worth, weigh};
 use looptax_record::{
-    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundServer, Record, Tax,
-    Verdict,
+    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundServer, Record, Tax, Verdict,
 };
 
 use super::found::cells::shown;
 use super::lines::{Lines, Paint, padded};
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
-use crate::heading::server;
+use crate::heading::{server, version};
 use crate::words::row::{is_usable, verdict_words};
 
 /// Servers that are named; the others are counted.
@@ -116,16 +115,16 @@ impl Minute {
     }
 
     /// What it means at the rates that are known, what was in the way, and what to type for more.
-    pub fn end(self, record: &Record, rates: &[AtRate], seconds: f64, name: Option<&str>) -> String {
+    pub fn end(
+        self,
+        record: &Record,
+        rates: &[AtRate],
+        seconds: f64,
+        name: Option<&str>,
+    ) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
-        for it in rates {
-            for comparison in &record.comparisons {
-                if let Some(words) = at_rate(it, comparison, text) {
-                    lines.item(2, &words);
-                }
-            }
-        }
+        write_at_rates(rates, record, &mut lines);
         if let Some(words) = busy(record) {
             lines.item(2, &words);
         }
@@ -155,7 +154,8 @@ fn subject(word: &str, words: &str, lines: &mut Lines) {
 
 /// `mariadbd 10.11.6 (127.0.0.1:3306, /run/mysqld/mysqld.sock)`.
 fn here(server: &FoundServer, text: Text) -> String {
-    let version = server.version.as_deref().map(|it| format!(" {}", shown(it, text)));
+    let known = server.version.as_deref();
+    let known = known.map(|it| format!(" {}", shown(version(it), text)));
     let mut places: Vec<String> = { server.endpoints.iter() }
         .map(|it| text.clean(&it.address))
         .collect();
@@ -166,7 +166,7 @@ fn here(server: &FoundServer, text: Text) -> String {
     format!(
         "{}{} ({})",
         shown(&server.program, text),
-        version.unwrap_or_default(),
+        known.unwrap_or_default(),
         places.join(", ")
     )
 }
@@ -188,7 +188,10 @@ impl Program<'_> {
             n => format!(" ({n} processes)"),
         };
         let server = self.server.map_or("?", |it| &it.program);
-        let pid = self.busiest.pid.map(|pid| format!("    looptax check --pid {pid}"));
+        let pid = self
+            .busiest
+            .pid
+            .map(|pid| format!("    looptax check --pid {pid}"));
         format!(
             "{}{n} -> {} over TCP, {} requests/s{}",
             shown(name, text),
@@ -230,6 +233,15 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
 }
 
 impl AtRate {
+    /// A rate that somebody asked about.
+    pub fn asked(requests_per_s: f64) -> Self {
+        Self {
+            kind: None,
+            who: String::new(),
+            requests_per_s,
+        }
+    }
+
     /// What programs send over TCP to each server here, the busiest first.
     pub fn of_programs(found: &Found) -> Vec<Self> {
         let known = paying(found).into_iter().filter_map(|program| {
@@ -254,9 +266,10 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     let us = padded(&text.signed_micros_interval(us), COLUMNS[1]);
     let fewer = text.percent(pct);
     match (tax.verdict, tax.direction) {
-        (Verdict::Difference, Some(Direction::OtherSlower)) => {
-            (format!("{us}{fewer} fewer requests per second"), Paint::Loss)
-        }
+        (Verdict::Difference, Some(Direction::OtherSlower)) => (
+            format!("{us}{fewer} fewer requests per second"),
+            Paint::Loss,
+        ),
         (Verdict::Difference | Verdict::Negligible | Verdict::Equivalent, _) => {
             (format!("{us}{verdict}: {fewer}"), Paint::Good)
         }
@@ -268,7 +281,10 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
 fn at_rate(it: &AtRate, comparison: &Comparison, text: Text) -> Option<String> {
     let kind = &comparison.target.kind;
     let is_meant = it.kind.as_ref().is_none_or(|meant| meant == kind);
-    let tax = comparison.tax.first().filter(|tax| is_meant && is_usable(tax))?;
+    let tax = comparison
+        .tax
+        .first()
+        .filter(|tax| is_meant && is_usable(tax))?;
     let weighed = weigh(&tax.cpu_us.both, it.requests_per_s)?;
     let name = match kind.as_str() {
         "echo" => return None,
@@ -290,6 +306,23 @@ fn at_rate(it: &AtRate, comparison: &Comparison, text: Text) -> Option<String> {
     ))
 }
 
+/// What TCP comes to at each rate, on each server that it is about: by its first comparison, which is of the
+/// fewest connections.
+pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Lines) {
+    let text = lines.style.text();
+    for it in rates {
+        let mut said: Vec<&str> = Vec::new();
+        for comparison in &record.comparisons {
+            let name = comparison.target.name.as_str();
+            let words = at_rate(it, comparison, text).filter(|_| !said.contains(&name));
+            if let Some(words) = words {
+                said.push(name);
+                lines.item(2, &words);
+            }
+        }
+    }
+}
+
 /// How much of the machine others had, where that made the intervals wider.
 fn busy(record: &Record) -> Option<String> {
     let taxes = || record.comparisons.iter().flat_map(|it| &it.tax);
@@ -301,8 +334,12 @@ fn busy(record: &Record) -> Option<String> {
         (true, false) => format!("other programs took up to {foreign:.0} % of the CPU time"),
         (false, true) => format!("the hypervisor took up to {stolen:.1} % of the CPU time"),
         (true, true) => {
-            format!("other programs took up to {foreign:.0} %, the hypervisor {stolen:.1} % of the CPU time")
+            format!(
+                "other programs took up to {foreign:.0} %, the hypervisor {stolen:.1} % of the CPU time"
+            )
         }
     };
-    Some(format!("{who}, which makes intervals wide: try again when the machine is quiet"))
+    Some(format!(
+        "{who}, which makes intervals wide: try again when the machine is quiet"
+    ))
 }

@@ -21,7 +21,7 @@ mod table;
 
 use looptax_record::{Comparison, Estimate, Record, Tax};
 
-use crate::format::GLUE;
+use crate::format::{GLUE, counted};
 use crate::words::{self, Body, GroupStory, RunWords};
 pub use checked::checked;
 pub use diff::diff;
@@ -47,10 +47,20 @@ pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<
     Some(why.replace(GLUE, " "))
 }
 
-/// The report of `looptax compare`: tables, a sentence per verdict, warnings and what may help.
-///
-/// `record_path` is where the record was saved, if it was. Ends with a line break.
-pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> String {
+/// What the report of `looptax compare` says beside tables and verdicts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// The name of the record, where it was saved.
+    pub record: Option<&'a str>,
+    /// Say what TCP comes to at so many requests per second.
+    pub at_per_s: Option<f64>,
+    /// Say all that is known of each comparison, and not each kind of warning once.
+    pub is_verbose: bool,
+}
+
+/// The report of `looptax compare`: tables, a sentence per verdict, warnings and what may help. Ends with a
+/// line break.
+pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
     let style = Style {
         width: style.width.max(LEAST_WIDTH),
         ..style
@@ -65,7 +75,7 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
         }
         lines.blank();
         for group in &server.groups {
-            write_group(group, &mut lines);
+            write_group(group, beside.is_verbose, &mut lines);
             lines.blank();
         }
     }
@@ -77,14 +87,45 @@ pub fn compare(record: &Record, record_path: Option<&str>, style: Style) -> Stri
         }
         lines.blank();
     }
-    write_run(&story.run, &mut lines);
-    if let Some(path) = record_path {
-        lines.verbatim(&format!("record: {}", text.clean(path)));
+    if let Some(requests_per_s) = beside.at_per_s {
+        minute::write_at_rates(&[AtRate::asked(requests_per_s)], record, &mut lines);
+        lines.blank();
+    }
+    if !beside.is_verbose {
+        write_in_short(record, &story, &mut lines);
+    }
+    write_run(&story.run, beside.is_verbose, &mut lines);
+    if let Some(name) = beside.record {
+        lines.verbatim(&format!("record: {}", text.clean(name)));
     }
     lines.finish()
 }
 
-fn write_group(group: &GroupStory, lines: &mut Lines) {
+/// Each kind of warning once, and that there is more.
+fn write_in_short(record: &Record, story: &words::Story, lines: &mut Lines) {
+    let text = lines.style.text();
+    let warnings = words::warnings::warnings_once(record, text);
+    for line in &warnings {
+        lines.item(0, line);
+    }
+    let groups = story.servers.iter().flat_map(|server| &server.groups);
+    let n_notes: usize = groups.map(|group| group.notes.len()).sum();
+    let n_more = n_notes.saturating_sub(warnings.len()) as u64;
+    if n_more > 0 {
+        lines.item(
+            0,
+            &format!(
+                "{} on single comparisons: --verbose",
+                counted(n_more, "note")
+            ),
+        );
+    }
+    if n_notes > 0 {
+        lines.blank();
+    }
+}
+
+fn write_group(group: &GroupStory, is_verbose: bool, lines: &mut Lines) {
     match &group.body {
         Body::Commands(commands) => {
             for it in commands {
@@ -117,14 +158,18 @@ fn write_group(group: &GroupStory, lines: &mut Lines) {
         bars::write(sweep, lines);
         lines.blank();
     }
-    for line in group.sentences.iter().chain(&group.notes) {
+    let notes: &[String] = if is_verbose { &group.notes } else { &[] };
+    for line in group.sentences.iter().chain(notes) {
         lines.item(2, line);
     }
 }
 
 /// What holds for the whole run.
-fn write_run(run: &RunWords, lines: &mut Lines) {
+fn write_run(run: &RunWords, is_verbose: bool, lines: &mut Lines) {
     for line in &run.verdicts {
+        lines.wrapped(0, line);
+    }
+    for line in run.explained.iter().filter(|_| is_verbose) {
         lines.wrapped(0, line);
     }
     for line in &run.problems {

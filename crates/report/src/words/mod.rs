@@ -20,6 +20,7 @@ pub(crate) mod small_table;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
+pub(crate) mod warnings;
 mod withheld;
 
 use looptax_record::{Client, Comparison, Record};

@@ -9,6 +9,8 @@ use crate::format::{Text, counted};
 pub(crate) struct RunWords {
     /// How many verdicts there are, and what to think of them.
     pub(crate) verdicts: Vec<String>,
+    /// What the words of the tables mean.
+    pub(crate) explained: Vec<String>,
     /// What went wrong without ending the run.
     pub(crate) problems: Vec<String>,
     /// That the run was broken off.
@@ -25,8 +27,9 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
             "{early} came early, which makes an estimate lean to the large side; --fixed does not"
         ));
     }
+    let mut explained = Vec::new();
     if has_judged(record, Placement::Same) && !has_judged(record, Placement::Free) {
-        verdicts.push(
+        explained.push(
             "`same` pins both ends of a connection to one core: the transport's own cost. What an untuned machine \
              does is judged by --placement free, in minutes"
                 .to_owned(),
@@ -35,6 +38,7 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let problems = record.problems.iter();
     RunWords {
         verdicts,
+        explained,
         problems: problems
             .map(|problem| format!("problem: {}", text.clean(problem)))
             .collect(),

@@ -8,6 +8,7 @@ use looptax_record::{
 use looptax_report::terminal::{Style, compare};
 
 use crate::made_up::{comparison, record};
+use crate::{VERBOSE, verbose};
 
 fn figure(us: f64) -> Figure {
     Figure::new(us, 0.98 * us, 1.02 * us, 10)
@@ -56,7 +57,7 @@ fn style(width: usize) -> Style {
 
 #[test]
 fn on_a_wide_terminal() {
-    insta::assert_snapshot!(compare(&dump(), Some("looptax-1.json"), style(120)), @r"
+    insta::assert_snapshot!(compare(&dump(), verbose("looptax-1.json"), style(120)), @r"
     MariaDB 10.11.19, whole command, private server on this machine
 
       mysqldump --single-transaction {transport} looptax
@@ -79,7 +80,7 @@ fn on_a_wide_terminal() {
 
 #[test]
 fn on_a_narrow_terminal() {
-    insta::assert_snapshot!(compare(&dump(), None, style(60)), @r"
+    insta::assert_snapshot!(compare(&dump(), VERBOSE, style(60)), @r"
     MariaDB 10.11.19, whole command, private server on this
       machine
 
@@ -133,7 +134,7 @@ fn without_a_server_of_ours() {
     let tax = &mut it.tax[0];
     tax.verdict = Verdict::Invalid;
     (tax.cpu_us.server, tax.cpu_us.both) = (gone(), gone());
-    insta::assert_snapshot!(compare(&record, None, style(120)), @r"
+    insta::assert_snapshot!(compare(&record, VERBOSE, style(120)), @r"
     whole command, with a server of its own choice
 
       unix: ./page.sh --unix \u{1b}[2J

@@ -4,6 +4,7 @@ use looptax_record::{Figure, Missing, Placement, Record, Verdict};
 use looptax_report::terminal::{Style, compare};
 use looptax_report::{benchmark_json, csv, markdown, openmetrics};
 
+use crate::VERBOSE;
 use crate::made_up::{comparison, record};
 
 const HOSTILE: &str = "<script>|`@all`\u{1b}[2J\u{202e}\"\\\n=1+1";
@@ -80,7 +81,7 @@ fn the_table_of_markdown_says_what_the_terminal_says() {
         color: false,
         unicode: true,
     };
-    let terminal = compare(&it, None, style);
+    let terminal = compare(&it, VERBOSE, style);
     let markdown = markdown(&it).replace('\\', "");
     let rows = markdown.lines().filter(|line| line.starts_with("| "));
     let cells: Vec<&str> = rows

@@ -6,7 +6,7 @@ use looptax_record::{
 };
 use looptax_report::terminal::{First, Style, found};
 
-fn look() -> Found {
+pub(crate) fn look() -> Found {
     let endpoint = |transport, address: &str, file: Option<&str>| FoundEndpoint {
         transport,
         address: address.to_owned(),

@@ -7,6 +7,7 @@ use looptax_record::{
 use looptax_report::html::{Detail, Distribution, EpochShown, PercentileShown, Shown, page};
 use looptax_report::terminal::{Style, compare};
 
+use crate::VERBOSE;
 use crate::made_up::{arm, comparison, look, record, tax};
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}\u{1b}[2J&\"'<!--";
@@ -160,7 +161,7 @@ fn check_says_the_same(record: &Record) {
     let text = text_of(&page_of(record)).to_lowercase();
     // The terminal's bars are a chart on the page.
     let is_bar = |cell: &str| cell.chars().all(|c| ('▉'..='▏').contains(&c) || c == '█');
-    for line in compare(record, None, wide).lines() {
+    for line in compare(record, VERBOSE, wide).lines() {
         let cells = line.split("  ").map(str::trim);
         for cell in cells.filter(|it| !it.is_empty() && !is_bar(it)) {
             assert!(

@@ -9,6 +9,24 @@ mod formats;
 mod found;
 mod html;
 mod made_up;
+mod minute;
 mod replay;
 mod rules;
 mod whole;
+
+use looptax_report::terminal::Beside;
+
+/// All that is known, of a record without a name.
+const VERBOSE: Beside<'_> = Beside {
+    record: None,
+    at_per_s: None,
+    is_verbose: true,
+};
+
+/// All that is known of the record with this name.
+fn verbose(name: &str) -> Beside<'_> {
+    Beside {
+        record: Some(name),
+        ..VERBOSE
+    }
+}

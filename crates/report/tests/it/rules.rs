@@ -15,6 +15,7 @@ const WIDE: Style = Style {
     color: false,
     unicode: true,
 };
+use crate::{VERBOSE, verbose};
 
 fn one() -> Comparison {
     comparison(1, Placement::Same, [94_900.0, 79_800.0])
@@ -33,7 +34,7 @@ fn judged(verdict: Verdict, reason: Reason) -> Comparison {
 }
 
 fn text_of(comparisons: Vec<Comparison>) -> String {
-    compare(&record(comparisons, Vec::new()), None, WIDE)
+    compare(&record(comparisons, Vec::new()), VERBOSE, WIDE)
 }
 
 #[track_caller]
@@ -308,7 +309,7 @@ fn a_blocked_client_that_is_woken_in_vain_is_explained() {
         &["on unix a client that blocks in receive is woken twice"],
     );
     it.arms[0].context_switches_per_query = Figure::new(1.0, 0.9, 1.1, 20);
-    let text = compare(&record(vec![it], Vec::new()), None, WIDE);
+    let text = compare(&record(vec![it], Vec::new()), VERBOSE, WIDE);
     assert!(!text.contains("woken"), "{text}");
 }
 
@@ -333,7 +334,7 @@ fn what_was_not_measured_is_not_shown() {
 
 #[track_caller]
 fn check_look(ranges: [(f64, f64); 2], expected: &str) {
-    let text = compare(&record(Vec::new(), vec![look(16, ranges)]), None, WIDE);
+    let text = compare(&record(Vec::new(), vec![look(16, ranges)]), VERBOSE, WIDE);
     assert!(text.contains(expected), "{text}");
     assert!(!text.contains('['), "a look has no interval:\n{text}");
 }
@@ -400,7 +401,7 @@ fn a_hostile_server_cannot_steer_the_terminal() {
     let mut all: Record = record(vec![it, bad], vec![seen]);
     all.problems.push(evil.to_owned());
     for width in [60, 1_000] {
-        let text = compare(&all, Some(evil), Style { width, ..WIDE });
+        let text = compare(&all, verbose(evil), Style { width, ..WIDE });
         let is_bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!text.contains(is_bad), "{text:?}");
         assert!(text.contains(r"\u{1b}[2J\u{202e}"), "{text}");
@@ -411,10 +412,10 @@ fn a_hostile_server_cannot_steer_the_terminal() {
 fn colour_adds_codes_and_nothing_else() {
     let record = record(vec![one()], vec![look(1, [(1e3, 2e3), (1e3, 2e3)])]);
     for width in [60, 80, 130] {
-        let plain = compare(&record, None, Style { width, ..WIDE });
+        let plain = compare(&record, VERBOSE, Style { width, ..WIDE });
         let colored = compare(
             &record,
-            None,
+            VERBOSE,
             Style {
                 width,
                 color: true,
@@ -438,7 +439,7 @@ fn no_line_is_wider_than_the_terminal() {
     let both = vec![one(), judged(Verdict::Equivalent, Reason::InsideDelta)];
     let record = record(both, vec![look(16, [(50e3, 105e3), (57e3, 106e3)])]);
     for width in 60..140 {
-        let text = compare(&record, None, Style { width, ..WIDE });
+        let text = compare(&record, VERBOSE, Style { width, ..WIDE });
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(width), "{width}:\n{text}");
     }
@@ -450,7 +451,7 @@ fn ascii_is_enough_when_nothing_else_is_shown() {
     let record = record(vec![one(), equivalent], Vec::new());
     let text = compare(
         &record,
-        Some("Größe.json"),
+        verbose("Größe.json"),
         Style {
             unicode: false,
             ..WIDE
@@ -488,12 +489,12 @@ fn a_sweep_is_drawn_on_one_scale() {
         color: false,
         unicode,
     };
-    let text = compare(&sweep, None, style(true));
+    let text = compare(&sweep, VERBOSE, style(true));
     let picture: Vec<&str> = text.lines().filter(|line| line.contains('█')).collect();
     assert_eq!(picture.len(), 6, "{text}");
     let longest = picture.iter().map(|line| line.chars().count()).max();
     assert!(longest.is_some_and(|it| (66..=72).contains(&it)), "{text}");
     let n_blocks = |line: &str| line.matches('█').count();
     assert_eq!(n_blocks(picture[4]), 2 * n_blocks(picture[2]), "{text}");
-    assert!(compare(&sweep, None, style(false)).is_ascii());
+    assert!(compare(&sweep, VERBOSE, style(false)).is_ascii());
 }

@@ -3,9 +3,10 @@
 //! Change a snapshot only when people should see the change.
 
 use looptax_record::{Placement, Record, Stall};
-use looptax_report::terminal::{Style, compare};
+use looptax_report::terminal::{Beside, Style, compare};
 
 use crate::made_up::{comparison, look, record};
+use crate::{VERBOSE, verbose};
 
 fn small() -> Record {
     let mut many = comparison(16, Placement::Same, [150_000.0, 128_000.0]);
@@ -34,7 +35,7 @@ fn on_a_wide_terminal() {
         color: false,
         unicode: true,
     };
-    insta::assert_snapshot!(compare(&small(), Some("looptax-1.json"), style), @r"
+    insta::assert_snapshot!(compare(&small(), verbose("looptax-1.json"), style), @r"
     MariaDB 10.11.19, point select, prepared, private server on this machine
 
       client poll (waits as libmariadb: mysqlclient, sysbench, Ruby mysql2)
@@ -70,7 +71,7 @@ fn on_a_narrow_terminal_in_ascii() {
         color: false,
         unicode: false,
     };
-    insta::assert_snapshot!(compare(&small(), None, style), @r"
+    insta::assert_snapshot!(compare(&small(), VERBOSE, style), @r"
     MariaDB 10.11.19, point select, prepared, private server on
       this machine
 
@@ -123,4 +124,36 @@ fn on_a_narrow_terminal_in_ascii() {
     transport's own cost. What an untuned machine does is judged
     by --placement free, in minutes
     ");
+}
+
+#[test]
+fn in_short_each_warning_is_said_once_and_what_is_left_out_is_counted() {
+    let mut record = small();
+    let mut again = record.comparisons[1].clone();
+    again.connections = 32;
+    again.warnings = vec!["steal 4.5 % of the CPU time".to_owned()];
+    record.comparisons.push(again);
+    let beside = Beside {
+        record: Some("20260102-030405-7"),
+        at_per_s: Some(800.0),
+        is_verbose: false,
+    };
+    let style = Style {
+        width: 130,
+        color: false,
+        unicode: true,
+    };
+    let text = compare(&record, beside, style);
+    let (_, end) = text.split_once("\n  at 800 requests/s").unwrap();
+    insta::assert_snapshot!(end, @r"
+    , TCP to MariaDB 10.11.19 costs -0.48 % [-0.49, -0.47] of one core: not worth it
+
+    warning: 16 connections, same: steal 1.2 % of the CPU time (and at 1 comparison more)
+    3 notes on single comparisons: --verbose
+
+    4 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 19 %
+    4 verdicts came early, which makes an estimate lean to the large side; --fixed does not
+    record: 20260102-030405-7
+    ");
+    assert!(!text.contains("stall"), "{text}");
 }

@@ -6,6 +6,7 @@ use super::super::columns::Table;
 use super::super::lines::Lines;
 use super::cells::{dash, shown};
 use crate::format::Text;
+use crate::heading::version;
 
 const HEADER: [&str; 6] = ["server", "version", "user", "where", "listens on", "queue"];
 
@@ -30,7 +31,7 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
         server
             .version
             .as_deref()
-            .map_or_else(dash, |it| shown(short(it), text)),
+            .map_or_else(dash, |it| shown(version(it), text)),
         shown(&server.user, text),
         place(server, text),
     ];
@@ -56,11 +57,6 @@ fn place(server: &FoundServer, text: Text) -> String {
         (None, Some(network)) => format!("another network, {}", shown(network, text)),
         (None, None) => dash(),
     }
-}
-
-/// `10.11.19` of `10.11.19-MariaDB-0+deb12u1`; all of it is in the JSON.
-fn short(version: &str) -> &str {
-    version.split('-').next().unwrap_or(version)
 }
 
 fn cells(endpoint: &FoundEndpoint, text: Text) -> Vec<String> {

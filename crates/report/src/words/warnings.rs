@@ -1,0 +1,56 @@
+//! The warnings of a whole record, each kind said once.
+
+use looptax_record::Record;
+
+use super::sentence::place;
+use crate::format::{Text, counted};
+
+/// What is warned of, in the order in which it first appears. A warning that stands at several comparisons is
+/// said with the first one's figures.
+pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
+    let mut kinds: Vec<(String, String, u64)> = Vec::new();
+    for comparison in &record.comparisons {
+        for warning in &comparison.warnings {
+            let kind = without_figures(warning);
+            if let Some((_, _, n)) = kinds.iter_mut().find(|(it, _, _)| *it == kind) {
+                *n += 1;
+                continue;
+            }
+            let place = place(comparison, text);
+            kinds.push((kind, format!("{place}: {}", text.clean(warning)), 0));
+        }
+    }
+    let said = kinds.into_iter().map(|(_, words, n_more)| match n_more {
+        0 => format!("warning: {words}"),
+        n => format!(
+            "warning: {words} (and at {} more)",
+            counted(n, "comparison")
+        ),
+    });
+    said.collect()
+}
+
+/// The same for warnings that differ in figures, or in the arm that they are about.
+fn without_figures(warning: &str) -> String {
+    let is_plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
+    let words: Vec<&str> = warning.split(' ').filter(is_plain).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_do_not_make_another_warning() {
+        let [one, two] = [
+            "requests fill only 95.9 % of the time",
+            "requests fill only 7 % of the time",
+        ];
+        assert_eq!(without_figures(one), without_figures(two));
+        assert_ne!(
+            without_figures(one),
+            without_figures("requests fill all of the time")
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! What a bare `looptax` says, by made-up looks and records.
+
+use looptax_record::{Direction, Figure, Placement, Reason, Verdict};
+use looptax_report::terminal::{AtRate, Minute, Style};
+
+use crate::found::look;
+use crate::made_up::{comparison, record};
+
+fn minute() -> Minute {
+    Minute::new(Style {
+        width: 110,
+        color: false,
+        unicode: true,
+    })
+}
+
+#[test]
+fn who_is_here_and_who_pays_is_said_first() {
+    insta::assert_snapshot!(minute().found(&look()), @r"
+    here      mariadbd 10.11.19 (127.0.0.1:3306, /run/mysqld/mysqld.sock)
+    paying    php-fpm8.2 (2 processes) -> mariadbd over TCP, 9.01K requests/s    looptax check --pid 8
+    ");
+    let mut none = look();
+    none.servers.clear();
+    assert_eq!(minute().found(&none), "");
+}
+
+#[test]
+fn a_server_without_a_socket_and_too_many_to_name_are_said() {
+    let mut found = look();
+    found.servers[0].endpoints.truncate(1);
+    found.servers = vec![found.servers[0].clone(); 6];
+    found.clients.clear();
+    insta::assert_snapshot!(minute().found(&found), @r"
+    here      mariadbd 10.11.19 (127.0.0.1:3306, no socket), mariadbd 10.11.19 (127.0.0.1:3306, no socket),
+              mariadbd 10.11.19 (127.0.0.1:3306, no socket), mariadbd 10.11.19 (127.0.0.1:3306, no socket), 2 more
+              (looptax find)
+    ");
+}
+
+#[test]
+fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
+    let clear = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    let mut equal = comparison(1, Placement::Same, [94_900.0, 94_800.0]);
+    (equal.tax[0].verdict, equal.tax[0].direction) = (Verdict::Equivalent, None);
+    let mut open = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    (open.tax[0].verdict, open.tax[0].direction) = (Verdict::Inconclusive, None);
+    let mut faster = comparison(1, Placement::Same, [79_800.0, 94_900.0]);
+    faster.tax[0].direction = Some(Direction::OtherFaster);
+    let mut invalid = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    invalid.tax[0].verdict = Verdict::Invalid;
+    invalid.tax[0].reason = Reason::Invalid {
+        reasons: vec!["2 requests failed".to_owned()],
+    };
+    let all = [clear, equal, open, faster, invalid];
+    let rows: String = all.iter().map(|it| minute().row(it)).collect();
+    let left_out = minute().not_measured("postgres", "the minute was over");
+    insta::assert_snapshot!(format!("{}{rows}{left_out}", minute().head()), @r"
+    measuring private copies, one connection each, both ends on one core
+                        over TCP a request takes
+      MariaDB 10.11.19  +2.0 µs [1.9, 2.1]     15.9 % [15.4, 16.4] fewer requests per second
+      MariaDB 10.11.19  +0.01 µs [-0.09, 0.11] no difference worth naming (within ±1 %): 0.1 % [-0.4, 0.6]
+      MariaDB 10.11.19  +2.0 µs [1.9, 2.1]     inconclusive: 15.9 % [15.4, 16.4]
+      MariaDB 10.11.19  -2.0 µs [-2.1, -1.9]   tcp is faster: -18.9 % [-19.4, -18.4]
+      MariaDB 10.11.19  invalid
+      postgres          not measured: the minute was over
+    ");
+}
+
+#[test]
+fn the_end_says_what_it_comes_to_and_what_to_type_next() {
+    let mut measured = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    measured.tax[0].cpu_us.both = Figure::new(4.0, 3.0, 5.0, 12);
+    measured.tax[0].diagnostics.foreign_pct = Some(23.4);
+    let record = record(vec![measured], Vec::new());
+    let seen = AtRate::of_programs(&look());
+    insta::assert_snapshot!(minute().end(&record, &seen, 48.2, Some("20260102-030405-7")), @r"
+      at 9.01K requests/s of php-fpm8.2, TCP to MariaDB 10.11.19 costs 3.6 % [2.7, 4.5] of one core: worth it
+        where the change costs nothing
+      other programs took up to 23 % of the CPU time, which makes intervals wide: try again when the machine is
+        quiet
+    in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who pays), looptax check
+      (would the socket work)
+    record: 20260102-030405-7
+    ");
+    let asked = [800.0, 100_000.0].map(AtRate::asked);
+    let text = minute().end(&record, &asked, 48.2, None);
+    assert!(
+        text.contains("0.32 % [0.24, 0.40] of one core: not worth it"),
+        "{text}"
+    );
+    assert!(
+        text.contains("40.0 % [30.0, 50.0] of one core: worth it"),
+        "{text}"
+    );
+}
