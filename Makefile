@@ -18,10 +18,10 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target words; do \
 	  printf '  make %-9s %s\n' "$$target" "$$words"; done
 
-compare: ## set up, build, and measure the databases that are installed here
+compare: ## set up, build, and measure the databases that are installed here, within a minute
 	@scripts/setup.sh compare
 	cargo build --release --locked --package looptax
-	@$(LOOPTAX) compare $(ARGS)
+	@$(LOOPTAX) $(ARGS)
 
 replay: ## set up with WordPress and PHP, build, and measure the published comparisons again
 	@scripts/setup.sh replay

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= verbose at= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -57,6 +57,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l md -d 'Write Markdown f
 complete -c looptax -n "__fish_looptax_needs_command" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l benchmark-json -d 'Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-tcp -d 'The command for the tcp arm' -r
@@ -78,6 +79,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 ep
 complete -c looptax -n "__fish_looptax_needs_command" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the plan and do nothing'
 complete -c looptax -n "__fish_looptax_needs_command" -l live -d 'Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what comes next, time left. q ends the run and keeps what it has'
+complete -c looptax -n "__fish_looptax_needs_command" -l verbose -d 'Say all that is known of each comparison; without it each kind of warning is said once'
 complete -c looptax -n "__fish_looptax_needs_command" -l no-history -d 'Leave this run out of the history'
 complete -c looptax -n "__fish_looptax_needs_command" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_needs_command" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
@@ -132,6 +134,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l md -d 'Write
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l benchmark-json -d 'Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-tcp -d 'The command for the tcp arm' -r
@@ -153,6 +156,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d 'Print the plan and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l live -d 'Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what comes next, time left. q ends the run and keeps what it has'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l verbose -d 'Say all that is known of each comparison; without it each kind of warning is said once'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l no-history -d 'Leave this run out of the history'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
@@ -220,6 +224,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand run" -l keep-running -d 
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Write the judged record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
@@ -227,6 +232,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l benchmark-js
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l verbose -d 'Say all that is known of each comparison; without it each kind of warning is said once'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s n -l most -d 'So many runs at most' -r

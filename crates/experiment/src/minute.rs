@@ -22,7 +22,7 @@ use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
 /// What the whole may take, the look at running servers before it and the words after it included.
-const LIMIT: Duration = Duration::from_secs(57);
+const LIMIT: Duration = Duration::from_secs(55);
 /// So long the server warms up; a comparison of a minute does the same.
 const WARM_UP: Duration = Duration::from_secs(1);
 /// Shorter measuring is not worth a server's start: six epochs of eight slices, and some to spare.

@@ -28,6 +28,7 @@ mod killed;
 mod leftovers;
 mod live;
 mod load;
+mod minute;
 mod mysql;
 mod record;
 mod redirect_arm;

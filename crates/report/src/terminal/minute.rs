@@ -1,6 +1,6 @@
 //! What a bare `looptax` says, piece by piece as it comes: some twenty lines in all.
 
-use looptax_advise::{Worth, weigh};
+use looptax_advise::{Weighed, Worth, weigh};
 use looptax_record::{
     Comparison, Direction, EndpointTransport, Found, FoundClient, FoundServer, Record, Tax, Verdict,
 };
@@ -15,7 +15,7 @@ use crate::words::row::{is_usable, verdict_words};
 /// Servers that are named; the others are counted.
 const MOST_SERVERS: usize = 4;
 /// Programs that are named; the others are counted.
-const MOST_PROGRAMS: usize = 3;
+const MOST_PROGRAMS: usize = 2;
 /// Columns before what is said of a subject.
 const SUBJECT: usize = 10;
 /// Columns of a server's name, and of what a request takes longer.
@@ -70,9 +70,9 @@ impl Minute {
             let words = if idx == 0 { "paying" } else { "" };
             subject(words, &program.line(text), &mut lines);
         }
-        if programs.len() > MOST_PROGRAMS {
-            let more = programs.len() - MOST_PROGRAMS;
-            subject("", &format!("{more} more: looptax find"), &mut lines);
+        let more = programs.len().saturating_sub(MOST_PROGRAMS);
+        if more > 0 {
+            subject("", &format!("{more} more (looptax find)"), &mut lines);
         }
         lines.finish()
     }
@@ -137,8 +137,7 @@ impl Minute {
         lines.item(
             0,
             &format!(
-                "in all {seconds:.0} s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who \
-                 pays), looptax check (would the socket work)"
+                "in all {seconds:.0} s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who pays)"
             ),
         );
         if let Some(name) = name {
@@ -277,49 +276,56 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     }
 }
 
-/// What a comparison's tax comes to at a rate, where it is of the kind that the rate is about.
-fn at_rate(it: &AtRate, comparison: &Comparison, text: Text) -> Option<String> {
-    let kind = &comparison.target.kind;
-    let is_meant = it.kind.as_ref().is_none_or(|meant| meant == kind);
-    let tax = comparison
-        .tax
-        .first()
-        .filter(|tax| is_meant && is_usable(tax))?;
-    let weighed = weigh(&tax.cpu_us.both, it.requests_per_s)?;
-    let name = match kind.as_str() {
-        "echo" => return None,
-        _ => server(&comparison.target, text),
-    };
-    let who = match it.who.as_str() {
-        "" => String::new(),
-        who => format!(" of {}", shown(who, text)),
-    };
-    let worth = match weighed.worth {
-        Worth::NotWorthIt => "not worth it",
-        Worth::Little => "worth it where the change costs nothing",
-        Worth::Much => "worth it",
-    };
-    Some(format!(
-        "at {} requests/s{who}, TCP to {name} costs {} of one core: {worth}",
-        rate(it.requests_per_s).trim_end_matches("/s"),
-        text.percent(&weighed.core_pct),
-    ))
-}
-
 /// What TCP comes to at each rate, on each server that it is about: by its first comparison, which is of the
-/// fewest connections.
+/// fewest connections. Servers of which the same is to be thought stand together.
 pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Lines) {
     let text = lines.style.text();
     for it in rates {
-        let mut said: Vec<&str> = Vec::new();
-        for comparison in &record.comparisons {
-            let name = comparison.target.name.as_str();
-            let words = at_rate(it, comparison, text).filter(|_| !said.contains(&name));
-            if let Some(words) = words {
-                said.push(name);
-                lines.item(2, &words);
+        let weighed = weighed_by_server(it, record, text);
+        let who = match it.who.as_str() {
+            "" => String::new(),
+            who => format!(" of {}", shown(who, text)),
+        };
+        let rate = rate(it.requests_per_s);
+        let rate = rate.trim_end_matches("/s");
+        for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
+            let alike = weighed.iter().filter(|(_, it)| it.worth == worth);
+            let named: Vec<String> = alike
+                .map(|(name, it)| format!("{name} {}", text.percent(&it.core_pct)))
+                .collect();
+            if !named.is_empty() {
+                let named = named.join(", ");
+                let words = worth_words(worth);
+                let line =
+                    format!("at {rate} requests/s{who}, TCP takes of one core: {named}: {words}");
+                lines.item(2, &line);
             }
         }
+    }
+}
+
+/// What TCP comes to at a rate, by the names of the servers.
+fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed)> {
+    let mut known: Vec<(String, Weighed)> = Vec::new();
+    for comparison in &record.comparisons {
+        let kind = &comparison.target.kind;
+        let is_meant = it.kind.as_ref().is_none_or(|meant| meant == kind) && kind != "echo";
+        let name = server(&comparison.target, text);
+        if !is_meant || known.iter().any(|(it, _)| *it == name) {
+            continue;
+        }
+        let tax = comparison.tax.first().filter(|tax| is_usable(tax));
+        let weighed = tax.and_then(|tax| weigh(&tax.cpu_us.both, it.requests_per_s));
+        known.extend(weighed.map(|weighed| (name, weighed)));
+    }
+    known
+}
+
+fn worth_words(worth: Worth) -> &'static str {
+    match worth {
+        Worth::NotWorthIt => "not worth it",
+        Worth::Little => "worth it where the change costs nothing",
+        Worth::Much => "worth it",
     }
 }
 

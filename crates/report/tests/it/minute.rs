@@ -75,22 +75,20 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let record = record(vec![measured], Vec::new());
     let seen = AtRate::of_programs(&look());
     insta::assert_snapshot!(minute().end(&record, &seen, 48.2, Some("20260102-030405-7")), @r"
-      at 9.01K requests/s of php-fpm8.2, TCP to MariaDB 10.11.19 costs 3.6 % [2.7, 4.5] of one core: worth it
-        where the change costs nothing
+      at 9.01K requests/s of php-fpm8.2, TCP takes of one core: MariaDB 10.11.19 3.6 % [2.7, 4.5]: worth it where
+        the change costs nothing
       other programs took up to 23 % of the CPU time, which makes intervals wide: try again when the machine is
         quiet
-    in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who pays), looptax check
-      (would the socket work)
+    in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who pays)
     record: 20260102-030405-7
     ");
     let asked = [800.0, 100_000.0].map(AtRate::asked);
     let text = minute().end(&record, &asked, 48.2, None);
     assert!(
-        text.contains("0.32 % [0.24, 0.40] of one core: not worth it"),
+        text.contains(
+            "at 800 requests/s, TCP takes of one core: MariaDB 10.11.19 0.32 % [0.24, 0.40]: not"
+        ),
         "{text}"
     );
-    assert!(
-        text.contains("40.0 % [30.0, 50.0] of one core: worth it"),
-        "{text}"
-    );
+    assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
 }
