@@ -281,7 +281,7 @@ never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l scale -d 'Amounts of percona\'s dump and of moonen\'s stream and messages as a share of the published ones, which are 1: 0.05. Default: what fits minutes; the result says how much smaller that is' -r
-complete -c looptax -n "__fish_looptax_using_subcommand replay" -s o -l output -d 'Folder for the records behind the result, and for the result as `replay.json`; one with a result is refused. Default: looptax-replay-DATE-TIME in this folder' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand replay" -s o -l output -d 'Folder for the records behind the result, and for the result as `replay.json`; one with a result is refused. Default: one of its own in `$XDG_DATA_HOME/looptax/replays`' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l json -d 'Write the result as JSON there, too; `-` prints it instead of the tables' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l md -d 'Write the result as Markdown there; `-` prints it instead of the tables' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l html -d 'Write a page with all parts side by side there' -r -F

@@ -9,7 +9,7 @@ use looptax_store::{History, Runs, load};
 use crate::terminal::Terminal;
 
 /// The folder of all that is kept of earlier runs; `None` without a home.
-fn data_folder() -> Option<PathBuf> {
+pub(crate) fn data_folder() -> Option<PathBuf> {
     let data = std::env::var_os("XDG_DATA_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());

@@ -28,7 +28,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Folder for the records behind the result, and for the result as `replay.json`; one with a result is refused.
-    /// Default: looptax-replay-DATE-TIME in this folder.
+    /// Default: one of its own in `$XDG_DATA_HOME/looptax/replays`.
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// Write the result as JSON there, too; `-` prints it instead of the tables.

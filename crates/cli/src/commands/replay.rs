@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::args::{ReplayArgs, ReplayName};
-use crate::earlier_runs::remember;
+use crate::earlier_runs::{data_folder, remember};
 use crate::failure::Exit;
 use crate::outputs::Outputs;
 use crate::signals::stop_flag;
@@ -84,8 +84,14 @@ fn amounts(args: &ReplayArgs) -> Amounts {
 }
 
 fn folder(args: &ReplayArgs) -> PathBuf {
-    let now = jiff::Zoned::now();
-    let default = || PathBuf::from(format!("looptax-replay-{}", now.strftime("%Y%m%d-%H%M%S")));
+    let default = || {
+        let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let name = format!("{now}-{}", std::process::id());
+        match data_folder() {
+            Some(data) => data.join("replays").join(name),
+            None => PathBuf::from(format!("looptax-replay-{name}")),
+        }
+    };
     args.output.clone().unwrap_or_else(default)
 }
 
