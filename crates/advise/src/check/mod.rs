@@ -4,12 +4,14 @@
 //! would have to change, as the statement or the line itself where there is one.
 
 mod account;
+mod grants;
 mod hba;
 mod path;
 mod server;
 mod tls;
 
 pub use account::{MysqlAccount, MysqlLogin, mysql_account};
+pub use grants::{Lacking, Rights, Server};
 pub use hba::{Difference, Hba, HbaLine, Origin, postgres_rules};
 pub use path::{End, Reach, Step, reach};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};

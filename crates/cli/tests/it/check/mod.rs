@@ -1,6 +1,7 @@
 //! `looptax check`: every obstacle made for real, and named.
 
 mod account;
+mod grants;
 mod path;
 
 use std::fs;
