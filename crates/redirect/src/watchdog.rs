@@ -53,7 +53,7 @@ pub enum Exit {
 }
 
 /// Signals that somebody may send to us and mean the program.
-pub(crate) const FORWARDED: [i32; 11] = [
+pub(crate) const FORWARDED: [i32; 12] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -61,6 +61,8 @@ pub(crate) const FORWARDED: [i32; 11] = [
     libc::SIGUSR1,
     libc::SIGUSR2,
     libc::SIGALRM,
+    // Where it stops the program, we stop as well.
+    libc::SIGTSTP,
     libc::SIGCONT,
     libc::SIGWINCH,
     libc::SIGIO,

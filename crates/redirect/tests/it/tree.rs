@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("signals_to_us_reach_it", forwarded),
         trial("a_signal_to_the_group_reaches_it_once", group_signal),
         trial("a_stop_of_the_program_is_ours", stopped),
+        trial("r18_a_stop_for_us_is_the_programs", stopped_with_us),
         trial("its_group_and_session_are_ours", group),
         trial("input_and_output_end_with_it", streams),
         trial("signals_are_as_they_were", dispositions),
@@ -142,6 +143,27 @@ fn stopped() {
     lines.read_line(&mut line).unwrap();
     assert_eq!(line, "on\n");
     assert_eq!(child.wait().unwrap().code(), Some(5));
+}
+
+/// As a terminal asks for it, and as it goes on; both to us alone.
+fn stopped_with_us() {
+    let script = LISTENING.replace("echo ready;", "echo ready; echo $$;");
+    let (mut child, mut lines) = started(&Run::command(&["bash", "-c", &script]));
+    let pid = child.id().cast_signed();
+    let mut program = String::new();
+    lines.read_line(&mut program).unwrap();
+    kill(pid, libc::SIGTSTP);
+    let mut status = 0;
+    let found = unsafe { libc::waitpid(pid, &raw mut status, libc::WUNTRACED) };
+    assert_eq!((found, libc::WIFSTOPPED(status)), (pid, true));
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", program.trim())).unwrap();
+    assert!(stat.contains(") T "), "{stat}");
+    kill(pid, libc::SIGCONT);
+    kill(pid, libc::SIGTERM);
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert_eq!(line, "term\n");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
 /// Process group, session and the number of the parent's parent.
