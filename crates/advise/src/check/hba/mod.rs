@@ -8,6 +8,7 @@
 mod address;
 mod difference;
 mod line;
+mod method;
 mod name;
 mod read;
 mod verdict;

@@ -36,11 +36,18 @@ impl Name {
         (!self.is_quoted).then_some(&*self.text)
     }
 
-    /// `/pattern` is a regular expression from version 16 on, in quotes, too, and `@file` a list elsewhere:
-    /// neither is followed.
+    /// Whether a server takes it for what it seems: neither a list in a file, which may be missing, nor a pattern
+    /// that may be none.
+    pub(super) fn is_readable(&self) -> bool {
+        let is_list = self.keyword().is_some_and(|text| text.starts_with('@'));
+        let is_harmless = |c: char| c.is_alphanumeric() || "_-^$. ".contains(c);
+        let pattern = self.text.strip_prefix('/');
+        !is_list && pattern.is_none_or(|pattern| pattern.chars().all(is_harmless))
+    }
+
+    /// `/pattern` is a regular expression from version 16 on, in quotes, too, and is not followed.
     pub(super) fn is(&self, wanted: &str) -> Fit {
-        let is_file = self.keyword().is_some_and(|text| text.starts_with('@'));
-        if is_file || self.text.starts_with('/') {
+        if self.text.starts_with('/') {
             return Fit::Maybe;
         }
         yes(self.text == wanted)

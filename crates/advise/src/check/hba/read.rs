@@ -19,11 +19,6 @@ use super::name::{Name, Word};
 const MAX_LINE_BYTES: usize = 8191;
 const MAX_WORD_BYTES: usize = 255;
 
-/// Methods of either transport that take no options, but for what is asked of a client's certificate.
-const PLAIN: [&str; 5] = ["trust", "reject", "password", "md5", "scram-sha-256"];
-/// Further ones that know options.
-const OF_BOTH: [&str; 6] = ["ident", "pam", "ldap", "radius", "bsd", "oauth"];
-
 impl Hba {
     /// Reads the text of a file. Files that it includes are not followed and count as unread.
     pub fn parse(text: &str) -> Self {
@@ -71,6 +66,9 @@ fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     let [kind, databases, users, rest @ ..] = words else {
         return None;
     };
+    if !databases.iter().chain(users).all(Name::is_readable) {
+        return None;
+    }
     let kind = Kind::named(&one(kind)?.text)?;
     let (address, rest) = if kind == Kind::Local {
         (None, rest)
@@ -91,29 +89,6 @@ fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
         options: options.iter().flatten().map(|it| it.text.clone()).collect(),
     };
     line.is_taken().then_some(line)
-}
-
-impl HbaLine {
-    /// Whether a server takes its method and options.
-    fn is_taken(&self) -> bool {
-        let method = &*self.method;
-        let is_known = match (method, self.kind) {
-            ("gss" | "trust" | "reject", Kind::HostGss) => true,
-            (_, Kind::HostGss) => false,
-            ("peer", kind) => kind == Kind::Local,
-            ("gss" | "sspi", kind) => kind != Kind::Local,
-            ("cert", kind) => kind == Kind::HostSsl,
-            _ => PLAIN.contains(&method) || OF_BOTH.contains(&method),
-        };
-        let is_option = |option: &String| {
-            let name = option.split_once('=').map(|(name, _)| name);
-            let is_of_certificate = matches!(name, Some("clientcert" | "clientname"));
-            name.is_some()
-                && (!is_of_certificate || self.kind == Kind::HostSsl)
-                && (is_of_certificate || !PLAIN.contains(&method))
-        };
-        is_known && self.options.iter().all(is_option)
-    }
 }
 
 /// The address and how many words it takes: the mask may stand in a column of its own.
