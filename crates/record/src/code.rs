@@ -74,6 +74,8 @@ codes! {
         AccountSame,
         /// Another account over the socket, with all rights of the one over TCP.
         AccountDiffers,
+        /// Another account over the socket, which gets more than the one over TCP.
+        AccountGetsMore,
         /// The account comes in over TCP, and none does over the socket.
         AccountMissing,
         /// An account comes in over the socket, and none does over TCP.

@@ -13,6 +13,8 @@ pub struct MysqlLogin {
     pub account: String,
     /// `SHOW GRANTS`, sorted, without the password hash.
     pub grants: Vec<String>,
+    /// Whether the server asks the operating system who somebody is, in place of a password.
+    pub asks_system: bool,
     /// The server's refusal.
     pub refusal: Option<String>,
 }
@@ -82,11 +84,29 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
             };
             point(PointCode::RightsMissing, Outcome::Fail, what).with_next(lacking(user, tcp, unix))
         }
+        (None, None) if unix.asks_system && !tcp.asks_system => point(
+            PointCode::AccountGetsMore,
+            Outcome::Note,
+            format!(
+                "over the socket one is `{}`, over TCP `{}`: two accounts, and the first is asked for the system's user in place of a password",
+                unix.account, tcp.account
+            ),
+        ),
+        (None, None) if !missing_grants(unix, tcp).is_empty() => point(
+            PointCode::AccountGetsMore,
+            Outcome::Note,
+            format!(
+                "over the socket one is `{}`, over TCP `{}`: the first has all rights of the second, and more: {}",
+                unix.account,
+                tcp.account,
+                missing_grants(unix, tcp).join("; ").replace(ACCOUNT, "it")
+            ),
+        ),
         (None, None) if tcp.account != unix.account => point(
             PointCode::AccountDiffers,
             Outcome::Note,
             format!(
-                "over the socket one is `{}`, over TCP `{}`: two accounts, and the first has all rights of the second; a password is changed in both",
+                "over the socket one is `{}`, over TCP `{}`: two accounts with the same rights; a password is changed in both",
                 unix.account, tcp.account
             ),
         ),
@@ -126,16 +146,18 @@ fn without_account(grant: &str, login: &MysqlLogin) -> String {
         .replace(&format!("'{user}'@'{host}'"), ACCOUNT)
 }
 
-/// What the account of TCP may and that of the socket may not. What everybody may is nobody's own.
-fn missing_grants(tcp: &MysqlLogin, unix: &MysqlLogin) -> Vec<String> {
-    let own: Vec<String> = unix
+/// What the first account may and the second may not. What everybody may is nobody's own.
+fn missing_grants(has: &MysqlLogin, lacks: &MysqlLogin) -> Vec<String> {
+    let own: Vec<String> = lacks
         .grants
         .iter()
-        .map(|it| without_account(it, unix))
+        .map(|it| without_account(it, lacks))
         .collect();
-    let wanted = tcp.grants.iter().map(|it| without_account(it, tcp));
+    let wanted = has.grants.iter().map(|it| without_account(it, has));
+    let is_right =
+        |it: &String| !it.starts_with("GRANT USAGE ON *.*") || it.contains("GRANT OPTION");
     wanted
-        .filter(|it| it.contains(ACCOUNT) && !it.starts_with("GRANT USAGE ON *.*"))
+        .filter(|it| it.contains(ACCOUNT) && is_right(it))
         .filter(|it| !own.contains(it))
         .collect()
 }
@@ -277,7 +299,22 @@ mod tests {
                 "GRANT INSERT ON `shop`.* TO `app`@`localhost`",
             ],
         );
-        check(&tcp, &enough, Outcome::Note, "has all rights of the second");
+        check(
+            &tcp,
+            &enough,
+            Outcome::Note,
+            "and more: GRANT INSERT ON `shop`.* TO it",
+        );
+        let twin = login(
+            "app@localhost",
+            &["GRANT SELECT ON `shop`.* TO `app`@`localhost`"],
+        );
+        check(&tcp, &twin, Outcome::Note, "with the same rights");
+        let asks_system = MysqlLogin {
+            asks_system: true,
+            ..twin
+        };
+        check(&tcp, &asks_system, Outcome::Note, "in place of a password");
         let nobody = login("@localhost", &["GRANT USAGE ON *.* TO ``@`localhost`"]);
         check(&tcp, &nobody, Outcome::Fail, "DROP USER ''@'localhost'");
         // What everybody may is no difference.

@@ -169,7 +169,12 @@ fn what_the_check_says_to_run_mends_what_it_found() {
         talk.execute(sql.trim_end_matches(';')).unwrap();
     }
     let after = check(&server, &url, &["-c", "1"]);
-    expect(&after, "account", "note", &["all rights of the second"]);
+    expect(
+        &after,
+        "account",
+        "note",
+        &["two accounts with the same rights"],
+    );
     after.expect_code(0);
 }
 

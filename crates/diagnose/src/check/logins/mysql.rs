@@ -27,9 +27,16 @@ pub(super) fn login(opened: &mut Opened) -> MysqlLogin {
         .map(|grant| without_hash(grant))
         .collect();
     grants.sort();
+    // Their names of the plugin: MariaDB's, and MySQL's.
+    let made = column("SHOW CREATE USER CURRENT_USER()", 0);
+    let asks_system = |it: &String| {
+        let how = it.split_once(" IDENTIFIED ").map_or("", |(_, how)| how);
+        how.contains("unix_socket") || how.contains("auth_socket")
+    };
     MysqlLogin {
         account: account.unwrap_or_default(),
         grants,
+        asks_system: made.iter().any(asks_system),
         refusal: None,
     }
 }
