@@ -209,7 +209,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s q -l quiet -d 'N
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l map -d 'Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for an abstract one. Then nothing is looked for, and nothing doubted' -r
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l only -d 'Only the servers on these ports' -r
-complete -c looptax -n "__fish_looptax_using_subcommand run" -l check -d 'A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where the socket would refuse it' -r
+complete -c looptax -n "__fish_looptax_using_subcommand run" -l check -d 'A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where the socket would refuse it or give it more; the rules of PostgreSQL count besides' -r
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l without -d 'Do without a feature of the kernel (for tests): listener, kcmp, pidfs …' -r
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'

@@ -86,6 +86,12 @@ const BESIDE_MEASURING: [&str; 15] = [
     "DetailArgs",
 ];
 
+/// Whether the command line means `run`, also where the rest of it is wrong.
+pub(crate) fn is_run() -> bool {
+    let found = Cli::command().ignore_errors(true).try_get_matches();
+    found.is_ok_and(|it| it.subcommand_name() == Some("run"))
+}
+
 const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
 instead of a Unix domain socket, on this machine, with an interval.
 

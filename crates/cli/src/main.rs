@@ -24,10 +24,15 @@ fn main() {
     let cli = Cli::read();
     terminal::keep_secret(sys::hide_passwords());
     let cli = cli.unwrap_or_else(|error| {
-        if terminal::usage(&error) {
-            std::process::exit(error.exit_code());
+        if !terminal::usage(&error) {
+            let _ = error.print();
         }
-        error.exit()
+        let is_wrong = error.exit_code() != 0;
+        std::process::exit(if is_wrong && args::is_run() {
+            Exit::NotRun.code()
+        } else {
+            error.exit_code()
+        })
     });
     let exit = run(cli).unwrap_or_else(|failure| {
         terminal::failure(&failure);
@@ -46,7 +51,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Find(args)) => commands::find::run(&args, terminal),
         Some(Command::Check(args)) => commands::check::run(&args, terminal),
         Some(Command::Dsn(args)) => commands::dsn::run(&args, terminal),
-        Some(Command::Run(args)) => commands::run::run(&args, terminal),
+        Some(Command::Run(args)) => Ok(commands::run::run(&args, terminal)),
         Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
         Some(Command::History(args)) => commands::history::run(&args, terminal),
         Some(Command::Diff(args)) => commands::diff::run(&args, terminal),

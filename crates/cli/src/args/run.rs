@@ -22,13 +22,14 @@ pub(crate) struct RunArgs {
     #[arg(
         long,
         value_delimiter = ',',
+        value_parser = port,
         value_name = "PORT,…",
         conflicts_with = "map"
     )]
     pub(crate) only: Vec<u16>,
     /// A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in
     /// `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where
-    /// the socket would refuse it.
+    /// the socket would refuse it or give it more; the rules of PostgreSQL count besides.
     #[arg(long, value_name = "DSN", conflicts_with = "map")]
     pub(crate) check: Vec<String>,
     /// Log in nowhere beforehand, also where the command's arguments or environment name a connection.
@@ -67,4 +68,9 @@ pub(crate) struct RunArgs {
         required_unless_present = "dry_run"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+fn port(text: &str) -> Result<u16, &'static str> {
+    let parsed = text.parse().ok().filter(|port| *port > 0);
+    parsed.ok_or("a port is a number from 1 to 65535")
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use looptax_diagnose::moving::{self, Wanted, words};
+use looptax_diagnose::moving::{self, Candidate, Wanted, words};
 use looptax_failure::Failure;
 use looptax_redirect::{
     Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Switches,
@@ -16,16 +16,12 @@ use crate::terminal::{self, Terminal};
 /// What there is instead of `--strict`.
 const AS_IT_IS: &str = "without --strict the command runs as it is, over TCP";
 
-/// Runs `run`.
-pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    match started(args, terminal) {
-        Err(NotRun { failure, .. }) if args.dry_run => Err(failure),
-        Err(NotRun { failure, exit }) => {
-            terminal::failure(&failure);
-            Ok(exit)
-        }
-        Ok(exit) => Ok(exit),
-    }
+/// Runs `run`. Whatever goes wrong before the program runs has an exit code of its own.
+pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
+    started(args, terminal).unwrap_or_else(|NotRun { failure, exit }| {
+        terminal::failure(&failure);
+        exit
+    })
 }
 
 /// Why the program does not run under looptax, and the exit code for it.
@@ -47,30 +43,37 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     check_name(args)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     let switches = switches(args)?;
-    let candidates = moving::candidates(&Wanted {
+    let wanted = Wanted {
         map: &args.map,
         only: &args.only,
         check: &args.check,
         no_check: args.no_check,
         require_check: args.require_check,
         command: &args.command,
-    })?;
+    };
+    let candidates = moving::candidates(&wanted)?;
+    let unfitting = moving::unfitting(&wanted, &candidates)?;
+    let unfitting = unfitting.iter().map(|it| words::warning(it));
+    let warnings = words::warnings(&candidates) + &unfitting.collect::<String>();
     // It was for the check; the program has no use for it.
     sys::forget_variable("LOOPTAX_PASSWORD");
     let mapping = moving::mapping(&candidates);
-    let plan = words::plan(&candidates, args.dry_run || args.verbose || args.stats);
+    let is_whole = args.dry_run || args.verbose || args.stats;
+    let plan = words::plan(&candidates, is_whole);
+    let is_idle = !candidates.iter().any(Candidate::is_moved_now);
     if args.dry_run {
-        let nothing = words::line(&words::nothing(&candidates, &args.only));
-        terminal::data(&(plan + if candidates.is_empty() { &nothing } else { "" }))?;
-        let is_empty = mapping.routes.is_empty();
-        return Ok(if is_empty { Exit::No } else { Exit::Done });
+        let nothing = words::line(&words::nothing(&candidates, &args.only, true));
+        let nothing = if candidates.is_empty() { &nothing } else { "" };
+        terminal::data(&(plan + &warnings + nothing))?;
+        return Ok(if is_idle { Exit::No } else { Exit::Done });
     }
     terminal.words_for(args.stats || args.verbose, &plan);
+    terminal.words_for(true, &warnings);
     let program = Program {
         args: args.command.clone(),
     };
     if mapping.routes.is_empty() {
-        let why = words::nothing(&candidates, &args.only);
+        let why = words::nothing(&candidates, &args.only, is_whole);
         return unmoved(&program, args, &why, terminal);
     }
     let features = match looptax_redirect::probe(switches) {
@@ -78,6 +81,10 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         Err(obstacle) if args.strict => return Err(not_run(RedirectError::Forbidden(obstacle))),
         Err(obstacle) => return unmoved(&program, args, &why(&obstacle), terminal),
     };
+    if args.strict && is_idle {
+        let why = "nobody takes connections on any socket that --map names";
+        return Err(Failure::usage(why, AS_IT_IS).into());
+    }
     let config = Config {
         program,
         mapping,

@@ -1,6 +1,7 @@
 //! `run`: programs that know only host and port, on private servers that run beside them.
 
 use std::fs;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 use looptax_dsn::Kind;
@@ -74,6 +75,31 @@ fn quiet_leaves_the_program_its_streams() {
         "{}",
         run.stderr
     );
+}
+
+/// The socket of another server than the one that holds the port.
+#[test]
+fn r18_a_mapped_socket_of_another_server_is_told() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let dry = |address: SocketAddr| {
+        let map = format!("{address}={}", server.socket());
+        let dry = run(&scratch).args(["--dry-run", "--map", &map]).run();
+        dry.expect_code(0);
+        dry.stdout
+    };
+    let address = other.local_addr().unwrap();
+    let words = format!(
+        "belongs to redis-server, pid {}, which does not listen on {address}",
+        server.it.pid
+    );
+    let told = dry(address);
+    assert!(told.contains(&words), "{told}");
+    let own = dry(server.it.tcp);
+    assert!(!own.contains("warning"), "{own}");
 }
 
 /// A word of MariaDB's own client, over TCP as far as it knows.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use looptax_testkit::runner::Looptax;
@@ -44,15 +45,65 @@ fn what_is_wrong_with_a_socket_that_was_named_is_said_beforehand() {
     let (file, socket) = (scratch.file("file"), scratch.file("socket"));
     fs::write(&file, "").unwrap();
     let _listens = UnixListener::bind(&socket).unwrap();
-    let dry = |path: &str| {
-        let map = format!("127.0.0.1:1={path}");
-        let run = run(&scratch).args(["--dry-run", "--map", &map]).run();
-        run.expect_code(0);
+    let left = scratch.file("left");
+    drop(UnixListener::bind(&left).unwrap());
+    let map = |path: &Path| format!("127.0.0.1:1={}", path.display());
+    let dry = |path: &Path, code: i32| {
+        let run = run(&scratch).args(["--dry-run", "--map", &map(path)]).run();
+        run.expect_code(code);
         run.stdout
     };
-    assert!(dry("/nowhere").contains("cannot be reached now"));
-    assert!(dry(file.to_str().unwrap()).contains("is no socket"));
-    assert_eq!(dry(socket.to_str().unwrap()).lines().count(), 1);
+    let nowhere = Path::new("/nowhere");
+    assert!(dry(nowhere, 1).contains("/nowhere cannot be reached now"));
+    assert!(dry(&file, 1).contains("is no socket"));
+    assert!(dry(&left, 1).contains("nobody listens"));
+    assert_eq!(dry(&socket, 0).lines().count(), 1);
+    let strict = |path| {
+        let map = map(path);
+        let run = run(&scratch).args(["--strict", "--map", &map, "--", "true"]);
+        run.run()
+    };
+    for path in [nowhere, &file, &left] {
+        strict(path).expect_error(125, &["nobody takes connections on any socket"]);
+    }
+    strict(&socket).expect_code(0);
+}
+
+/// A reason of looptax's own, whatever it is and whether or not anything would have been run.
+#[test]
+fn r18_what_keeps_run_from_starting_ends_with_125() {
+    let scratch = Scratch::new();
+    for (options, words) in [
+        (&["--stat"][..], "no option `--stat`"),
+        (&["--only", "abc"], "a port is a number from 1 to 65535"),
+        (&["--only", "0"], "a port is a number from 1 to 65535"),
+        (&["--map", "17379="], "127.0.0.1:3306 is one"),
+        (&["--map", "127.0.0.1:1="], "it is a path, or @"),
+        (&["--map", "x=y", "--only", "3"], "cannot be used with"),
+        (&["--check", ""], "for example --check mysql://"),
+        (&["--check", "http://x"], "for example --check mysql://"),
+        (&["--without", "x"], "--without"),
+    ] {
+        for dry in [&[][..], &["--dry-run"]] {
+            let run = run(&scratch).args(options).args(dry).args(["--", "true"]);
+            let run = run.run();
+            run.expect_code(125);
+            assert!(run.stderr.contains(words), "{options:?}: {}", run.stderr);
+        }
+    }
+    run(&scratch).run().expect_code(125);
+    run(&scratch).args(["--help"]).run().expect_code(0);
+}
+
+#[test]
+fn r18_a_check_that_is_about_no_port_is_told() {
+    let scratch = Scratch::new();
+    let check = ["--only", "1", "--check", "mysql://app@127.0.0.1/"];
+    let run = run(&scratch).args(["-q"]).args(check).args(["--", "true"]);
+    let run = run.run();
+    run.expect_code(0);
+    let words = "looptax: warning: --check names 127.0.0.1:3306, which nothing here is moved for\n";
+    assert_eq!(run.stderr, words);
 }
 
 /// A program may blank a password among its own arguments; those of looptax name only the program.

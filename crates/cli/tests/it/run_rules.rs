@@ -178,7 +178,7 @@ fn r18_nobody_gets_in_whom_tcp_refuses_and_nobody_stays_out_whom_it_lets_in() {
     }
 }
 
-/// A connection that is found in the environment says nothing of others, one that is told counts.
+/// A connection that works says nothing of others, whom the socket may let in where TCP refuses them.
 #[test]
 fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let Some(mut ruled) = Ruled::start() else {
@@ -200,11 +200,56 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
         "{}",
         found.stdout
     );
-    ruled
+    let told = |words: &str, code| {
+        let dry = ruled.run().args(["--dry-run", "--check", &url]).run();
+        dry.expect_code(code);
+        assert!(dry.stdout.contains(words), "{}", dry.stdout);
+    };
+    told("stays on TCP: in ", 1);
+    told("says `local all all trust`", 1);
+    // Where others are only refused, it counts.
+    let mut ruled = ruled;
+    ruled.rule("local all bob scram-sha-256\nhost all all samehost scram-sha-256\n");
+    let dry = ruled.run().args(["--dry-run", "--check", &url]).run();
+    dry.expect_code(0);
+    let words = "warning: 127.0.0.1:";
+    let others = "the login that --check names works over the socket, others may not: in ";
+    assert!(
+        dry.stdout.contains(words) && dry.stdout.contains(others),
+        "{}",
+        dry.stdout
+    );
+    let quiet = ruled
         .run()
-        .args(["--dry-run", "--check", &url])
-        .run()
-        .expect_code(0);
+        .args(["-q", "--check", &url, "--", "true"])
+        .run();
+    assert!(quiet.stderr.contains(others), "{}", quiet.stderr);
+}
+
+/// Nobody sees which rules are in force then.
+#[test]
+fn r18_a_file_that_the_server_refuses_leaves_the_port_on_tcp() {
+    let Some(mut ruled) = Ruled::start() else {
+        return;
+    };
+    let same = "local all all scram-sha-256\nhost all all samehost scram-sha-256\n";
+    for line in [
+        "host all x all ldap",
+        "hostssl all x all cert clientcert=no-verify",
+        "host all x all radius",
+        "host all x 127.1 md5",
+    ] {
+        fs::write(&ruled.hba, format!("{same}{line}\n")).unwrap();
+        let errors = ruled.ask("SELECT count(*)::text FROM pg_hba_file_rules WHERE error <> ''");
+        assert_eq!(errors.as_deref(), Some("1"), "{line}");
+        let dry = ruled.dry_run();
+        dry.expect_code(1);
+        assert!(
+            dry.stdout.contains("line 3 of ") && dry.stdout.contains("was not understood"),
+            "{line}: {}",
+            dry.stdout
+        );
+    }
 }
 
 /// Whom the server refuses over TCP and lets in over the socket, nobody may let in for it.
@@ -354,7 +399,7 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
             .args(options)
             .run()
     };
-    let warning = "warning: nobody said which account logs in at 127.0.0.1:";
+    let warning = ": nobody said which account logs in: ";
     let said = run(&["--", "true"]);
     assert_eq!(said.stderr.matches(warning).count(), 1, "{}", said.stderr);
     assert!(
@@ -362,7 +407,9 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
         "{}",
         said.stderr
     );
-    assert_eq!(run(&["-q", "--", "true"]).stderr, "");
+    let quiet = run(&["-q", "--", "true"]).stderr;
+    let is_it = quiet.starts_with("looptax: warning: 127.0.0.1:") && quiet.contains(warning);
+    assert!(is_it && quiet.lines().count() == 1, "{quiet}");
     let stays = run(&["--require-check", "--dry-run"]);
     stays.expect_code(1);
     assert!(
@@ -375,6 +422,49 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let known = run(&["--require-check", "--dry-run", "--check", &server.url()]);
     known.expect_code(0);
     assert!(!known.stdout.contains("warning"), "{}", known.stdout);
+}
+
+/// Rights that TCP would not have given, and a login without the password.
+#[test]
+fn r18_an_account_that_gets_more_over_the_socket_stays_on_tcp() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let mut talk = server.talk();
+    let mut check = |sql: &[&str], words: Option<&str>| {
+        for sql in sql {
+            talk.execute(sql).unwrap();
+        }
+        let scratch = Scratch::new();
+        let port = server.it.tcp.port().to_string();
+        let url = format!("mysql://app:pw@127.0.0.1:{port}/");
+        let dry = Looptax::new(exe(), &scratch)
+            .args(["run", "--dry-run", "--only", &port, "--check", &url])
+            .run();
+        dry.expect_code(i32::from(words.is_some()));
+        let is_said = words.is_none_or(|words| dry.stdout.contains(words));
+        assert!(is_said, "{words:?}: {}", dry.stdout);
+    };
+    check(
+        &[
+            "CREATE USER 'app'@'127.0.0.1' IDENTIFIED BY 'pw'",
+            "CREATE USER 'app'@'localhost' IDENTIFIED BY 'pw'",
+            "GRANT SELECT ON mysql.* TO 'app'@'127.0.0.1'",
+            "GRANT SELECT ON mysql.* TO 'app'@'localhost'",
+        ],
+        None,
+    );
+    check(
+        &["GRANT INSERT ON mysql.* TO 'app'@'localhost'"],
+        Some("stays on TCP: `app`: over the socket one is `app@localhost`"),
+    );
+    check(
+        &[
+            "REVOKE INSERT ON mysql.* FROM 'app'@'localhost'",
+            "ALTER USER 'app'@'localhost' IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD('pw')",
+        ],
+        Some("in place of a password"),
+    );
 }
 
 /// It is for the check alone.

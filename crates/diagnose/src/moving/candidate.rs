@@ -22,8 +22,31 @@ pub struct Candidate {
     pub demands: Vec<Demand>,
     /// What the check of a known connection said.
     pub checked: Vec<String>,
+    /// Why nothing is moved as things are now; that may change while the program runs.
+    pub idle: Option<String>,
     /// What nobody can know who moves it.
-    pub warning: Option<String>,
+    pub warnings: Vec<String>,
+}
+
+impl Candidate {
+    /// One that nothing speaks against.
+    pub(super) fn new(from: Vec<SocketAddr>, to: SocketName) -> Self {
+        Self {
+            from,
+            to,
+            server: None,
+            stays: None,
+            demands: Vec::new(),
+            checked: Vec::new(),
+            idle: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Whether its connections would be moved as things are now.
+    pub fn is_moved_now(&self) -> bool {
+        self.stays.is_none() && self.idle.is_none()
+    }
 }
 
 /// What the supervisor gets: the addresses that are moved.

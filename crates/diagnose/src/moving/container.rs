@@ -41,13 +41,9 @@ pub(super) fn published_candidate(
         published.proxy.program_name()
     );
     Some(Candidate {
-        from,
-        to: found.unwrap_or(first).name.clone(),
         server: Some((name, server.process.pid)),
         stays,
-        demands: Vec::new(),
-        checked: Vec::new(),
-        warning: None,
+        ..Candidate::new(from, found.unwrap_or(first).name.clone())
     })
 }
 

@@ -1,15 +1,14 @@
 //! `--map ADDRESS=SOCKET`.
 
 use std::fmt;
-use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::FileTypeExt;
 use std::path;
 
 use looptax_failure::Failure;
 use looptax_redirect::SocketName;
 
-use super::candidate::{Candidate, mapping, named};
+use super::candidate::{Candidate, mapping, named, shown};
+use super::listener::{Listener, is_another};
 
 fn wrong(text: &str, what: impl fmt::Display) -> Failure {
     Failure::usage(
@@ -24,28 +23,38 @@ fn parse(text: &str) -> Result<Candidate, Failure> {
     let Some((from, to)) = text.split_once('=') else {
         return Err(wrong("there is no `=` between address and socket"));
     };
-    let from: SocketAddr = from
-        .replace("localhost:", "127.0.0.1:")
-        .parse()
-        .map_err(|_| wrong("an address is an IP address with a port"))?;
+    let parsed = from.replace("localhost:", "127.0.0.1:").parse();
+    let from: SocketAddr = parsed.map_err(|_| {
+        wrong(&format!(
+            "`{from}` is no IP address with a port, as 127.0.0.1:3306 is one"
+        ))
+    })?;
     if from.port() == 0 || from.ip().is_unspecified() {
-        return Err(wrong("an address is what programs connect to"));
+        return Err(wrong(
+            "an address is what programs connect to, as 127.0.0.1:3306 is",
+        ));
     }
     if to.is_empty() || to == "@" {
-        return Err(wrong("the socket has no name"));
+        return Err(wrong(
+            "the socket behind `=` has no name: it is a path, or @ with an abstract name",
+        ));
     }
     let to = match named(to) {
         SocketName::Path(path) => SocketName::Path(path::absolute(&path)?),
         name @ SocketName::Abstract(_) => name,
     };
+    let listener = Listener::of(&to);
+    let another = listener.as_ref().ok().and_then(|it| is_another(it, from));
+    let idle = listener.err().map(|why| {
+        format!(
+            "{} {why}; until that changes, connections stay on TCP",
+            shown(&to)
+        )
+    });
     Ok(Candidate {
-        from: vec![from],
-        checked: objection(&to).into_iter().collect(),
-        warning: None,
-        to,
-        server: None,
-        stays: None,
-        demands: Vec::new(),
+        idle,
+        warnings: another.into_iter().collect(),
+        ..Candidate::new(vec![from], to)
     })
 }
 
@@ -66,21 +75,6 @@ pub(super) fn parse_all(texts: &[String]) -> Result<Vec<Candidate>, Failure> {
             .map_err(|error| wrong(text, error))?;
     }
     Ok(found)
-}
-
-/// What keeps connections on TCP as things are now; the server may come later.
-fn objection(to: &SocketName) -> Option<String> {
-    let SocketName::Path(path) = to else {
-        return None;
-    };
-    let meanwhile = "until that changes, connections stay on TCP";
-    match fs::metadata(path) {
-        Err(error) => Some(format!("cannot be reached now ({error}); {meanwhile}")),
-        Ok(found) if !found.file_type().is_socket() => Some(format!("is no socket; {meanwhile}")),
-        Ok(_) => rustix::fs::access(path, rustix::fs::Access::WRITE_OK)
-            .err()
-            .map(|error| format!("may not be used ({error}); {meanwhile}")),
-    }
 }
 
 #[cfg(test)]

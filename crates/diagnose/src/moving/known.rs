@@ -33,8 +33,12 @@ pub(super) enum Verdict {
 /// A full queue is waited for, and what is lost is no failure of the login.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
-/// Whom TCP refuses gets in over the socket: good news for `check`, and nothing that a program may be given unasked.
-const MORE: [PointCode; 2] = [PointCode::AccountSocketOnly, PointCode::LoginFailsOverTcp];
+/// Whom TCP refuses gets in over the socket, or has more rights there: good news for `check`, and nothing that a program may be given unasked.
+const MORE: [PointCode; 3] = [
+    PointCode::AccountSocketOnly,
+    PointCode::AccountGetsMore,
+    PointCode::LoginFailsOverTcp,
+];
 
 /// What tells of the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
@@ -96,7 +100,10 @@ pub(super) fn verdict(
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
         is_told |= idx < args.check.len();
-        words.push(format!("the login{whose} works over the socket, too"));
+        let said = format!("the login{whose} works over the socket, too");
+        if !words.contains(&said) {
+            words.push(said);
+        }
     }
     Ok(if words.is_empty() {
         Verdict::Unknown
@@ -123,15 +130,35 @@ fn has_password(address: &Address) -> bool {
     address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
 }
 
+/// What `--check` names.
+pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
+    let wrong = |error| {
+        Failure::usage(
+            format!("--check: {error}"),
+            "it is a connection's address, for example --check mysql://user@127.0.0.1:3306/db",
+        )
+    };
+    let parsed = args.check.iter().map(|text| Address::parse(text));
+    parsed.map(|it| it.map_err(wrong)).collect()
+}
+
+/// What is said of each `--check` that is about none of these ports.
+pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<String>, Failure> {
+    let told = told(args)?;
+    let unfitting = told
+        .iter()
+        .filter(|address| !candidates.iter().any(|it| is_for(address, it)));
+    let words = unfitting.map(|address| {
+        let host = address.host.as_deref().unwrap_or("localhost");
+        let port = address.port;
+        format!("--check names {host}:{port}, which nothing here is moved for")
+    });
+    Ok(words.collect())
+}
+
 /// The connections that are known, whatever their port.
 fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
-    let mut found = Vec::new();
-    for text in args.check {
-        let address = Address::parse(text).map_err(|error| {
-            Failure::usage(error, "for example --check mysql://user@127.0.0.1:3306/db")
-        })?;
-        found.push(address);
-    }
+    let mut found = told(args)?;
     if !args.no_check {
         let arguments = args
             .command

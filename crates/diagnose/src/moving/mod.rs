@@ -10,6 +10,7 @@ mod candidate;
 mod container;
 mod given;
 mod known;
+mod listener;
 mod obstacles;
 mod pairs;
 mod shared;
@@ -24,11 +25,13 @@ use looptax_failure::Failure;
 
 pub use candidate::{Candidate, mapping, shown};
 use known::Verdict;
+pub use known::unfitting;
 use obstacles::Logins;
 pub use wanted::Wanted;
 
 /// What `run` moves: found, or as given.
 pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
+    known::told(args)?;
     if !args.map.is_empty() {
         return given::parse_all(args.map);
     }
@@ -64,8 +67,9 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     Ok(found)
 }
 
-/// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but a
-/// connection that was only found says nothing of others, which the rules may treat otherwise.
+/// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but
+/// one that works says nothing of others, which a server's rules may treat otherwise: one that somebody named counts
+/// where the socket lets nobody in whom TCP refuses, one that was only found not at all.
 fn settle(
     pair: &mut Candidate,
     server: &Server,
@@ -74,7 +78,7 @@ fn settle(
     require_check: bool,
 ) {
     pair.demands = obstacles::demands(server.kind);
-    let is_found_alone = matches!(known, Verdict::Works { is_told: false, .. });
+    let is_named = matches!(known, Verdict::Works { is_told: true, .. });
     match known {
         Verdict::Fails(why) => {
             pair.stays = Some(why);
@@ -84,19 +88,25 @@ fn settle(
         Verdict::Unknown => {}
     }
     pair.stays = obstacles::of_port(pair, server);
-    let has_rules = matches!(server.kind, Kind::Postgres | Kind::Pgbouncer) && is_found_alone;
+    let has_rules = matches!(server.kind, Kind::Postgres | Kind::Pgbouncer);
     if pair.stays.is_some() || !(has_rules || pair.checked.is_empty()) {
         return;
     }
     match obstacles::of_logins(pair, server, is_direct) {
-        Logins::Same(warning) => pair.warning = warning,
-        Logins::Differ(why) => pair.stays = Some(why),
+        Logins::Same(warning) => pair.warnings.extend(warning),
+        Logins::Differ {
+            why,
+            gets_more: false,
+        } if is_named => pair.warnings.push(format!(
+            "the login that --check names works over the socket, others may not: {why}"
+        )),
+        Logins::Differ { why, .. } => pair.stays = Some(why),
         Logins::Open if require_check => {
             pair.stays = Some(
                 "nobody said which account logs in, and --require-check wants to know; --check DSN says it"
                     .to_owned(),
             );
         }
-        Logins::Open => pair.warning = Some(obstacles::open(pair)),
+        Logins::Open => pair.warnings.push(obstacles::OPEN.to_owned()),
     }
 }

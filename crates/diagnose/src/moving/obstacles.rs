@@ -111,26 +111,30 @@ fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
 pub(super) enum Logins {
     /// They end as over TCP; with what may be otherwise since.
     Same(Option<String>),
-    /// They may end otherwise: why.
-    Differ(String),
+    /// They may end otherwise: why, and whether somebody may get in over the socket whom TCP refuses.
+    Differ { why: String, gets_more: bool },
     /// Only who has an account can know.
     Open,
 }
 
 const UNKNOWN: &str = "--check DSN tries the login, --map moves it whatever happens";
+/// Where a login that works says nothing of others.
+const ONLY_MAP: &str = "--map moves it whatever happens";
 
 /// Whether every login ends over the socket as over TCP. `is_direct` says that connections to the port reach the
 /// server itself.
 pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     match server.kind {
-        Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ(
-            "over the socket MySQL 8 and later take a password only in clear once its cache has lost it, which no client does that believes in TCP and has no TLS; --check DSN tries the login, --map moves it whatever happens"
-                .to_owned(),
-        ),
+        Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
+            why: format!(
+                "over the socket MySQL 8 and later take a password only in clear once its cache has lost it, which no client does that believes in TCP and has no TLS; {UNKNOWN}"
+            ),
+            gets_more: false,
+        },
         Kind::Mysql | Kind::Percona | Kind::Mariadb => Logins::Open,
         Kind::Postgres => rules(pair, server, is_direct),
         Kind::Pgbouncer => match bouncer::difference(&server.process) {
-            Some(why) => Logins::Differ(format!("{why}; {UNKNOWN}")),
+            Some(why) => gets_more(why),
             None => Logins::Same(None),
         },
         // Whom these let in does not depend on where somebody comes from.
@@ -139,11 +143,14 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
 }
 
 /// What is said at the start of a port whose logins are open.
-pub(super) fn open(pair: &Candidate) -> String {
-    let at = super::words::addresses(pair);
-    format!(
-        "nobody said which account logs in at {at}: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused or have other rights; --check DSN tries it, --require-check leaves it on TCP"
-    )
+pub(super) const OPEN: &str = "nobody said which account logs in: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused, let in without a password, or have other rights; --check DSN tries it, --require-check leaves it on TCP";
+
+/// What nobody can rule out counts as if it were so.
+fn gets_more(why: impl std::fmt::Display) -> Logins {
+    Logins::Differ {
+        why: format!("{why}; {ONLY_MAP}"),
+        gets_more: true,
+    }
 }
 
 fn is_before_version_8(server: &Server) -> bool {
@@ -157,9 +164,7 @@ fn is_before_version_8(server: &Server) -> bool {
 
 fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     let Some(file) = hba_file(server) else {
-        return Logins::Differ(format!(
-            "its pg_hba.conf, which may treat sockets otherwise, cannot be read; {UNKNOWN}"
-        ));
+        return gets_more("its pg_hba.conf, which may treat sockets otherwise, cannot be read");
     };
     let origins: Vec<Origin> = if is_direct {
         let known = |from: &SocketAddr| Origin::Known {
@@ -171,11 +176,16 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
         vec![Origin::Unknown]
     };
     let hba = Hba::parse(&file.text);
-    match hba.difference(&origins) {
-        Some(difference) => Logins::Differ(format!("{}; {UNKNOWN}", difference.words(&file.path))),
-        None => Logins::Same(file.is_changed.then(|| {
+    let difference = hba.difference(&origins);
+    match (hba.surplus(&origins), difference) {
+        (Some(surplus), _) => gets_more(surplus.words(&file.path)),
+        (None, Some(difference)) => Logins::Differ {
+            why: format!("{}; {UNKNOWN}", difference.words(&file.path)),
+            gets_more: false,
+        },
+        (None, None) => Logins::Same(file.is_changed.then(|| {
             format!(
-                "{} was changed after the server started: what it says counts only if the server was reloaded since",
+                "{} was changed after the server started: what it says counts only if the server was reloaded since, and took it (its log says so; pg_hba_file_rules, from PostgreSQL 10 on, has the lines that it refuses)",
                 file.path
             )
         })),
@@ -216,15 +226,7 @@ mod tests {
             client.read_exact(&mut [0; 6]).unwrap();
             client.write_all(answer.as_bytes()).unwrap();
         });
-        let pair = Candidate {
-            from: vec![address],
-            to: SocketName::Path("/nowhere".into()),
-            server: None,
-            stays: None,
-            demands: Vec::new(),
-            checked: Vec::new(),
-            warning: None,
-        };
+        let pair = Candidate::new(vec![address], SocketName::Path("/nowhere".into()));
         let server_of = Server {
             kind: Kind::Redis,
             version: None,

@@ -66,13 +66,9 @@ fn candidate(
     stays: Option<String>,
 ) -> Candidate {
     Candidate {
-        from,
-        to,
         server: Some((server.name(), server.process.pid)),
         stays,
-        demands: Vec::new(),
-        checked: Vec::new(),
-        warning: None,
+        ..Candidate::new(from, to)
     }
 }
 
@@ -192,7 +188,7 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
             IpAddr::V6(ip) if ip.is_unspecified() => {
                 found.push(v6);
                 // It takes IPv4 as well, unless somebody else does.
-                if !listens_on_ipv4(port) {
+                if listening("tcp", port).is_empty() {
                     found.push(v4);
                 }
             }
@@ -207,18 +203,19 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
         .collect()
 }
 
-/// Whether a socket of IPv4 alone listens on the port.
+/// The sockets that listen on the port, by inode: of IPv4 alone in `tcp`, of IPv6 in `tcp6`.
 ///
 /// # Source
-/// `proc_pid_net(5)`: local address and state are the second and fourth column of `tcp`; `0A` listens.
-fn listens_on_ipv4(port: u16) -> bool {
-    let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
-    table.lines().skip(1).any(|line| {
-        let mut words = line.split_ascii_whitespace().skip(1);
-        let local = words.next().unwrap_or_default();
-        let state = words.nth(1).unwrap_or_default();
-        state == "0A" && local.ends_with(&format!(":{port:04X}"))
-    })
+/// `proc_pid_net(5)`: local address, state and inode are the second, fourth and tenth column; `0A` listens.
+pub(super) fn listening(table: &str, port: u16) -> Vec<u64> {
+    let table = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+    let lines = table.lines().skip(1);
+    let found = lines.filter_map(|line| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let is_it = words.get(1)?.ends_with(&format!(":{port:04X}")) && *words.get(3)? == "0A";
+        words.get(9).filter(|_| is_it)?.parse().ok()
+    });
+    found.collect()
 }
 
 #[cfg(test)]

@@ -20,13 +20,9 @@ pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
         match &candidate.stays {
             None => {
                 text += &line(&format!("{from} -> {}", shown(&candidate.to)));
-                if is_whole || candidate.server.is_none() {
-                    for words in &candidate.checked {
-                        text += &line(&format!("  {words}"));
-                    }
-                }
-                if let Some(words) = &candidate.warning {
-                    text += &line(&format!("  warning: {words}"));
+                let checked = candidate.checked.iter().filter(|_| is_whole);
+                for words in checked.chain(&candidate.idle) {
+                    text += &line(&format!("  {words}"));
                 }
             }
             Some(why) if is_whole => {
@@ -36,6 +32,22 @@ pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
         }
     }
     text
+}
+
+/// What nobody can know of what is moved; it is said whether or not anything else is.
+pub fn warnings(candidates: &[Candidate]) -> String {
+    let moved = candidates.iter().filter(|it| it.stays.is_none());
+    let warnings = moved.flat_map(|candidate| {
+        let from = addresses(candidate);
+        let words = candidate.warnings.iter();
+        words.map(move |words| warning(&format!("{from}: {words}")))
+    });
+    warnings.collect()
+}
+
+/// A warning as a line.
+pub fn warning(text: &str) -> String {
+    line(&format!("warning: {text}"))
 }
 
 /// The addresses as people list them.
@@ -52,18 +64,24 @@ fn from(candidate: &Candidate) -> String {
     text
 }
 
-/// Why nothing is moved.
-pub fn nothing(candidates: &[Candidate], only: &[u16]) -> String {
+/// Why nothing is moved; `is_told` says that each candidate's reason was said already.
+pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String {
     if !candidates.is_empty() {
-        return "every server here stays on TCP; --dry-run says why".to_owned();
+        let how = if is_told { "" } else { "; --dry-run says why" };
+        return format!("every server here stays on TCP{how}");
     }
     let ports: Vec<String> = only.iter().map(ToString::to_string).collect();
     let port = match &*ports {
         [] => "a loopback port".to_owned(),
         ports => format!("port {}", ports.join(" or ")),
     };
+    let root = if rustix::process::geteuid().is_root() {
+        ""
+    } else {
+        "root sees those of other users, "
+    };
     format!(
-        "no server that can be looked into from here has both {port} and a socket; root sees those of other users, --map 127.0.0.1:3306=/run/mysqld/mysqld.sock needs to see none"
+        "no server that can be looked into from here has both {port} and a socket; {root}--map 127.0.0.1:3306=/run/mysqld/mysqld.sock needs to see none"
     )
 }
 
@@ -137,13 +155,12 @@ mod tests {
 
     fn candidate(stays: Option<&str>) -> Candidate {
         Candidate {
-            from: vec!["127.0.0.1:3306".parse().unwrap()],
-            to: SocketName::Path("/run/mysqld/mysqld.sock".into()),
             server: Some(("mariadbd".to_owned(), 4711)),
             stays: stays.map(str::to_owned),
-            demands: Vec::new(),
-            checked: Vec::new(),
-            warning: None,
+            ..Candidate::new(
+                vec!["127.0.0.1:3306".parse().unwrap()],
+                SocketName::Path("/run/mysqld/mysqld.sock".into()),
+            )
         }
     }
 
