@@ -433,6 +433,23 @@ impl File {
 
     /// A login that the socket answers otherwise than TCP from one of these families does.
     pub fn differs(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
+        self.find(families, world, |tcp, socket| tcp != socket)
+    }
+
+    /// A login that the socket may let in and TCP from one of these families may not.
+    pub fn gets_more(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
+        self.find(families, world, |tcp, socket| {
+            let is_open = *tcp == Answer::Asked("trust", "");
+            tcp != socket && !is_open && *socket != Answer::Refused
+        })
+    }
+
+    fn find(
+        &self,
+        families: &[bool],
+        world: u64,
+        is_it: impl Fn(&Answer, &Answer) -> bool,
+    ) -> Option<(Login<'static>, Transport)> {
         let wraps = [Wrap::Plain, Wrap::Tls, Wrap::Gss];
         let tcp = families.iter().flat_map(|is_v6| {
             wraps.map(|wrap| Transport::Tcp {
@@ -446,7 +463,8 @@ impl File {
             .into_iter()
             .flat_map(|login| tcp.iter().map(move |tcp| (login, *tcp)));
         let mut pairs = pairs.filter(|(login, tcp)| {
-            self.answer(*login, *tcp, world) != self.answer(*login, Transport::Socket, world)
+            let socket = self.answer(*login, Transport::Socket, world);
+            is_it(&self.answer(*login, *tcp, world), &socket)
         });
         pairs.next()
     }

@@ -1,5 +1,5 @@
 //! Random `pg_hba.conf` files: what is called the same is the same for every login, and whatever is the same is
-//! called so.
+//! called so; likewise whether the socket lets nobody in whom TCP refuses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -38,10 +38,14 @@ fn check(language: Language, seed: u64, n_files: usize) {
         n_plain += usize::from(file.is_plain());
         let worlds = if file.is_plain() { 1 } else { 8 };
         let seen = (0..worlds).find_map(|world| file.differs(families, world));
-        match (&called, seen) {
-            (None, Some(seen)) => panic!("called the same, but {seen:?}: {}", file.text),
-            (Some(called), None) if file.is_plain() => panic!("{called}: {}", file.text),
-            _ => {}
+        let more = hba.surplus(&origins).map(|it| it.words("file"));
+        let gets_more = (0..worlds).find_map(|world| file.gets_more(families, world));
+        for (called, seen) in [(called, seen), (more, gets_more)] {
+            match (called, seen) {
+                (None, Some(seen)) => panic!("called the same, but {seen:?}: {}", file.text),
+                (Some(called), None) if file.is_plain() => panic!("{called}: {}", file.text),
+                _ => {}
+            }
         }
     }
     let enough = n_files / 10;
