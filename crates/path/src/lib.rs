@@ -18,6 +18,7 @@ mod server_view;
 mod session;
 mod sighting;
 mod sockmap;
+mod stopping;
 mod tls;
 mod workload;
 
@@ -37,5 +38,6 @@ pub use server_view::{ClientSeen, SeenAs, ServerView};
 pub use session::Session;
 pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};
+pub use stopping::{stop_waiting, wait_again};
 pub use tls::{Seal, TlsClient, TlsFacts};
 pub use workload::{Echo, EchoRequest, Oltp, Sending, TPCB_ACCOUNTS, Workload};

@@ -2,6 +2,7 @@
 
 mod calls;
 mod facts;
+mod patience;
 mod raw;
 mod socket;
 
@@ -93,7 +94,7 @@ impl Link {
         }
         let facts = facts(fd.as_fd()).map_err(option("read the properties"))?;
         Ok(Self {
-            raw: Raw::new(fd),
+            raw: Raw::new(fd, limits.io),
             facts,
             endpoint: endpoint.clone(),
             io_limit: limits.io,
@@ -158,6 +159,11 @@ impl Link {
         Ok(())
     }
 
+    /// Leaves it to each receive how long it may take: for requests that are measured.
+    pub(crate) fn wait_for_each(&mut self) {
+        self.raw.patience = None;
+    }
+
     /// System calls for data so far.
     pub fn calls(&self) -> Calls {
         self.raw.calls
@@ -190,7 +196,7 @@ impl Link {
                     | io::ErrorKind::UnexpectedEof
                     | io::ErrorKind::BrokenPipe => return Ok(self.raw.calls),
                     io::ErrorKind::Interrupted => {}
-                    io::ErrorKind::WouldBlock => {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                         return Err(WireError::Timeout {
                             action: ACTION,
                             after: self.io_limit,

@@ -38,8 +38,10 @@ impl Session {
         let mut conversation = one_shot.begin()?;
         let codec = conversation.codec(workload, sending)?;
         let goodbye = conversation.goodbye();
+        let mut link = conversation.into_link();
+        link.wait_for_each();
         Ok(Self {
-            link: conversation.into_link(),
+            link,
             codec,
             goodbye,
             endpoint: one_shot.endpoint.to_string(),

@@ -2,10 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::net::{RecvFlags, SendFlags};
 
 use super::calls::Calls;
+use super::patience::{Patience, again};
 
 /// libpq's and libmariadb's first receive buffers.
 const AHEAD_BYTES: usize = 16 << 10;
@@ -17,6 +19,8 @@ pub(super) struct Raw {
     pub(super) calls: Calls,
     /// What was received ahead; `None` where the socket will be handed on and nothing may be.
     ahead: Option<Ahead>,
+    /// What one answer may take; `None` where only each receive has a limit.
+    pub(super) patience: Option<Patience>,
 }
 
 /// A receive buffer as client libraries have one: set-up messages are small and come several at once.
@@ -28,11 +32,12 @@ struct Ahead {
 }
 
 impl Raw {
-    pub(super) fn new(fd: OwnedFd) -> Self {
+    pub(super) fn new(fd: OwnedFd, limit: Duration) -> Self {
         Self {
             fd,
             calls: Calls::default(),
             ahead: None,
+            patience: Some(Patience::new(limit)),
         }
     }
 
@@ -50,12 +55,11 @@ impl Read for Raw {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(ahead) = &mut self.ahead else {
             self.calls.receives += 1;
-            let (received, _) = rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?;
-            return Ok(received);
+            return receive(&self.fd, &mut self.patience, buffer);
         };
         if ahead.start == ahead.end {
             self.calls.receives += 1;
-            let (received, _) = rustix::net::recv(&self.fd, &mut *ahead.bytes, RecvFlags::empty())?;
+            let received = receive(&self.fd, &mut self.patience, &mut ahead.bytes)?;
             (ahead.start, ahead.end) = (0, received);
         }
         let n_bytes = buffer.len().min(ahead.end - ahead.start);
@@ -65,10 +69,21 @@ impl Read for Raw {
     }
 }
 
+fn receive(fd: &OwnedFd, patience: &mut Option<Patience>, buffer: &mut [u8]) -> io::Result<usize> {
+    if let Some(patience) = patience {
+        patience.wait(fd)?;
+    }
+    let received = again(|| rustix::net::recv(fd, &mut *buffer, RecvFlags::empty()))?;
+    Ok(received.0)
+}
+
 impl Write for Raw {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.calls.sends += 1;
-        Ok(rustix::net::send(&self.fd, buffer, SendFlags::NOSIGNAL)?)
+        if let Some(patience) = &mut self.patience {
+            patience.begin_anew();
+        }
+        again(|| rustix::net::send(&self.fd, buffer, SendFlags::NOSIGNAL))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -10,7 +10,7 @@ use rustix::net::addr::SocketAddrArg;
 use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::facts::{Limits, LinkFacts};
-use crate::{Endpoint, Family, PathError};
+use crate::{Endpoint, Family, PathError, stopping};
 
 /// Connects by the same system calls on every transport.
 pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, PathError> {
@@ -72,7 +72,10 @@ fn connect_whole(fd: &OwnedFd, address: &impl SocketAddrArg) -> Result<(), Errno
     let mut is_begun = false;
     loop {
         match rustix::net::connect(fd, address) {
-            Err(Errno::INTR) => is_begun = true,
+            Err(errno @ Errno::INTR) => {
+                stopping::go_on(errno).map_err(|_| errno)?;
+                is_begun = true;
+            }
             Err(Errno::ISCONN) if is_begun => return Ok(()),
             other => return other,
         }

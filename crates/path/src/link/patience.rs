@@ -1,0 +1,133 @@
+//! How long an answer may take as a whole: the kernel's own limit is one per receive, which a peer that sends a
+//! byte now and then never reaches.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::stopping;
+
+/// The time that one answer has, from the first receive after a send.
+#[derive(Debug)]
+pub(super) struct Patience {
+    limit: Duration,
+    since: Option<Duration>,
+}
+
+impl Patience {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { limit, since: None }
+    }
+
+    /// Something was sent, so that another answer begins.
+    pub(super) fn begin_anew(&mut self) {
+        self.since = None;
+    }
+
+    /// Waits until there is something to receive, if this answer takes long already; else the kernel's limit is
+    /// enough, and nothing is asked of it.
+    pub(super) fn wait(&mut self, fd: impl AsFd) -> io::Result<()> {
+        let now = coarse_now();
+        let since = *self.since.get_or_insert(now);
+        let is_long = |now: Duration| now.saturating_sub(since) > self.limit / 10;
+        if !is_long(now) {
+            return Ok(());
+        }
+        loop {
+            let spent = coarse_now().saturating_sub(since);
+            let Some(left) = self.limit.checked_sub(spent) else {
+                return Err(io::ErrorKind::TimedOut.into());
+            };
+            let left = Timespec {
+                tv_sec: left.as_secs().cast_signed(),
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left)) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) => return Ok(()),
+                Err(errno) => stopping::go_on(errno)?,
+            }
+        }
+    }
+}
+
+/// The kernel's clock as of its last tick, which costs no more than a few nanoseconds to read.
+fn coarse_now() -> Duration {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    let seconds = Duration::from_secs(now.tv_sec.unsigned_abs());
+    seconds + Duration::from_nanos(now.tv_nsec.unsigned_abs())
+}
+
+/// A call that a signal interrupted is made again, unless nobody waits for its result any more.
+pub(super) fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(errno) => stopping::go_on(errno)?,
+            Ok(found) => return Ok(found),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    use looptax_dsn::Protocol;
+    use looptax_wire::{Login, WireError};
+
+    use super::*;
+    use crate::{Conversation, Endpoint, Limits, PathError};
+
+    const LIMITS: Limits = Limits {
+        connect: Duration::from_secs(5),
+        io: Duration::from_millis(300),
+    };
+
+    /// A server that sends byte after byte, each long before a receive would have waited for too long.
+    fn dripping() -> Endpoint {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.write_all(b"+").is_ok() {
+                thread::sleep(LIMITS.io / 20);
+            }
+        });
+        Endpoint::Tcp(address)
+    }
+
+    #[test]
+    fn r19_an_answer_that_drips_is_late_as_a_whole() {
+        // A line that never ends.
+        let login = Login {
+            user: "u".to_owned(),
+            password: looptax_dsn::Secret::new(String::new()),
+            database: None,
+        };
+        let opened = Conversation::open(Protocol::Redis, &dripping(), &login, LIMITS);
+        let Err(PathError::Protocol { source, .. }) = opened else {
+            panic!("logged in");
+        };
+        assert!(matches!(source, WireError::Timeout { .. }), "{source:?}");
+    }
+
+    #[test]
+    fn r19_each_answer_has_its_own_time() {
+        let silent = UnixStream::pair().unwrap();
+        let mut patience = Patience {
+            limit: LIMITS.io,
+            since: Some(Duration::ZERO),
+        };
+        let late = patience.wait(&silent.0).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        patience.begin_anew();
+        patience.wait(&silent.0).unwrap();
+    }
+}
