@@ -1,21 +1,26 @@
-//! Ctrl-C: the first asks for an orderly end, a later one ends at once.
+//! Ctrl-C: the first asks for an orderly end and ends every wait for a peer, a later one ends at once.
+//!
+//! A signal that whoever started us has switched off, as `nohup` does, stays so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGURG};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
 use crate::failure::Exit;
+use crate::sys;
 use crate::terminal::live;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// A second signal that comes sooner is the same wish: `timeout` signals the process and its group,
 /// terminals signal everybody in it.
 const SAME_WISH: Duration = Duration::from_secs(1);
+/// How often threads are called out of their waits meanwhile: one may have been about to begin.
+const N_NUDGES: u32 = 20;
 
 /// How often a pause looks whether it should end.
 const STEP: Duration = Duration::from_millis(50);
@@ -37,17 +42,21 @@ pub(crate) fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
 /// removes folders.
 pub(crate) fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in SIGNALS {
-        flag::register(signal, Arc::clone(&stop))?;
-    }
-    let mut signals = Signals::new(SIGNALS)?;
+    set_at_end(&stop)?;
+    // Without a handler it would interrupt nothing.
+    flag::register(SIGURG, Arc::default())?;
+    let mut signals = Signals::new(heard())?;
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
             if signals.forever().next().is_none() {
                 return;
             }
-            thread::sleep(SAME_WISH);
+            looptax_path::stop_waiting();
+            for _ in 0..N_NUDGES {
+                sys::nudge_threads(SIGURG);
+                thread::sleep(SAME_WISH / N_NUDGES);
+            }
             signals.pending().for_each(drop);
             if signals.forever().next().is_some() {
                 live::give_back();
@@ -55,4 +64,17 @@ pub(crate) fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
             }
         })?;
     Ok(stop)
+}
+
+/// Has these signals set another flag, too.
+pub(crate) fn set_at_end(flag: &Arc<AtomicBool>) -> std::io::Result<()> {
+    for signal in heard() {
+        flag::register(signal, Arc::clone(flag))?;
+    }
+    Ok(())
+}
+
+/// Those that nobody has switched off.
+fn heard() -> impl Iterator<Item = i32> {
+    { SIGNALS.into_iter() }.filter(|signal| !sys::is_ignored(*signal))
 }

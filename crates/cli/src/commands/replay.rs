@@ -14,14 +14,12 @@ use looptax_record::{REPLAY_SCHEMA_VERSION, Record, Replay};
 use looptax_replay::{Amounts, Onlooker, Part, Runner, Surroundings, plan};
 use looptax_report as report;
 use looptax_store::{Existing, save_text, save_value};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use crate::args::{ReplayArgs, ReplayName};
 use crate::earlier_runs::{data_folder, remember};
 use crate::failure::Exit;
 use crate::outputs::Outputs;
-use crate::signals::stop_flag;
+use crate::signals::{set_at_end, stop_flag};
 use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
@@ -121,9 +119,7 @@ fn surroundings(
 ) -> Result<Surroundings, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let stop = stop_flag()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    set_at_end(&interrupted)?;
     Ok(Surroundings {
         onlooker: Box::new(Watching {
             terminal,

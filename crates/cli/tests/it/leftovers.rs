@@ -1,5 +1,8 @@
 //! However looptax ends, its servers and folders go with it, and what was measured stays.
 
+use std::io::Write;
+use std::net::TcpListener;
+use std::thread;
 use std::time::Duration;
 
 use looptax_dsn::Kind;
@@ -56,6 +59,50 @@ fn two_interrupts_at_once_are_one_wish() {
     run.wait().expect_code(130);
     scratch.check_nothing_left_after(REAPING);
     assert_eq!(saved(&scratch)["interrupted"], true);
+}
+
+/// As `nohup` starts it.
+#[test]
+fn r19_a_hangup_that_is_ignored_stays_so() {
+    let scratch = Scratch::new();
+    let command = format!(
+        "trap '' HUP; exec {} compare private:echo --placement same -c 1 --fixed 12 --slice-ms 10 -o r.json",
+        exe().display()
+    );
+    let mut run = Looptax::new("/bin/sh", &scratch)
+        .args(["-c", &command])
+        .on_terminal()
+        .spawn();
+    run.wait_for_stderr(" of at most 12");
+    run.signal(Signal::HUP);
+    run.wait().expect_code(0);
+    assert_eq!(saved(&scratch)["interrupted"], false);
+}
+
+/// A server whose greeting never ends.
+#[test]
+fn r19_an_interrupt_ends_the_wait_for_a_server_that_drips() {
+    let scratch = Scratch::new();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("mysql://u:p@{}/", server.local_addr().unwrap());
+    let run = Looptax::new(exe(), &scratch)
+        .args(["compare", &url, "--yes", "--socket", "/nowhere"])
+        .spawn();
+    let (mut client, _) = server.accept().unwrap();
+    thread::spawn(move || {
+        let _ = client.write_all(b"\x00\xff\x00\x00\x0a");
+        while client.write_all(b"9").is_ok() {
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    run.signal(Signal::INT);
+    let run = run.wait();
+    run.expect_code(130);
+    assert!(
+        run.stderr.contains("interrupted before anything"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[track_caller]
