@@ -4,7 +4,7 @@ use looptax_diagnose::check::{Around, Client, Question, Sources, points, sources
 use looptax_discover::survey;
 use looptax_dsn::Address;
 use looptax_record::{Checked, Outcome, Point, Topic};
-use looptax_report::terminal::{self as report, Style, cleaned};
+use looptax_report::terminal as report;
 
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure};
@@ -52,15 +52,10 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     }
     if sources.is_empty() {
         if let Some(words) = args.pid.and_then(|pid| sources::on_sockets(pid, &survey)) {
-            terminal::data(&format!("{}\n", harmless(&words)))?;
+            terminal::words_as_data(&words)?;
             return Ok(Exit::Done);
         }
-        let nothing = sources.nothing(app, survey.servers.len());
-        let hint = nothing.hint().unwrap_or_default();
-        return Err(Failure::usage(
-            harmless(&nothing.to_string()),
-            harmless(hint),
-        ));
+        return Err(sources.nothing(app, survey.servers.len()));
     }
     terminal.words(LOGINS);
     let connections = sources.check(Around {
@@ -114,14 +109,4 @@ fn code<'a>(points: impl IntoIterator<Item = &'a Point>) -> Exit {
         }
     }
     code
-}
-
-/// A text with names that somebody else chose in it.
-fn harmless(text: &str) -> String {
-    let style = Style {
-        width: usize::MAX,
-        color: false,
-        unicode: true,
-    };
-    cleaned(text, style).trim_end().to_owned()
 }

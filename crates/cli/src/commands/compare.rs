@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let machine = Machine::make(settings);
     let parts = parts::planned(&asked, &machine)?;
     if args.dry_run {
-        terminal::data(&parts.text())?;
+        terminal::words_as_data(&parts.text())?;
         return Ok(Exit::Done);
     }
     terminal.words(&format!("{}\n", parts.text()));

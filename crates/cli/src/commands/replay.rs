@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
         .writes("--md", args.md.as_deref())?
         .writes("--html", args.html.as_deref())?;
     if args.dry_run {
-        terminal::data(&plan(&parts, &amounts, &folder))?;
+        terminal::words_as_data(&plan(&parts, &amounts, &folder))?;
         return Ok(Exit::Done);
     }
     make(&folder)?;

@@ -64,7 +64,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     if args.dry_run {
         let nothing = words::line(&words::nothing(&candidates, &args.only, true));
         let nothing = if candidates.is_empty() { &nothing } else { "" };
-        terminal::data(&(plan + &warnings + nothing))?;
+        terminal::words_as_data(&(plan + &warnings + nothing))?;
         return Ok(if is_idle { Exit::No } else { Exit::Done });
     }
     terminal.words_for(args.stats || args.verbose, &plan);

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use looptax_dsn::masked;
 use looptax_experiment::Claim;
 use looptax_failure::Failure;
-use looptax_report::terminal::{Style, fitted};
+use looptax_report::terminal::{Style, cleaned, fitted};
 use serde::Serialize;
 
 use crate::args::{ColorWhen, GlobalArgs};
@@ -86,8 +86,25 @@ impl Terminal {
             return;
         }
         let columns = width_of(io::stderr()).unwrap_or(usize::MAX);
-        let _ = write!(io::stderr().lock(), "{}", fitted(text, columns));
+        let text = fitted(&harmless(text), columns);
+        let _ = write!(io::stderr().lock(), "{text}");
     }
+}
+
+/// Words, errors and plans hold what strangers wrote (names of files, of servers, records): none of it steers the
+/// terminal.
+fn harmless(text: &str) -> String {
+    let style = Style {
+        width: DEFAULT_WIDTH,
+        color: false,
+        unicode: true,
+    };
+    cleaned(text, style)
+}
+
+/// Words that are the result: to stdout.
+pub(crate) fn words_as_data(text: &str) -> io::Result<()> {
+    data(&harmless(text))
 }
 
 /// Data: to stdout. A reader that has gone is not an error.
@@ -126,10 +143,11 @@ fn without_secrets(mut text: String) -> String {
     text
 }
 
-/// Prints what is wrong with the arguments, if it would repeat a secret of theirs; says whether it did.
+/// Prints what is wrong with the arguments, if it would repeat a secret of theirs or steer the terminal; says
+/// whether it did.
 pub(crate) fn usage(error: &clap::Error) -> bool {
     let text = error.render().to_string();
-    let shown = without_secrets(text.clone());
+    let shown = harmless(&without_secrets(text.clone()));
     if shown == text {
         return false;
     }
@@ -148,7 +166,7 @@ pub(crate) fn failure(failure: &Failure) {
     if let Some(hint) = failure.hint() {
         let _ = writeln!(text, "hint: {hint}");
     }
-    let _ = write!(io::stderr().lock(), "{}", without_secrets(text));
+    let _ = write!(io::stderr().lock(), "{}", harmless(&without_secrets(text)));
 }
 
 fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {

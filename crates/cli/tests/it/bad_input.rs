@@ -10,7 +10,7 @@ use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
-use crate::fixture::{SHORT, Server, compare, exe, is_installed};
+use crate::fixture::{SHORT, Server, compare, exe, is_installed, saved};
 
 /// An account that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -22,6 +22,58 @@ fn check(args: &[&str], code: i32, words: &[&str]) {
     run.expect_error(code, words);
     assert!(!scratch.file("r.json").exists(), "a record of nothing");
     scratch.check_nothing_left();
+}
+
+/// Names of files, words of records and arguments are repeated, and steer no terminal.
+#[test]
+fn r19_what_strangers_wrote_steers_no_terminal() {
+    const EVIL: &str = "\u{1b}[2J\u{1b}]0;evil\u{7}\u{9b}2J";
+    let scratch = Scratch::new();
+    let echo = ["echo", "--placement", "same"];
+    compare(&scratch)
+        .args(echo)
+        .args(SHORT)
+        .run()
+        .expect_code(0);
+    let mut record = saved(&scratch);
+    record["comparisons"][0]["tax"][0]["verdict"] = EVIL.into();
+    let file = format!("{EVIL}.json");
+    fs::write(scratch.file(&file), record.to_string()).unwrap();
+    let map = format!("127.0.0.1:1=/{EVIL}");
+    let none = format!("{EVIL}none.json");
+    for args in [
+        &["analyze", &file][..],
+        &["analyze", &none],
+        &["report", &none, "-o", "r.html"],
+        &["diff", &none, EVIL],
+        &["history", "show", EVIL],
+        &["history", "rm", EVIL],
+        &["compare", EVIL],
+        &["compare", "echo", "--workload", EVIL],
+        &["compare", "echo", "--dry-run", "-o", &none],
+        &[
+            "compare",
+            "private:redis",
+            "--workload",
+            &format!("script:{EVIL}"),
+            "--dry-run",
+        ],
+        &["check", EVIL],
+        &["check", "--app", EVIL],
+        &["run", "--map", &map, "--dry-run"],
+        &["run", "--map", EVIL, "--", "true"],
+        &["run", "--only", EVIL, "--", "true"],
+        &["run", "--only", "1", "--", EVIL],
+        &["gate", &none, "--max-tax", EVIL],
+        &[EVIL],
+    ] {
+        let run = Looptax::new(exe(), &scratch).args(args).run();
+        for text in [&run.stdout, &run.stderr] {
+            let steers = |c: char| c.is_control() && c != '\n';
+            assert!(!text.contains(steers), "{args:?}: {text:?}");
+        }
+        assert!(!(run.stdout + &run.stderr).is_empty(), "{args:?}");
+    }
 }
 
 #[track_caller]
