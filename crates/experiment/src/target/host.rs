@@ -35,6 +35,9 @@ impl Host {
         let scratch_root = std::env::temp_dir();
         looptax_servers::leftovers::sweep(&scratch_root);
         let reaper = Reaper::start(&self_exe)?;
+        if let Some(cgroup) = machine.cgroup() {
+            reaper.watch_cgroup(cgroup.folder())?;
+        }
         Ok(Self {
             self_exe,
             scratch_root,

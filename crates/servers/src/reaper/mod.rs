@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+mod cgroup;
 mod message;
 mod watch;
 
@@ -91,6 +92,14 @@ impl Reaper {
         self.send(&Message::Folder(folder.to_owned()))
     }
 
+    /// Has it remove a cgroup of ours that we do not remove ourselves. The reaper may be in it.
+    ///
+    /// # Errors
+    /// [`ServerError::ReaperLost`].
+    pub fn watch_cgroup(&self, folder: &Path) -> Result<(), ServerError> {
+        self.send(&Message::Cgroup(folder.to_owned()))
+    }
+
     pub(crate) fn forget_process(&self, pid: u32) {
         // A lost reaper has nothing to forget.
         self.send(&Message::Gone(pid)).ok();
@@ -116,12 +125,12 @@ impl Reaper {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        drop(
-            self.input
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        let input = self.input.lock();
+        let input = input.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut pipe) = input {
+            pipe.write_all(format!("{}\n", Message::Orderly).as_bytes())
+                .ok();
+        }
         self.child
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

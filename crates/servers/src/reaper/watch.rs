@@ -7,6 +7,7 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::cgroup;
 use super::message::Message;
 use crate::process::{self, Process};
 use crate::scratch;
@@ -22,6 +23,7 @@ pub(super) struct Watch {
     processes: Vec<Process>,
     /// Each with its lock, held so that no sweep comes between us and our cleaning.
     folders: Vec<(PathBuf, Option<File>)>,
+    cgroups: Vec<PathBuf>,
 }
 
 impl Watch {
@@ -60,6 +62,8 @@ impl Watch {
                 self.folders.push((path, lock));
             }
             Message::Folder(_) => {}
+            Message::Cgroup(folder) => self.cgroups.push(folder),
+            Message::Orderly => self.cgroups.clear(),
         }
     }
 
@@ -70,6 +74,9 @@ impl Watch {
         let mut is_clean = true;
         for (folder, _lock) in &self.folders {
             is_clean &= scratch::remove_folder(folder).is_ok() || !folder.exists();
+        }
+        for folder in &self.cgroups {
+            is_clean &= cgroup::remove(folder);
         }
         is_clean
     }
