@@ -43,6 +43,10 @@ fn main() {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::new(&cli.global);
+    // A program under `run` inherits everything as it is.
+    if !matches!(cli.command, Some(Command::Run(_))) {
+        signals::survive_large_files()?;
+    }
     match cli.command {
         None if cli.is_bare => commands::minute::run(&cli.compare, terminal),
         None => commands::compare::run(&cli.compare, terminal),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGURG};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGURG, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
@@ -70,6 +70,15 @@ pub(crate) fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
 pub(crate) fn set_at_end(flag: &Arc<AtomicBool>) -> std::io::Result<()> {
     for signal in heard() {
         flag::register(signal, Arc::clone(flag))?;
+    }
+    Ok(())
+}
+
+/// Has a file that grows beyond `ulimit -f` be an error of writing, instead of our death. A handler does it and not
+/// "ignore", which every program that we start would inherit.
+pub(crate) fn survive_large_files() -> std::io::Result<()> {
+    if !sys::is_ignored(SIGXFSZ) {
+        flag::register(SIGXFSZ, Arc::default())?;
     }
     Ok(())
 }

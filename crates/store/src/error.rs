@@ -158,14 +158,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether space that is freed would help.
+    /// Whether a smaller file might fit.
     pub(crate) fn is_of_full_disk(&self) -> bool {
         match self {
             Self::CreateFile { source, .. }
             | Self::WriteFile { source, .. }
             | Self::RenameFile { source, .. } => matches!(
                 source.kind(),
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                io::ErrorKind::StorageFull
+                    | io::ErrorKind::QuotaExceeded
+                    | io::ErrorKind::FileTooLarge
             ),
             _ => false,
         }

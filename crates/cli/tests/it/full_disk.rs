@@ -202,3 +202,19 @@ fn a_copy_that_cannot_be_written_costs_no_result() {
     check_printed(&run);
     assert!(record.exists());
 }
+
+/// The kernel's signal for it would have ended looptax without a word.
+#[test]
+fn r19_a_file_that_may_not_grow_is_an_error_and_leaves_no_half() {
+    let scratch = Scratch::new();
+    let echo =
+        "compare echo --placement same -c 1 --fixed 6 -q --warm-up 0s --no-history -o r.json";
+    let command = format!("ulimit -f 2; exec {} {echo} --slice-ms 10", exe().display());
+    let run = Looptax::new("/bin/sh", &scratch)
+        .args(["-c", &command])
+        .run();
+    run.expect_error(2, &["cannot write", "r.json", "`ulimit -f`"]);
+    assert!(run.stdout.contains("tcp"), "{}", run.stdout);
+    let left: Vec<_> = fs::read_dir(scratch.work()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
