@@ -219,6 +219,8 @@ impl Explain for BenchError {
                     .to_owned(),
             ),
             Self::Command { source, .. } => Some(source.hint().to_owned()),
+            // Threads are what cannot be started, and nothing is pinned yet.
+            Self::Machine { source, .. } if source.kind() == io::ErrorKind::WouldBlock => None,
             Self::Machine { .. } => Some("--placement free needs no pinning".to_owned()),
         }
     }

@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGURG, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 use crate::sys;
 use crate::terminal::live;
 
@@ -40,7 +40,7 @@ pub(crate) fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets; what was measured until then is kept. One that
 /// comes a second later, or after that, ends the process at once: the reaper then stops servers and
 /// removes folders.
-pub(crate) fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     set_at_end(&stop)?;
     // Without a handler it would interrupt nothing.
@@ -62,7 +62,8 @@ pub(crate) fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
                 live::give_back();
                 low_level::exit(Exit::Interrupted.code());
             }
-        })?;
+        })
+        .map_err(|error| Failure::from(error).context("cannot start a thread"))?;
     Ok(stop)
 }
 

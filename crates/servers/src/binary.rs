@@ -4,6 +4,7 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -36,32 +37,34 @@ const POSTGRES_FOLDERS: [(&str, &str); 3] = [
 /// A `mysqld` that is really MariaDB's is no [`Kind::Mysql`]. Of several versions of PostgreSQL,
 /// the one in PATH wins, then the highest.
 pub fn find_binary(kind: Kind) -> Option<PathBuf> {
-    if kind == Kind::Echo {
-        return env::current_exe().ok();
-    }
-    let folders = search_folders(kind);
-    programs(kind)
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|path| {
-            is_executable(path)
-                && version_text(path).is_some_and(|text| prints_version(kind, &text))
-        })
+    require_binary(kind).ok()
 }
 
-/// The program, or an error that says where it was looked for.
+/// The program, or an error that says where it was looked for, or which one could not be asked for its version.
 pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
-    find_binary(kind).ok_or_else(|| {
-        let folders: Vec<String> = search_folders(kind)
-            .iter()
+    let folders = search_folders(kind);
+    let paths = programs(kind)
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let mut missing = ServerError::BinaryMissing {
+        kind,
+        looked_for: programs(kind).join(" or "),
+        looked_in: { folders.iter() }
             .map(|path| path.display().to_string())
-            .collect();
-        ServerError::BinaryMissing {
-            kind,
-            looked_for: programs(kind).join(" or "),
-            looked_in: folders.join(", "),
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    if kind == Kind::Echo {
+        return env::current_exe().map_err(|_| missing);
+    }
+    for path in paths.filter(|path| is_executable(path)) {
+        match version_text(&path) {
+            Ok(text) if prints_version(kind, &text) => return Ok(path),
+            Ok(_) => {}
+            Err(source) => missing = ServerError::BinaryNotAsked { path, source },
         }
-    })
+    }
+    Err(missing)
 }
 
 /// The version that the program prints: `10.11.19-MariaDB-0+deb12u1`; `unknown` when it prints none.
@@ -114,14 +117,13 @@ pub(crate) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-fn version_text(binary: &Path) -> Option<String> {
+fn version_text(binary: &Path) -> io::Result<String> {
     let output = Command::new(binary)
         .arg("--version")
         .stdin(Stdio::null())
         .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        .output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The first word that starts with a digit, after an optional `v=`.

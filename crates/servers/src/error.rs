@@ -80,6 +80,14 @@ pub enum ServerError {
         /// Folders, joined by commas.
         looked_in: String,
     },
+    /// A program with the server's name could not be run, so that nobody knows what it is.
+    #[error("cannot run `{} --version`", path.display())]
+    BinaryNotAsked {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file or folder of the scratch folder could not be handled.
     #[error("cannot {action} `{}`", path.display())]
     Scratch {

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 const COLUMNS: u16 = 250;
 
 /// A command to run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Looptax<'a> {
     scratch: &'a Scratch,
     exe: PathBuf,

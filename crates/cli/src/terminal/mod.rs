@@ -14,6 +14,7 @@ use looptax_dsn::masked;
 use looptax_experiment::Claim;
 use looptax_failure::Failure;
 use looptax_report::terminal::{Style, cleaned, fitted};
+use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
 use crate::args::{ColorWhen, GlobalArgs};
@@ -163,10 +164,31 @@ pub(crate) fn failure(failure: &Failure) {
     for cause in chain {
         let _ = writeln!(text, "caused by: {cause}");
     }
-    if let Some(hint) = failure.hint() {
+    let hint = limit_hint(failure).or_else(|| failure.hint().map(str::to_owned));
+    if let Some(hint) = hint {
         let _ = writeln!(text, "hint: {hint}");
     }
     let _ = write!(io::stderr().lock(), "{}", harmless(&without_secrets(text)));
+}
+
+/// What to do about a limit of this process, which may be behind the failure of whatever was tried.
+fn limit_hint(failure: &Failure) -> Option<String> {
+    let mut causes = failure.chain();
+    let errno = causes.find_map(|it| it.downcast_ref::<io::Error>()?.raw_os_error())?;
+    match errno {
+        libc::EMFILE => {
+            let limit = getrlimit(Resource::Nofile).current;
+            let limit = limit.map_or_else(|| "more".to_owned(), |it| it.to_string());
+            Some(format!(
+                "this process may have {limit} files open, and every connection is one: fewer connections (-c), or a higher limit (ulimit -n; the hard one is raised by root, in limits.conf or a unit's LimitNOFILE)"
+            ))
+        }
+        libc::EAGAIN if failure.hint().is_none() => Some(
+            "no more processes or threads may be started: end some, or raise the limit (ulimit -u, a unit's TasksMax)"
+                .to_owned(),
+        ),
+        _ => None,
+    }
 }
 
 fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {

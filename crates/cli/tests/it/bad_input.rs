@@ -10,7 +10,7 @@ use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
-use crate::fixture::{SHORT, Server, compare, exe, is_installed, saved};
+use crate::fixture::{SHORT, Server, compare, exe, is_installed, is_root, saved};
 
 /// An account that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -22,6 +22,35 @@ fn check(args: &[&str], code: i32, words: &[&str]) {
     run.expect_error(code, words);
     assert!(!scratch.file("r.json").exists(), "a record of nothing");
     scratch.check_nothing_left();
+}
+
+#[test]
+fn r19_a_limit_that_is_in_the_way_is_named() {
+    let scratch = Scratch::new();
+    let under = |limit: &str, what: &str, uid: Option<u32>| {
+        let options = "--fixed 6 --slice-ms 10 --placement same --no-history -q -o r.json";
+        let command = format!(
+            "ulimit {limit}; exec {} compare {what} {options}",
+            exe().display()
+        );
+        let run = Looptax::new("/bin/bash", &scratch).args(["-c", &command]);
+        uid.map_or(run.clone(), |uid| run.uid(uid)).run()
+    };
+    let files = [
+        "64 connections per arm need",
+        "this process may have 64",
+        "ulimit -Hn 144",
+    ];
+    under("-n 64", "echo -c 64", None).expect_error(2, &files);
+    if !is_installed(Kind::Redis) || !is_root() {
+        return;
+    }
+    // Nobody else runs as this user, so that looptax, its thread and its reaper are all that is counted.
+    for most in 1..=3 {
+        let run = under(&format!("-u {most}"), "private:redis -c 1", Some(54_321));
+        run.expect_error(2, &["cannot ", "ulimit -u"]);
+        assert!(!run.stderr.contains("is installed"), "{}", run.stderr);
+    }
 }
 
 /// Names of files, words of records and arguments are repeated, and steer no terminal.

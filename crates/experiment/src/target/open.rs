@@ -7,7 +7,7 @@ use looptax_dsn::Arm;
 use looptax_failure::Failure;
 
 use super::host::Host;
-use super::{SPLICED, Target, private, running};
+use super::{SPLICED, Target, private, room, running};
 use crate::arms::redirect::RedirectArm;
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
@@ -20,6 +20,7 @@ impl Target {
         settings: &Experiment,
         host: &Host,
     ) -> Result<Self, Failure> {
+        room::check_files(settings, matches!(spec, TargetSpec::Private(_)))?;
         let mut target = match spec {
             TargetSpec::Private(kind) => private::start(*kind, arms, settings, host),
             TargetSpec::Running(spec) => running::open(spec, arms, settings, host.ask),

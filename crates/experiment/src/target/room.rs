@@ -1,4 +1,5 @@
-//! Whether a private server's data will fit: disk for tables, memory for their cache and for keys.
+//! Whether a private server's data will fit: disk for tables, memory for their cache and for keys; and whether
+//! there may be as many files as connections.
 //!
 //! Asked before anything is started, so that nothing has to be cleared up.
 
@@ -7,9 +8,11 @@ use std::path::Path;
 
 use looptax_failure::Failure;
 use looptax_path::Workload;
+use rustix::process::{Resource, getrlimit};
 
+use super::connections;
 use super::workloads::VALUE_BYTES;
-use crate::spec::Requests;
+use crate::spec::{Experiment, Requests};
 
 /// A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and PostgreSQL, and as much
 /// again in a log before it is written out.
@@ -18,6 +21,32 @@ const BYTES_PER_ROW: u64 = 512;
 const BYTES_PER_KEY: u64 = 128;
 /// What has to stay free beside the data: an empty server's own files, and other programs' needs.
 const SPARE_BYTES: u64 = 512 << 20;
+
+/// Files of looptax itself beside its connections: 10 were seen.
+const SPARE_FILES: u64 = 16;
+
+/// Refuses more connections than this process may have files. A server that it starts has the same limit, and would
+/// leave some connections unanswered.
+///
+/// # Errors
+/// A usage failure with the figures.
+pub(super) fn check_files(settings: &Experiment, is_private: bool) -> Result<(), Failure> {
+    let most = connections(settings, is_private).into_iter().max();
+    let most = u64::from(most.unwrap_or(1));
+    let needed = 2 * most + SPARE_FILES;
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    if settings.exec.is_some() || needed <= limit {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!(
+            "{most} connections per arm need {needed} open files, and this process may have {limit}"
+        ),
+        format!(
+            "fewer connections (-c), or a higher hard limit: `ulimit -Hn {needed}` as root, limits.conf, or a unit's LimitNOFILE"
+        ),
+    ))
+}
 
 /// Where data go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
