@@ -200,7 +200,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn run analyze history diff gate replay report internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --no-history --wait --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn run analyze history diff gate replay report internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -478,7 +478,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --no-history --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --no-history --wait --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1540,7 +1540,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__replay)
-            opts="-o -q -h --quick --scale --strict --dry-run --output --json --md --html --no-history --epochs --slice-ms --users --color --quiet --help percona dimitri moonen wordpress kawin all"
+            opts="-o -q -h --quick --scale --strict --dry-run --output --json --md --html --no-history --wait --epochs --slice-ms --users --color --quiet --help percona dimitri moonen wordpress kawin all"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1654,7 +1654,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__selfcheck)
-            opts="-q -h --runs --fixed --only --client --seed --json --color --quiet --help"
+            opts="-q -h --runs --fixed --only --client --wait --seed --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= verbose at= no-history write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= verbose at= no-history wait write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -81,6 +81,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the p
 complete -c looptax -n "__fish_looptax_needs_command" -l live -d 'Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what comes next, time left. q ends the run and keeps what it has'
 complete -c looptax -n "__fish_looptax_needs_command" -l verbose -d 'Say all that is known of each comparison; without it each kind of warning is said once'
 complete -c looptax -n "__fish_looptax_needs_command" -l no-history -d 'Leave this run out of the history'
+complete -c looptax -n "__fish_looptax_needs_command" -l wait -d 'Wait in turn where another looptax measures on this machine, instead of disturbing each other'
 complete -c looptax -n "__fish_looptax_needs_command" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_needs_command" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
 complete -c looptax -n "__fish_looptax_needs_command" -s y -l yes -d 'Agree to the plan for a running server without being asked'
@@ -158,6 +159,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d '
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l live -d 'Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what comes next, time left. q ends the run and keeps what it has'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l verbose -d 'Say all that is known of each comparison; without it each kind of warning is said once'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l no-history -d 'Leave this run out of the history'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l wait -d 'Wait in turn where another looptax measures on this machine, instead of disturbing each other'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l write -d 'On a running server: may write a scratch schema of its own, dropped afterwards'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l own-server -d 'On a running server: it is mine and idle, lift the limits on connections and time'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s y -l yes -d 'Agree to the plan for a running server without being asked'
@@ -174,6 +176,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l json -d 'W
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l wait -d 'Wait in turn where another looptax measures on this machine, instead of disturbing each other'
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l record -d 'Take that cost from this record of `compare`. Default: the newest of each kind of server in the history' -r -F
@@ -295,6 +298,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand replay" -l quick -d 'Few
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l strict -d 'A part that could not be measured as a whole makes the exit code 2'
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l dry-run -d 'Print the plan and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l no-history -d 'Leave the runs out of the history'
+complete -c looptax -n "__fish_looptax_using_subcommand replay" -l wait -d 'Wait in turn where another looptax measures on this machine, instead of disturbing each other'
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand report" -s o -l output -d 'Where the page goes; `-` prints it. Default: the first record\'s name with `.html`, in this folder, unless it exists' -r -F

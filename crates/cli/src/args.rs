@@ -68,7 +68,7 @@ impl Cli {
 }
 
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 15] = [
+const BESIDE_MEASURING: [&str; 17] = [
     "at",
     "verbose",
     "output",
@@ -79,11 +79,13 @@ const BESIDE_MEASURING: [&str; 15] = [
     "openmetrics",
     "benchmark_json",
     "no_history",
+    "wait",
     "color",
     "quiet",
     "CompareArgs",
     "FormatArgs",
     "DetailArgs",
+    "TurnArgs",
 ];
 
 /// Whether the command line means `run`, also where the rest of it is wrong.
@@ -156,6 +158,14 @@ pub(crate) struct GlobalArgs {
     /// No progress, no plan: only the result.
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
+}
+
+/// What a run does where another one measures.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TurnArgs {
+    /// Wait in turn where another looptax measures on this machine, instead of disturbing each other.
+    #[arg(long)]
+    pub(crate) wait: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -324,6 +334,8 @@ pub(crate) struct CompareArgs {
     /// Leave this run out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
     /// On a running server: may write a scratch schema of its own, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
@@ -395,6 +407,8 @@ pub(crate) struct SelfcheckArgs {
     /// How the client waits.
     #[arg(long, default_value = "poll", value_name = "MODEL")]
     pub(crate) client: String,
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
     /// Seed of the first run; the next run takes the next one.
     #[arg(long, value_name = "HEX")]
     pub(crate) seed: Option<String>,

@@ -3,35 +3,49 @@
 //! A name in the abstract namespace of sockets: the kernel forgets it with us, however we end, and
 //! nothing lies about on a disk. Seen only within one network namespace.
 
+use std::fs;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
+/// What the first is called; those that measure beside it have a number after it.
 const NAME: &str = "looptax is measuring";
+const BESIDE: &str = ", beside ";
+/// More than ever measure at once.
+const MOST: usize = 32;
+/// How often one looks that waits for its turn.
+const PAUSE: Duration = Duration::from_millis(200);
 
-/// Holds the machine-wide lock while this value lives; holds nothing if another run has it.
+/// A name that says that this process measures, while the value lives.
 pub struct Claim {
     _held: Option<UnixListener>,
     has_other: bool,
 }
 
 impl Claim {
-    /// Takes the lock, or notes that another run has it.
+    /// Takes one, and notes whether other runs have any.
     pub fn take() -> Self {
-        let held = hold(NAME);
-        let has_other = held
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse);
-        Self {
-            _held: held.ok(),
-            has_other,
-        }
+        Self::take_of(NAME)
     }
 
-    /// A warning for whoever waits, where another run has it: two runs disturb each other.
+    /// Waits until no other run has any, and takes one; or as [`Self::take`] once `stop` is set. Of several that wait
+    /// one at a time goes on.
+    pub fn wait(stop: &AtomicBool) -> Self {
+        Self::wait_of(NAME, stop)
+    }
+
+    /// Whether another run measures.
+    pub fn has_other(&self) -> bool {
+        self.has_other
+    }
+
+    /// A warning for whoever measures all the same: two runs disturb each other.
     pub fn warning(&self) -> Option<&'static str> {
-        let words = "warning: another looptax is measuring on this machine, and the two disturb each other: wait for it, \
-                     or expect wide intervals\n";
+        let words = "warning: another looptax is measuring on this machine, and the two disturb each other: --wait waits \
+                     for it, else expect wide intervals\n";
         self.has_other.then_some(words)
     }
 
@@ -40,23 +54,103 @@ impl Claim {
         let words = "another looptax was measuring on this machine when this run began; the two disturb each other";
         self.has_other.then(|| words.to_owned())
     }
+
+    fn take_of(name: &str) -> Self {
+        let held = (0..MOST).find_map(|idx| hold(name, idx).ok());
+        Self {
+            has_other: n_held(name) > usize::from(held.is_some()),
+            _held: held,
+        }
+    }
+
+    fn wait_of(name: &str, stop: &AtomicBool) -> Self {
+        // Whoever has the first name is next, and waits for those beside it alone.
+        let mut first = hold(name, 0).ok();
+        while !stop.load(Ordering::Relaxed) {
+            if first.is_some() && n_held(name) == 1 {
+                return Self {
+                    _held: first,
+                    has_other: false,
+                };
+            }
+            thread::sleep(PAUSE);
+            first = first.or_else(|| hold(name, 0).ok());
+        }
+        drop(first);
+        Self::take_of(name)
+    }
 }
 
-fn hold(name: &str) -> io::Result<UnixListener> {
+fn hold(name: &str, idx: usize) -> io::Result<UnixListener> {
+    let name = match idx {
+        0 => name.to_owned(),
+        idx => format!("{name}{BESIDE}{idx}"),
+    };
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
+}
+
+/// How many runs have a name, this one among them.
+///
+/// # Source
+/// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract one.
+fn n_held(name: &str) -> usize {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let names = table.lines().filter_map(|line| line.split_once(" @"));
+    let is_one = |its: &str| {
+        let rest = its.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(BESIDE))
+    };
+    names.filter(|(_, its)| is_one(its)).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn name(of: &str) -> String {
+        format!("looptax test {} {of}", std::process::id())
+    }
+
     #[test]
-    fn a_name_is_held_once_and_free_again_afterwards() {
-        let name = format!("looptax test {}", std::process::id());
-        let held = hold(&name).unwrap();
-        let second = hold(&name).unwrap_err();
-        assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
+    fn each_run_sees_every_other_one_and_none_after_its_end() {
+        let name = name("take");
+        let take = || Claim::take_of(&name);
+        let first = take();
+        assert!(!first.has_other);
+        let second = take();
+        assert!(second.has_other);
+        drop(first);
+        let third = take();
+        assert!(third.has_other, "the second goes on");
+        drop((second, third));
+        assert!(!take().has_other);
+    }
+
+    #[test]
+    fn r19_a_turn_comes_when_all_others_have_ended() {
+        let name = name("wait");
+        let stop = AtomicBool::new(false);
+        let others = [Claim::take_of(&name), Claim::take_of(&name)];
+        thread::scope(|scope| {
+            let waiting = [(); 2].map(|()| {
+                scope.spawn(|| {
+                    let claim = Claim::wait_of(&name, &stop);
+                    assert!(!claim.has_other);
+                    // Whoever comes meanwhile sees it.
+                    assert!(Claim::take_of(&name).has_other);
+                })
+            });
+            for other in others {
+                drop(other);
+                thread::sleep(PAUSE);
+            }
+            for waiting in waiting {
+                waiting.join().unwrap();
+            }
+        });
+        let held = Claim::take_of(&name);
+        stop.store(true, Ordering::Relaxed);
+        assert!(Claim::wait_of(&name, &stop).has_other);
         drop(held);
-        hold(&name).unwrap();
     }
 }

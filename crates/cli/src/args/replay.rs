@@ -43,6 +43,8 @@ pub(crate) struct ReplayArgs {
     /// Leave the runs out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
+    #[command(flatten)]
+    pub(crate) turn: super::TurnArgs,
     /// Epochs of every comparison: for tests.
     #[arg(long, hide = true, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1_000))]
     pub(crate) epochs: Option<u32>,

@@ -57,8 +57,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     }
     terminal.words(&format!("{}\n", parts.text()));
     agree(settings)?;
-    let alone = claim(terminal);
     let stop = stop_flag()?;
+    let alone = claim(terminal, args.turn.wait, &stop);
     sys::raise_open_files();
     let (mut writer, mut place) = RecordPlace::prepare(args, empty_record(settings), terminal)?;
     writer.record.problems.extend(alone.problem());

@@ -67,8 +67,8 @@ fn watch(
 /// What a request costs, from where the user said, or else from records that lie about.
 fn sources(args: &FindArgs, terminal: Terminal) -> Result<Vec<CostSource>, Failure> {
     if args.measure {
-        let _alone = claim(terminal);
         let stop = stop_flag()?;
+        let _alone = claim(terminal, false, &stop);
         let record = echo_in_ten_seconds(&mut Stage::line(terminal), &stop)?;
         return Ok(cost::cost_sources(
             &record,

@@ -47,8 +47,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
             Ok(())
         }
     };
-    let alone = claim(terminal);
     let stop = stop_flag()?;
+    let alone = claim(terminal, args.turn.wait, &stop);
     sys::raise_open_files();
     let mut minute = Minute::new(began)?;
     let record = empty_record(&minute.experiment());

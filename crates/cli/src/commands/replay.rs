@@ -46,8 +46,8 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
         // A user namespace is had by a process with one thread alone; where it fails, the arms say why.
         get_right().ok();
     }
-    let alone = claim(terminal);
     let around = surroundings(args, folder, terminal)?;
+    let alone = claim(terminal, args.turn.wait, &around.stop);
     sys::raise_open_files();
     let mut replay = empty(args);
     replay.problems.extend(alone.problem());

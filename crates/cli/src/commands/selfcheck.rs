@@ -22,7 +22,7 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
          slices (--only chooses)",
         args.fixed, args.runs
     ));
-    let _alone = claim(terminal);
+    let _alone = claim(terminal, args.turn.wait, &stop);
     let mut stage = Stage::line(terminal);
     let found = selfcheck::run(&spec, &mut stage, &stop)?;
     drop(stage);

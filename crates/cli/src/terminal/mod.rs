@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 use looptax_dsn::masked;
 use looptax_experiment::Claim;
@@ -204,9 +205,15 @@ fn size_of(stream: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Takes the machine-wide lock, and warns where another run holds it.
-pub(crate) fn claim(terminal: Terminal) -> Claim {
-    let claim = Claim::take();
+/// Says to other runs that this one measures, and warns where another one does; waits for its end where that is asked
+/// for, unless `stop` comes.
+pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
+    let mut claim = Claim::take();
+    if waits && claim.has_other() {
+        terminal.words("another looptax is measuring on this machine: waiting for its end");
+        drop(claim);
+        claim = Claim::wait(stop);
+    }
     if let Some(warning) = claim.warning() {
         terminal.words(warning);
     }
