@@ -4,6 +4,9 @@
 //! The only file of this room with unsafe code.
 
 use std::fs;
+use std::path::Path;
+
+use looptax_failure::Failure;
 
 /// Overwrites the passwords of addresses in this process's own command line, so that `ps` and
 /// `/proc/<pid>/cmdline` do not show them. The arguments have been read before. Gives those that held one, as
@@ -93,6 +96,22 @@ fn string_area(field: usize) -> Option<(usize, usize)> {
     let start: usize = fields.next()?.parse().ok()?;
     let end: usize = fields.next()?.parse().ok()?;
     (start != 0 && end > start).then_some((start, end))
+}
+
+/// What whoever measures reads in `/proc`.
+pub(crate) const MEASURED: &str = "the figures of this process and of the servers";
+/// What whoever looks for servers reads there.
+pub(crate) const FOUND: &str = "processes and their connections";
+
+/// Refuses to look at a machine that cannot be looked at; `what` is what is read there.
+pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
+    if Path::new("/proc/self/stat").exists() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("/proc is not mounted here, and {what} stand there"),
+        "`mount -t proc proc /proc` as root, or the container's option for it",
+    ))
 }
 
 /// Whether whoever started us has switched a signal off.

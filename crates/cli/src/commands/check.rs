@@ -8,12 +8,14 @@ use looptax_report::terminal as report;
 
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure};
+use crate::sys;
 use crate::terminal::{self, Terminal};
 
 const LOGINS: &str = "logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n";
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    sys::require_proc(sys::FOUND)?;
     match &args.url {
         Some(url) => of_address(url, args, terminal),
         None => of_sources(args, terminal),

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         terminal::words_as_data(&parts.text())?;
         return Ok(Exit::Done);
     }
+    sys::require_proc(sys::MEASURED)?;
     terminal.words(&format!("{}\n", parts.text()));
     agree(settings)?;
     let stop = stop_flag()?;

@@ -15,6 +15,7 @@ use crate::args::FindArgs;
 use crate::earlier_runs::latest_records;
 use crate::failure::Exit;
 use crate::signals::{has_paused, stop_flag};
+use crate::sys;
 use crate::terminal::screen::Screen;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
@@ -26,6 +27,7 @@ const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 
 /// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    sys::require_proc(sys::FOUND)?;
     let sources = sources(args, terminal)?;
     let stop = stop_flag()?;
     let first = survey(None);

@@ -43,6 +43,15 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     check_name(args)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     let switches = switches(args)?;
+    if let Err(failure) = sys::require_proc(sys::FOUND) {
+        let program = Program {
+            args: args.command.clone(),
+        };
+        if args.dry_run {
+            return Err(failure.into());
+        }
+        return unmoved(&program, args, &failure.to_string(), terminal);
+    }
     let wanted = Wanted {
         map: &args.map,
         only: &args.only,

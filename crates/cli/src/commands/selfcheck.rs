@@ -10,12 +10,14 @@ use crate::args::{Check, SelfcheckArgs};
 use crate::failure::{Exit, Failure};
 use crate::settings::target_of;
 use crate::signals::stop_flag;
+use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
 /// Runs `selfcheck`.
 pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let spec = spec(args)?;
+    sys::require_proc(sys::MEASURED)?;
     let stop = stop_flag()?;
     terminal.words(&format!(
         "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two lengths of \

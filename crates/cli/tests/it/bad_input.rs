@@ -10,7 +10,7 @@ use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
-use crate::fixture::{SHORT, Server, compare, exe, is_installed, is_root, saved};
+use crate::fixture::{SHORT, Server, compare, exe, is_installed, is_root, is_there, saved};
 
 /// An account that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -51,6 +51,44 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
         run.expect_error(2, &["cannot ", "ulimit -u"]);
         assert!(!run.stderr.contains("is installed"), "{}", run.stderr);
     }
+}
+
+#[test]
+fn r19_without_proc_each_command_says_so_in_one_sentence() {
+    if !is_root() || !is_there("unshare") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = |args: &[&str]| {
+        let script = "mount -t tmpfs none /proc; exec \"$@\"";
+        Looptax::new("unshare", &scratch)
+            .args(["--mount", "bash", "-c", script, "bash"])
+            .args([exe()])
+            .args(args.iter().copied())
+            .run()
+    };
+    let words = "/proc is not mounted here";
+    for args in [
+        &["compare", "echo"][..],
+        &["compare", "private:redis"],
+        &[],
+        &["selfcheck"],
+        &["find"],
+        &["check", "redis://127.0.0.1/"],
+        &["check", "--pid", "1"],
+        &["replay", "moonen"],
+    ] {
+        let run = run(args);
+        run.expect_error(2, &[words, "mount -t proc"]);
+        assert_eq!(run.stderr.lines().count(), 2, "{args:?}: {}", run.stderr);
+    }
+    run(&["run", "--dry-run"]).expect_error(125, &[words]);
+    run(&["run", "--strict", "--", "echo", "hi"]).expect_error(125, &[words]);
+    let plain = run(&["run", "--", "echo", "hi"]);
+    plain.expect_code(0);
+    assert_eq!(plain.stdout, "hi\n");
+    assert!(plain.stderr.contains(words), "{}", plain.stderr);
+    run(&["dsn", "redis://127.0.0.1/"]).expect_code(0);
 }
 
 /// Names of files, words of records and arguments are repeated, and steer no terminal.
