@@ -48,8 +48,19 @@ pub(crate) struct EpochOrder {
 }
 
 impl EpochRunner<'_> {
-    /// Runs one epoch; `None` when told to stop in the middle of it.
+    /// Runs one epoch; `None` when told to stop in the middle of it, which may have made it fail.
     pub(crate) fn run(
+        &mut self,
+        order: &EpochOrder,
+        connector: &mut dyn Connector,
+    ) -> Result<Option<MeasuredEpoch>, BenchError> {
+        match self.measure(order, connector) {
+            Err(_) if self.stop.load(Ordering::Relaxed) => Ok(None),
+            measured => measured,
+        }
+    }
+
+    fn measure(
         &mut self,
         order: &EpochOrder,
         connector: &mut dyn Connector,
@@ -136,7 +147,7 @@ impl EpochRunner<'_> {
     ) -> Result<Option<Conducted>, Failure> {
         let prime_start_ns = now_ns();
         for side in [draw.first, opposite(draw.first)] {
-            barrier.run(Command::Prime { side, n_requests })?;
+            barrier.run(Command::Prime { side, n_requests }, self.stop)?;
         }
         let prime_ns = now_ns() - prime_start_ns;
         thread::sleep(draw.jitter);
@@ -157,7 +168,7 @@ impl EpochRunner<'_> {
             let user_before_ns = process_user_ns();
             let start_ns = now_ns();
             let spec = slice_spec(side, n_before[side.idx()], start_ns, order.shape);
-            barrier.run(Command::Slice(spec))?;
+            barrier.run(Command::Slice(spec), self.stop)?;
             // This thread sleeps meanwhile: the process's time is that of its client threads.
             let client_user_ns = process_user_ns().saturating_sub(user_before_ns);
             let helper_cpu_ns = helper_cpu_ns(helpers[side.idx()]).saturating_sub(helper_before_ns);

@@ -5,6 +5,7 @@
 //! an answer for too long.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,11 @@ use rustix::net::{Shutdown, shutdown};
 use super::failure::Failure;
 use crate::clock::now_ns;
 use crate::error::LoadError;
+
+/// An answer that takes so long is waited for with an eye on who wants to stop.
+const LATE: Duration = Duration::from_secs(1);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// One slice, in points of the measuring clock.
 #[derive(Debug, Clone, Copy)]
@@ -101,22 +107,35 @@ impl SliceBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: starts `command` on all threads and waits until every one has done it.
+    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set it waits
+    /// no longer for answers that are late.
     ///
     /// # Errors
     /// The first failure of any thread.
-    pub(crate) fn run(&self, command: Command) -> Result<(), Failure> {
+    pub(crate) fn run(&self, command: Command, stop: &AtomicBool) -> Result<(), Failure> {
         let mut state = self.lock();
         state.command = command;
         state.generation += 1;
         state.n_busy = self.n_threads;
         self.started.notify_all();
-        let (mut state, waited) = self
-            .finished
-            .wait_timeout_while(state, self.longest(command), |state| state.n_busy > 0)
-            .unwrap_or_else(PoisonError::into_inner);
-        if waited.timed_out() {
-            state = self.cut(state);
+        let mut left = self.longest(command);
+        // Nothing wakes up beside what is measured.
+        let mut pause = left.saturating_sub(self.answer_limit.saturating_sub(LATE));
+        loop {
+            let (woken, waited) = self
+                .finished
+                .wait_timeout_while(state, pause, |state| state.n_busy > 0)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            left = left.saturating_sub(pause);
+            if !waited.timed_out() {
+                break;
+            }
+            if left.is_zero() || stop.load(Ordering::Relaxed) {
+                state = self.cut(state);
+                break;
+            }
+            pause = LOOK.min(left);
         }
         state.failure.take().map_or(Ok(()), Err)
     }
@@ -176,5 +195,42 @@ impl SliceBarrier {
         if state.n_busy == 0 {
             self.finished.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    use super::*;
+    use crate::error::Stage;
+
+    #[test]
+    fn r19_an_answer_that_is_late_is_not_waited_for_once_somebody_wants_to_stop() {
+        let (silent, mut ours) = UnixStream::pair().unwrap();
+        let socket = Arc::new(OwnedFd::from(ours.try_clone().unwrap()));
+        // Far longer than any test may take.
+        let barrier = SliceBarrier::new(1, vec![socket], Duration::from_hours(1));
+        let prime = Command::Prime {
+            side: Side::Other,
+            n_requests: 1,
+        };
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| {
+                barrier.next(&mut 0);
+                let _ = ours.read(&mut [0]);
+                barrier.done(Err(Failure {
+                    side: Side::Other,
+                    stage: Stage::Priming,
+                    source: LoadError::Closed,
+                }));
+            });
+            barrier.run(prime, &AtomicBool::new(true))
+        });
+        let failure = ended.unwrap_err();
+        assert!(matches!(failure.source, LoadError::Timeout { .. }));
+        drop(silent);
     }
 }
