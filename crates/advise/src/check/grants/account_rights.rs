@@ -71,7 +71,7 @@ impl Rights {
         }
         let mut lacking = Vec::new();
         for (is_in_database, side) in [(true, here), (false, elsewhere)] {
-            let mut grants = statements(side);
+            let mut grants = statements(&side);
             if is_in_database == database.is_none() {
                 grants.extend(self.other_lines(other));
             }
@@ -162,9 +162,12 @@ impl Rights {
             .into_iter()
             .filter(|it| !theirs.contains(it));
         missing
-            .map(|it| match it.starts_with("GRANT ") {
-                true => it,
-                false => format!("GRANT {it} TO ACCOUNT"),
+            .map(|it| {
+                if it.starts_with("GRANT ") {
+                    it
+                } else {
+                    format!("GRANT {it} TO ACCOUNT")
+                }
             })
             .collect()
     }
@@ -267,7 +270,7 @@ impl Place {
 }
 
 /// The statements that give these rights; what a wider one gives is not repeated.
-fn statements(missing: BTreeMap<Place, BTreeSet<String>>) -> Vec<String> {
+fn statements(missing: &BTreeMap<Place, BTreeSet<String>>) -> Vec<String> {
     let covered = |place: &Place, right: &String| {
         let gives = |rights: &BTreeSet<String>| rights.contains(right) || rights.contains(ALL);
         let wider = |it: &Place| missing.get(it).is_some_and(gives);
@@ -284,7 +287,7 @@ fn statements(missing: BTreeMap<Place, BTreeSet<String>>) -> Vec<String> {
             .any(|it| wider(&it))
     };
     let mut lines = Vec::new();
-    for (place, rights) in &missing {
+    for (place, rights) in missing {
         let own: Vec<&String> = rights
             .iter()
             .filter(|right| !covered(place, right))
