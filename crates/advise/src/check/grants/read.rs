@@ -220,9 +220,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, level: Level, rights: &[&str]) {
+    fn check(line: &str, level: &Level, rights: &[&str]) {
         let grant = read(line);
-        assert_eq!(grant.level, level, "{line}");
+        assert_eq!(&grant.level, level, "{line}");
         let found: Vec<&str> = grant.rights.iter().map(String::as_str).collect();
         assert_eq!(found, rights, "{line}");
     }
@@ -231,61 +231,61 @@ mod tests {
     fn the_lines_of_both_servers_are_understood() {
         let schema = |name: &str| Level::Schema(name.to_owned());
         let table = || Level::Table("shop".to_owned(), "orders".to_owned());
-        check("GRANT USAGE ON *.* TO `app`@`%`", Level::Global, &[]);
+        check("GRANT USAGE ON *.* TO `app`@`%`", &Level::Global, &[]);
         check(
             "GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` IDENTIFIED VIA mysql_native_password USING '*1' OR unix_socket WITH GRANT OPTION",
-            Level::Global,
+            &Level::Global,
             &["ALL", "GRANT OPTION"],
         );
         check(
             "GRANT USAGE ON *.* TO `app`@`%` IDENTIFIED BY PASSWORD '*2470' REQUIRE SSL WITH MAX_USER_CONNECTIONS 5",
-            Level::Global,
+            &Level::Global,
             &[],
         );
         check(
             "GRANT SELECT, CREATE TEMPORARY TABLES ON `sh\\_op`.* TO 'app'@'%'",
-            schema("sh\\_op"),
+            &schema("sh\\_op"),
             &["CREATE TEMPORARY TABLES", "SELECT"],
         );
         check(
             "GRANT SELECT ON `a``b`.* TO `x`@`y`",
-            schema("a`b"),
+            &schema("a`b"),
             &["SELECT"],
         );
         check(
             "GRANT SELECT ON \"shop\".* TO \"x\"@\"y\"",
-            schema("shop"),
+            &schema("shop"),
             &["SELECT"],
         );
         check(
             "GRANT SELECT ON `shop`.`orders` TO `x`@`y`",
-            table(),
+            &table(),
             &["SELECT"],
         );
         check(
             "GRANT SELECT ON TABLE `shop`.`orders` TO `x`@`y`",
-            table(),
+            &table(),
             &["SELECT"],
         );
         check(
             "GRANT EXECUTE ON PROCEDURE `shop`.`p` TO `x`@`y`",
-            Level::Routine("PROCEDURE".to_owned(), "shop".to_owned(), "p".to_owned()),
+            &Level::Routine("PROCEDURE".to_owned(), "shop".to_owned(), "p".to_owned()),
             &["EXECUTE"],
         );
         check(
             "GRANT APPLICATION_PASSWORD_ADMIN,BACKUP_ADMIN ON *.* TO `x`@`y` WITH GRANT OPTION",
-            Level::Global,
+            &Level::Global,
             &["APPLICATION_PASSWORD_ADMIN", "BACKUP_ADMIN", "GRANT OPTION"],
         );
         check(
             "GRANT `reader`@`%`,`writer`@`%` TO `x`@`y`",
-            Level::Other("roles".to_owned()),
+            &Level::Other("roles".to_owned()),
             &["reader@%", "writer@%"],
         );
         let proxy = "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION";
-        check(proxy, Level::Other(proxy.to_owned()), &[]);
+        check(proxy, &Level::Other(proxy.to_owned()), &[]);
         let strange = "GRANT SOMETHING NEW `x`";
-        check(strange, Level::Other(strange.to_owned()), &[]);
+        check(strange, &Level::Other(strange.to_owned()), &[]);
         assert!(read("REVOKE INSERT ON `mysql`.* FROM `x`@`y`").is_revoke);
     }
 

@@ -85,7 +85,6 @@ fn talk_as(server: &Server, user: &str) -> Conversation {
         user: user.to_owned(),
         password: looptax_dsn::Secret::new("pw".to_owned()),
         database: None,
-        ..server.it.login.clone()
     };
     Conversation::open(server.it.protocol, &endpoint, &login, Limits::default()).unwrap()
 }
@@ -108,7 +107,7 @@ fn tried(server: &Server, root: &mut Conversation, user: &str) -> (Vec<Vec<bool>
 }
 
 /// Whether what is said to be missing is one of the rights that were tried.
-fn is_tried(line: &String) -> bool {
+fn is_tried(line: &str) -> bool {
     let (rights, _) = line.split_once(" ON ").unwrap_or((line, ""));
     let rights = rights.trim_start_matches("GRANT ");
     let mut rights = rights
@@ -143,7 +142,7 @@ fn grants_cover_what_the_server_lets_one_do() {
                 "CREATE USER '{user}'@'localhost' IDENTIFIED BY 'pw'"
             ))
             .unwrap();
-            for _ in 0..1 + dice.below(4) {
+            for _ in 0..=dice.below(4) {
                 let grant = format!("{} TO '{user}'@'localhost'", dice.grant());
                 root.execute(&grant).unwrap();
                 given.push(grant);
