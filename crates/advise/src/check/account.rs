@@ -6,13 +6,15 @@
 
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
+use super::grants::Rights;
+
 /// A login over one transport, as the server told of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct MysqlLogin {
     /// `CURRENT_USER()`: the account that was chosen; empty when the login failed.
     pub account: String,
-    /// `SHOW GRANTS`, sorted, without the password hash.
-    pub grants: Vec<String>,
+    /// By `SHOW GRANTS`.
+    pub rights: Rights,
     /// Whether the server asks the operating system who somebody is, in place of a password.
     pub asks_system: bool,
     /// The server's refusal.
@@ -32,21 +34,20 @@ pub struct MysqlAccount {
 
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 
-/// Whether the account is the same over both transports.
+/// Whether the account is the same over both transports, and may do the same on the database where one is named.
 pub fn mysql_account(
-    user: &str,
+    (user, database): (&str, Option<&str>),
     tcp: &MysqlLogin,
     unix: &MysqlLogin,
     accounts: &[MysqlAccount],
 ) -> Vec<Point> {
-    let mut points = vec![same_account(user, tcp, unix)];
+    let mut points = vec![same_account(user, database, tcp, unix)];
     points.extend(demands_tls(user, accounts));
     points.extend(cold_cache(accounts));
     points
 }
 
-fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
-    let point = |code, outcome, what: String| Point::new(Topic::Account, code, outcome, what, HOW);
+fn same_account(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     match (&tcp.refusal, &unix.refusal) {
         (None, Some(why)) => point(
             PointCode::AccountMissing,
@@ -73,52 +74,62 @@ fn same_account(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
         .with_next(
             "look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which",
         ),
-        (None, None) if !missing_grants(tcp, unix).is_empty() => {
-            let what = if tcp.account == unix.account {
-                format!("`{}` has other rights over the socket", unix.account)
-            } else {
-                format!(
-                    "over the socket one is `{}`, over TCP `{}`: two accounts, and the first lacks rights",
-                    unix.account, tcp.account
-                )
-            };
-            point(PointCode::RightsMissing, Outcome::Fail, what).with_next(lacking(user, tcp, unix))
-        }
-        (None, None) if unix.asks_system && !tcp.asks_system => point(
-            PointCode::AccountGetsMore,
-            Outcome::Note,
-            format!(
-                "over the socket one is `{}`, over TCP `{}`: two accounts, and the first is asked for the system's user in place of a password",
-                unix.account, tcp.account
-            ),
-        ),
-        (None, None) if !missing_grants(unix, tcp).is_empty() => point(
-            PointCode::AccountGetsMore,
-            Outcome::Note,
-            format!(
-                "over the socket one is `{}`, over TCP `{}`: the first has all rights of the second, and more: {}",
-                unix.account,
-                tcp.account,
-                missing_grants(unix, tcp).join("; ").replace(ACCOUNT, "it")
-            ),
-        ),
-        (None, None) if tcp.account != unix.account => point(
-            PointCode::AccountDiffers,
-            Outcome::Note,
-            format!(
-                "over the socket one is `{}`, over TCP `{}`: two accounts with the same rights; a password is changed in both",
-                unix.account, tcp.account
-            ),
-        ),
-        (None, None) => point(
-            PointCode::AccountSame,
-            Outcome::Pass,
-            format!(
-                "`{}` over both, with the same {} grants",
-                unix.account,
-                unix.grants.len()
-            ),
-        ),
+        (None, None) => same_rights(user, database, tcp, unix),
+    }
+}
+
+fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
+    Point::new(Topic::Account, code, outcome, what, HOW)
+}
+
+/// Both logins work: what they may do.
+fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
+    let is_one = tcp.account == unix.account;
+    let who = if is_one {
+        format!("one is `{}` over both", unix.account)
+    } else {
+        format!(
+            "over the socket one is `{}`, over TCP `{}`",
+            unix.account, tcp.account
+        )
+    };
+    let missing = missing_rights(tcp, unix, database, true);
+    if !missing.is_empty() {
+        let what = if is_one {
+            format!("`{}` has other rights over the socket", unix.account)
+        } else {
+            format!("{who}: two accounts, and the first lacks rights")
+        };
+        return point(PointCode::RightsMissing, Outcome::Fail, what)
+            .with_next(lacking(user, tcp, unix, &missing));
+    }
+    let note = |code, words: String| point(code, Outcome::Note, format!("{who}: {words}"));
+    let of_it = |grants: Vec<String>| grants.join("; ").replace(ACCOUNT, "it");
+    let more = missing_rights(unix, tcp, None, true);
+    let less_elsewhere = missing_rights(tcp, unix, database, false);
+    if unix.asks_system && !tcp.asks_system {
+        let words =
+            "two accounts, and the first is asked for the system's user in place of a password";
+        note(PointCode::AccountGetsMore, words.to_owned())
+    } else if !more.is_empty() {
+        let words = format!(
+            "the first may do all that the second may, and more: {}",
+            of_it(more)
+        );
+        note(PointCode::AccountGetsMore, words)
+    } else if !less_elsewhere.is_empty() {
+        let database = database.unwrap_or_default();
+        let words = format!(
+            "on `{database}` the first may do all that the second may, elsewhere less: {}",
+            of_it(less_elsewhere)
+        );
+        note(PointCode::AccountDiffers, words)
+    } else if is_one {
+        let what = format!("`{}` over both, with the same rights", unix.account);
+        point(PointCode::AccountSame, Outcome::Pass, what)
+    } else {
+        let words = "two accounts with the same rights; a password is changed in both";
+        note(PointCode::AccountDiffers, words.to_owned())
     }
 }
 
@@ -130,7 +141,7 @@ fn twin_at_localhost(user: &str, tcp: &MysqlLogin) -> String {
         "run on the server as an administrator, with the password that the client has:".to_owned(),
         format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '…';"),
     ];
-    let grants = missing_grants(tcp, &MysqlLogin::default());
+    let grants = missing_rights(tcp, &MysqlLogin::default(), None, true);
     lines.extend(grants.iter().map(|it| it.replace(ACCOUNT, &account) + ";"));
     lines.join("\n")
 }
@@ -138,32 +149,22 @@ fn twin_at_localhost(user: &str, tcp: &MysqlLogin) -> String {
 /// Stands for the account in a grant.
 const ACCOUNT: &str = "ACCOUNT";
 
-/// A grant with a word where it names the account, as MySQL or MariaDB quotes it.
-fn without_account(grant: &str, login: &MysqlLogin) -> String {
-    let (user, host) = login.account.rsplit_once('@').unwrap_or_default();
-    grant
-        .replace(&format!("`{user}`@`{host}`"), ACCOUNT)
-        .replace(&format!("'{user}'@'{host}'"), ACCOUNT)
-}
-
-/// What the first account may and the second may not. What everybody may is nobody's own.
-fn missing_grants(has: &MysqlLogin, lacks: &MysqlLogin) -> Vec<String> {
-    let own: Vec<String> = lacks
-        .grants
-        .iter()
-        .map(|it| without_account(it, lacks))
-        .collect();
-    let wanted = has.grants.iter().map(|it| without_account(it, has));
-    let is_right =
-        |it: &String| !it.starts_with("GRANT USAGE ON *.*") || it.contains("GRANT OPTION");
-    wanted
-        .filter(|it| it.contains(ACCOUNT) && is_right(it))
-        .filter(|it| !own.contains(it))
-        .collect()
+/// What the first login may and the second may not, as statements: on the database, or elsewhere.
+fn missing_rights(
+    has: &MysqlLogin,
+    lacks: &MysqlLogin,
+    database: Option<&str>,
+    is_in_database: bool,
+) -> Vec<String> {
+    let lacking = has.rights.beyond(&lacks.rights, database);
+    let asked = lacking
+        .into_iter()
+        .filter(|it| it.is_in_database == is_in_database);
+    asked.flat_map(|it| it.grants).collect()
 }
 
 /// The statements that give the account of the socket what it lacks.
-fn lacking(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> String {
+fn lacking(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: &[String]) -> String {
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
         // It wins over 'user'@'%', since its host is the more exact one.
@@ -174,8 +175,7 @@ fn lacking(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin) -> String {
     }
     let quoted = |text: &str| text.replace('\'', "''");
     let account = format!("'{}'@'{}'", quoted(name), quoted(host));
-    let lines = missing_grants(tcp, unix);
-    let lines = lines.iter().map(|it| it.replace(ACCOUNT, &account) + ";");
+    let lines = missing.iter().map(|it| it.replace(ACCOUNT, &account) + ";");
     let all: Vec<String> = ["run on the server as an administrator:".to_owned()]
         .into_iter()
         .chain(lines)
@@ -226,11 +226,17 @@ fn cold_cache(accounts: &[MysqlAccount]) -> Option<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::grants::Server;
+
+    fn rights(grants: &[&str]) -> Rights {
+        let lines: Vec<String> = grants.iter().map(|it| (*it).to_owned()).collect();
+        Rights::read(&lines, Server::Mariadb)
+    }
 
     fn login(account: &str, grants: &[&str]) -> MysqlLogin {
         MysqlLogin {
             account: account.to_owned(),
-            grants: grants.iter().map(|it| (*it).to_owned()).collect(),
+            rights: rights(grants),
             ..MysqlLogin::default()
         }
     }
@@ -244,7 +250,7 @@ mod tests {
 
     #[track_caller]
     fn check(tcp: &MysqlLogin, unix: &MysqlLogin, outcome: Outcome, words: &str) {
-        let point = mysql_account("app", tcp, unix, &[]).remove(0);
+        let point = mysql_account(("app", None), tcp, unix, &[]).remove(0);
         assert_eq!(point.outcome, outcome, "{point:?}");
         assert!(format!("{point:?}").contains(words), "{words} in {point:?}");
     }
@@ -321,7 +327,7 @@ mod tests {
         let public = login("app@127.0.0.1", &["GRANT SELECT ON `test`.* TO PUBLIC"]);
         check(&public, &unix, Outcome::Note, "two accounts");
         let same = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
-        check(&same, &same, Outcome::Pass, "same 1 grants");
+        check(&same, &same, Outcome::Pass, "the same rights");
     }
 
     #[test]
@@ -333,7 +339,7 @@ mod tests {
         };
         let same = login("app@localhost", &[]);
         let topics = |accounts: &[MysqlAccount]| -> Vec<Topic> {
-            mysql_account("app", &same, &same, accounts)
+            mysql_account(("app", None), &same, &same, accounts)
                 .iter()
                 .map(|it| it.topic)
                 .collect()

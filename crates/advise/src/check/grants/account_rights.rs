@@ -9,6 +9,9 @@ use super::{ALL, Grant, Level, Server};
 /// A name of a schema that no grant names.
 const ANY_OTHER: &str = "looptax_any_other";
 
+/// MariaDB's name for everybody.
+const PUBLIC: &str = "PUBLIC";
+
 /// What one may do after a login.
 #[derive(Debug, Clone, Default)]
 pub struct Rights {
@@ -57,13 +60,27 @@ impl Rights {
     pub fn beyond(&self, other: &Self, database: Option<&str>) -> Vec<Lacking> {
         let mut here: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
         let mut elsewhere = here.clone();
-        for place in self.places(other, database) {
+        // What everybody may is nobody's own.
+        let own = Self {
+            server: self.server,
+            grants: self
+                .grants
+                .iter()
+                .filter(|it| it.grantee != PUBLIC)
+                .cloned()
+                .collect(),
+        };
+        for place in own.places(other, database) {
             let is_here = database.is_none_or(|database| place.schema() == Some(database));
-            let rights = self.names_at(&place);
+            let rights = own.names_at(&place);
             let missing = rights.into_iter().filter(|right| {
-                self.may(right, &place, Doubt::Any) && !other.may(right, &place, Doubt::All)
+                own.may(right, &place, Doubt::Any) && !other.may(right, &place, Doubt::All)
             });
-            let missing: BTreeSet<String> = missing.collect();
+            let mut missing: BTreeSet<String> = missing.collect();
+            // Said so, and not one by one: a server may not know them all.
+            if own.has_all_at(&place) && missing.iter().any(|it| it != super::GRANT_OPTION) {
+                missing.insert(ALL.to_owned());
+            }
             if !missing.is_empty() {
                 let side = if is_here { &mut here } else { &mut elsewhere };
                 side.insert(place, missing);
@@ -73,7 +90,7 @@ impl Rights {
         for (is_in_database, side) in [(true, here), (false, elsewhere)] {
             let mut grants = statements(&side);
             if is_in_database == database.is_none() {
-                grants.extend(self.other_lines(other));
+                grants.extend(own.other_lines(other));
             }
             if !grants.is_empty() {
                 lacking.push(Lacking {
@@ -97,6 +114,12 @@ impl Rights {
                 .collect();
             may_one(&own, self.server, right, place, doubt)
         })
+    }
+
+    /// Whether these rights have all that there is at a place.
+    fn has_all_at(&self, place: &Place) -> bool {
+        let mut all = place.rights().iter();
+        !place.rights().is_empty() && all.all(|right| self.may(right, place, Doubt::Any))
     }
 
     /// Every place that the grants of either tell from another, of a schema that the grants may be about.
@@ -134,11 +157,12 @@ impl Rights {
             it.rights.iter().chain(of_columns)
         });
         let mut names: BTreeSet<String> = named.cloned().collect();
-        let all: &[&str] = match place {
-            Place::Server => return names,
-            Place::Schema(_) => &super::SCHEMA_RIGHTS,
-            Place::Table(..) | Place::Column(..) => &super::TABLE_RIGHTS,
-            Place::Routine(..) => &super::ROUTINE_RIGHTS,
+        if *place == Place::Server {
+            return names;
+        }
+        let all = match place {
+            Place::Column(..) => &super::TABLE_RIGHTS,
+            place => place.rights(),
         };
         names.retain(|name| name == super::GRANT_OPTION || all.contains(&name.as_str()));
         names.extend(all.iter().map(|it| (*it).to_owned()));
@@ -200,12 +224,17 @@ fn may_one(grants: &[&Grant], server: Server, right: &str, place: &Place, doubt:
     if is_global && !is_revoked {
         return true;
     }
-    let fitting = grants.iter().filter_map(|grant| match &grant.level {
-        Level::Schema(pattern) if !grant.is_revoke && matches(pattern, schema) => {
-            Some((exactness(pattern, server), grant.gives(right)))
+    // Lines of one pattern are one row.
+    let mut rows: BTreeMap<&str, bool> = BTreeMap::new();
+    for grant in grants.iter().filter(|it| !it.is_revoke) {
+        if let Level::Schema(pattern) = &grant.level
+            && matches(pattern, schema)
+        {
+            *rows.entry(pattern).or_default() |= grant.gives(right);
         }
-        _ => None,
-    });
+    }
+    let fitting = rows.iter();
+    let fitting = fitting.map(|(pattern, gives)| (exactness(pattern, server), *gives));
     let most = fitting.clone().map(|(exactness, _)| exactness).max();
     let mut best = fitting.filter(|(exactness, _)| Some(*exactness) == most);
     let is_given = match doubt {
@@ -240,6 +269,16 @@ impl Place {
         }
     }
 
+    /// The rights that there are at such a place; none that can be listed for the whole server.
+    fn rights(&self) -> &'static [&'static str] {
+        match self {
+            Self::Server | Self::Column(..) => &[],
+            Self::Schema(_) => &super::SCHEMA_RIGHTS,
+            Self::Table(..) => &super::TABLE_RIGHTS,
+            Self::Routine(..) => &super::ROUTINE_RIGHTS,
+        }
+    }
+
     /// Whether a grant at that level of a table or a routine is about this place.
     fn is_in(&self, level: &Level) -> bool {
         match (self, level) {
@@ -251,6 +290,25 @@ impl Place {
             }
             _ => false,
         }
+    }
+
+    /// Where a right counts here too.
+    fn wider(&self) -> Vec<Self> {
+        let any_other = Self::Schema(ANY_OTHER.to_owned());
+        let Some(schema) = self.schema() else {
+            return Vec::new();
+        };
+        let mut wider = vec![Self::Server];
+        if *self != any_other {
+            wider.push(any_other);
+        }
+        if !matches!(self, Self::Schema(_)) {
+            wider.push(Self::Schema(schema.to_owned()));
+        }
+        if let Self::Column(schema, table, _) = self {
+            wider.push(Self::Table(schema.clone(), table.clone()));
+        }
+        wider
     }
 
     /// As it stands in a grant.
@@ -274,17 +332,7 @@ fn statements(missing: &BTreeMap<Place, BTreeSet<String>>) -> Vec<String> {
     let covered = |place: &Place, right: &String| {
         let gives = |rights: &BTreeSet<String>| rights.contains(right) || rights.contains(ALL);
         let wider = |it: &Place| missing.get(it).is_some_and(gives);
-        let any_other = Place::Schema(ANY_OTHER.to_owned());
-        let of_schema = place.schema().map(|it| Place::Schema(it.to_owned()));
-        let of_table = match place {
-            Place::Column(schema, table, _) => Some(Place::Table(schema.clone(), table.clone())),
-            _ => None,
-        };
-        let all = [Some(Place::Server), Some(any_other), of_schema, of_table];
-        all.into_iter()
-            .flatten()
-            .filter(|it| it != place)
-            .any(|it| wider(&it))
+        place.wider().iter().any(wider)
     };
     let mut lines = Vec::new();
     for (place, rights) in missing {

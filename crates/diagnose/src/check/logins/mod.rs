@@ -58,7 +58,13 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         Protocol::Mysql => {
             let (tcp, unix) = (mysql::login(&mut over_tcp), mysql::login(&mut over_unix));
             let accounts = mysql::accounts(&mut over_tcp, &mut over_unix, &login.user);
-            points.extend(mysql_account(&login.user, &tcp, &unix, &accounts));
+            let database = login.database.as_deref();
+            points.extend(mysql_account(
+                (&login.user, database),
+                &tcp,
+                &unix,
+                &accounts,
+            ));
             let is_required = mysql::requires_secure_transport(&mut over_tcp, &mut over_unix);
             points.extend(check::secure_transport(is_required));
         }

@@ -1,6 +1,6 @@
 //! What MySQL and MariaDB say of an account.
 
-use looptax_advise::check::{MysqlAccount, MysqlLogin};
+use looptax_advise::check::{MysqlAccount, MysqlLogin, Rights, Server as Rules};
 
 use super::sides::Opened;
 
@@ -22,11 +22,13 @@ pub(super) fn login(opened: &mut Opened) -> MysqlLogin {
             .collect()
     };
     let account = column("SELECT CURRENT_USER()", 0).into_iter().next();
-    let mut grants: Vec<String> = column("SHOW GRANTS", 0)
-        .iter()
-        .map(|grant| without_hash(grant))
-        .collect();
-    grants.sort();
+    let version = column("SELECT VERSION()", 0).join("");
+    let rules = if version.contains("MariaDB") {
+        Rules::Mariadb
+    } else {
+        Rules::Mysql
+    };
+    let rights = Rights::read(&column("SHOW GRANTS", 0), rules);
     // Their names of the plugin: MariaDB's, and MySQL's.
     let made = column("SHOW CREATE USER CURRENT_USER()", 0);
     let asks_system = |it: &String| {
@@ -35,19 +37,10 @@ pub(super) fn login(opened: &mut Opened) -> MysqlLogin {
     };
     MysqlLogin {
         account: account.unwrap_or_default(),
-        grants,
+        rights,
         asks_system: made.iter().any(asks_system),
         refusal: None,
     }
-}
-
-/// A grant without the password's hash, which MariaDB prints with it.
-fn without_hash(grant: &str) -> String {
-    let end = [" IDENTIFIED BY PASSWORD", " IDENTIFIED VIA"]
-        .iter()
-        .filter_map(|words| grant.find(words))
-        .min();
-    end.map_or(grant, |end| &grant[..end]).to_owned()
 }
 
 /// The rows of `mysql.user` for this user, as far as we may read them.
@@ -78,19 +71,4 @@ fn ask(tcp: &mut Opened, unix: &mut Opened, sql: &str) -> Vec<Vec<Option<String>
     let conversation = both.into_iter().find_map(|it| it.as_mut().ok());
     let rows = conversation.and_then(|it| it.query(sql).ok());
     rows.unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_grant_loses_its_password_hash() {
-        let grant = "GRANT USAGE ON *.* TO `app`@`%` IDENTIFIED BY PASSWORD '*2470C0C06DEE42FD'";
-        assert_eq!(without_hash(grant), "GRANT USAGE ON *.* TO `app`@`%`");
-        assert_eq!(
-            without_hash("GRANT SELECT ON a.* TO b"),
-            "GRANT SELECT ON a.* TO b"
-        );
-    }
 }
