@@ -190,7 +190,16 @@ fn in_scratch(
     }
     refuse_if_written_on(&mut conversation)?;
     tell_leftovers(&mut conversation)?;
-    scratch.make(&workload, &mut conversation, settings)?;
+    if let Err(failure) = scratch.make(&workload, &mut conversation, settings) {
+        // Ctrl-C may have broken the conversation off in the middle of an answer, so another one clears up. The
+        // error that brought us here matters more than a second one.
+        looptax_path::wait_again();
+        drop(conversation);
+        if let Ok(mut conversation) = target.converse(Arm::Tcp) {
+            let _ = scratch.drop_from(&mut conversation);
+        }
+        return Err(failure);
+    }
     target.workload = workload;
     target.n_keys = u64::from(settings.rows);
     target.scratch = Some((scratch, conversation));

@@ -59,7 +59,7 @@ impl Scratch {
         }
     }
 
-    /// Makes it and what the workload needs in it; nothing of it is left after an error.
+    /// Makes it and what the workload needs in it. After an error something of it may be there.
     pub(super) fn make(
         &self,
         workload: &Workload,
@@ -75,12 +75,7 @@ impl Scratch {
             }
             Self::Keys { .. } => {}
         }
-        let filled = self.fill(workload, conversation, settings);
-        if filled.is_err() {
-            // The error that brought us here matters more than a second one.
-            let _ = self.drop_from(conversation);
-        }
-        filled
+        self.fill(workload, conversation, settings)
     }
 
     fn fill(
@@ -125,10 +120,10 @@ impl Scratch {
     pub(super) fn drop_from(&self, conversation: &mut Conversation) -> Result<(), WireError> {
         match self {
             Self::Database(name) => conversation
-                .execute(&format!("DROP DATABASE {name}"))
+                .execute(&format!("DROP DATABASE IF EXISTS {name}"))
                 .map(drop),
             Self::Schema(name) => conversation
-                .execute(&format!("DROP SCHEMA {name} CASCADE"))
+                .execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE"))
                 .map(drop),
             Self::Keys { .. } => self.for_keys(conversation, |key| vec![b"DEL".to_vec(), key]),
         }
