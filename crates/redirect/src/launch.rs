@@ -38,6 +38,9 @@ const LISTENER: u8 = 1;
 const NO_FILTER: u8 = 2;
 const NO_EXEC: u8 = 3;
 
+/// How often, a millisecond apart, it is looked whether other threads are gone.
+const MOST_LOOKS_FOR_THREADS: usize = 1_000;
+
 /// Why the program could not be started, in its exit code. Source: POSIX, `env`.
 const EXIT_FAILED: i32 = 125;
 const EXIT_NOT_EXECUTED: i32 = 126;
@@ -130,14 +133,17 @@ pub(crate) fn start(
     })
 }
 
-/// A forked process has one thread, whatever its parent had.
+/// A forked process has one thread, whatever its parent had. One that was joined already is listed a moment longer.
 pub(crate) fn only_thread() -> Result<(), RedirectError> {
-    let n = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-    if n == 1 {
-        Ok(())
-    } else {
-        Err(RedirectError::Threads { n })
+    let count = || fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    for _ in 0..MOST_LOOKS_FOR_THREADS {
+        if count() == 1 {
+            return Ok(());
+        }
+        // Nothing is measured, and nothing runs yet.
+        let _ = wait::poll(&[], 1);
     }
+    Err(RedirectError::Threads { n: count() })
 }
 
 /// Waits until the program executes.

@@ -4,10 +4,14 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
+use std::time::Duration;
 
 use looptax_redirect::{
     Config, Demand, Event, Exit, Mapping, Program, Route, SocketName, Stats, Switches,
 };
+
+/// Set for a supervisor that begins while another thread of it is about to end.
+pub(crate) const ENDING_THREAD: &str = "ENDING_THREAD";
 
 /// A run of a command under supervision, or plain.
 #[derive(Debug, Clone, Default)]
@@ -149,6 +153,9 @@ impl Done {
 
 /// The supervisor: `--route FROM=PATH --without NAME --quiet -- COMMAND`.
 pub(crate) fn main(words: &[String]) -> ExitCode {
+    if std::env::var_os(ENDING_THREAD).is_some() {
+        std::thread::spawn(|| std::thread::sleep(Duration::from_millis(100)));
+    }
     let mut mapping = Mapping::default();
     let mut switches = Switches::default();
     let (mut wants_events, mut keeps_running) = (true, false);

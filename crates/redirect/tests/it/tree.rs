@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use libtest_mimic::Trial;
 
 use crate::server::Server;
-use crate::supervise::Run;
+use crate::supervise::{Done, ENDING_THREAD, Run};
 use crate::trial;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -19,6 +19,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_signal_to_the_group_reaches_it_once", group_signal),
         trial("a_stop_of_the_program_is_ours", stopped),
         trial("r18_a_stop_for_us_is_the_programs", stopped_with_us),
+        trial("r18_a_thread_that_is_about_to_end_is_waited_for", || {
+            let mut command = shell("echo on").to_command();
+            let output = command.env(ENDING_THREAD, "1").output().unwrap();
+            assert_eq!(Done::new(output).good().stdout, "on\n");
+        }),
         trial("its_group_and_session_are_ours", group),
         trial("input_and_output_end_with_it", streams),
         trial("signals_are_as_they_were", dispositions),
