@@ -3,6 +3,7 @@
 mod protocol;
 pub(crate) mod sealed;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use looptax_dsn::Protocol;
@@ -43,7 +44,9 @@ impl Conversation {
         limits: Limits,
     ) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
+        let is_logged_in = link.is_logged_in();
         let connection = log_in(protocol, link, login, limits.io);
+        is_logged_in.store(true, Ordering::Relaxed);
         Self::from_login(connection, facts, &endpoint)
     }
 
@@ -59,7 +62,9 @@ impl Conversation {
         limits: Limits,
     ) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
+        let is_logged_in = link.is_logged_in();
         let connection = sealed::log_in(protocol, link, login, tls, limits.io, false);
+        is_logged_in.store(true, Ordering::Relaxed);
         Self::from_sealed_login(connection, facts, &endpoint)
     }
 
@@ -72,6 +77,7 @@ impl Conversation {
             link.leave_nodelay()?;
         }
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
+        link.is_logged_in().store(true, Ordering::Relaxed);
         let connection =
             echo::Connection::login(link, echo.hello(), limits.io).map(ProtocolConnection::Echo);
         Self::from_login(connection, facts, &endpoint)

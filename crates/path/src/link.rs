@@ -8,6 +8,8 @@ mod socket;
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_dsn::Arm;
@@ -20,6 +22,7 @@ use crate::tls::{Seal, TlsClient, TlsFacts, invalid};
 use crate::{Endpoint, PathError};
 pub use calls::Calls;
 pub use facts::{Limits, LinkFacts};
+use patience::Patience;
 use raw::Raw;
 use socket::{brief_facts, connect, facts, no_facts};
 
@@ -162,6 +165,12 @@ impl Link {
     /// Leaves it to each receive how long it may take: for requests that are measured.
     pub(crate) fn wait_for_each(&mut self) {
         self.raw.patience = None;
+    }
+
+    /// To be set once the login over it is over, which has a limit of its own.
+    pub(crate) fn is_logged_in(&self) -> Arc<AtomicBool> {
+        let patience = self.raw.patience.as_ref();
+        patience.map_or_else(Arc::default, Patience::is_logged_in)
     }
 
     /// System calls for data so far.

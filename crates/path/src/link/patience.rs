@@ -1,8 +1,10 @@
-//! How long an answer may take as a whole: the kernel's own limit is one per receive, which a peer that sends a
-//! byte now and then never reaches.
+//! How long an answer may take as a whole, and a login with all its answers: the kernel's own limit is one per
+//! receive, which a peer that sends a byte now and then never reaches.
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,16 +13,33 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::stopping;
 
+/// A login has so many times what one answer has.
+const LOGIN_ANSWERS: u32 = 3;
+
 /// The time that one answer has, from the first receive after a send.
 #[derive(Debug)]
 pub(super) struct Patience {
     limit: Duration,
     since: Option<Duration>,
+    /// When the login began.
+    begun: Option<Duration>,
+    /// Set by whoever sees its end; a connection that asks one thing and ends has as much time for all of it.
+    is_logged_in: Arc<AtomicBool>,
 }
 
 impl Patience {
     pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, since: None }
+        Self {
+            limit,
+            since: None,
+            begun: None,
+            is_logged_in: Arc::default(),
+        }
+    }
+
+    /// To be set once the login is over.
+    pub(super) fn is_logged_in(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_logged_in)
     }
 
     /// Something was sent, so that another answer begins.
@@ -32,6 +51,12 @@ impl Patience {
     /// enough, and nothing is asked of it.
     pub(super) fn wait(&mut self, fd: impl AsFd) -> io::Result<()> {
         let now = coarse_now();
+        let begun = *self.begun.get_or_insert(now);
+        if now.saturating_sub(begun) > LOGIN_ANSWERS * self.limit
+            && !self.is_logged_in.load(Ordering::Relaxed)
+        {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         let since = *self.since.get_or_insert(now);
         let is_long = |now: Duration| now.saturating_sub(since) > self.limit / 10;
         if !is_long(now) {
@@ -119,15 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn r19_each_answer_has_its_own_time() {
+    fn r19_each_answer_and_each_login_has_its_own_time() {
         let silent = UnixStream::pair().unwrap();
         let mut patience = Patience {
-            limit: LIMITS.io,
             since: Some(Duration::ZERO),
+            ..Patience::new(LIMITS.io)
         };
-        let late = patience.wait(&silent.0).unwrap_err();
-        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        let is_late = |patience: &mut Patience| {
+            let late = patience.wait(&silent.0).map_err(|it| it.kind());
+            late == Err(io::ErrorKind::TimedOut)
+        };
+        assert!(is_late(&mut patience));
         patience.begin_anew();
-        patience.wait(&silent.0).unwrap();
+        assert!(!is_late(&mut patience));
+        // The same for a login with all its answers.
+        patience.begin_anew();
+        patience.begun = Some(Duration::ZERO);
+        assert!(is_late(&mut patience));
+        patience.is_logged_in().store(true, Ordering::Relaxed);
+        assert!(!is_late(&mut patience));
     }
 }
