@@ -27,7 +27,7 @@ fn check(kind: Kind, connections: &str, least_calls: [f64; 2]) {
     let run = compare(&scratch)
         .args([target.as_str(), "--workload", "connect"])
         .args(["--fixed", "6", "--slice-ms", "20", "-q", "-c", connections])
-        .args(["--warm-up", "0s", "--placement", "same"])
+        .args(["--warm-up", "0s", "--placement", "same", "--verbose"])
         .run();
     run.expect_code(0);
     let record = saved(&scratch);
