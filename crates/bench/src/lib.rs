@@ -10,6 +10,7 @@ mod blocks;
 mod clock;
 mod connect;
 mod cores;
+mod cpu_group;
 mod epoch;
 mod error;
 mod glimpse;
@@ -34,6 +35,7 @@ pub use connect::{
     Records, Wired, Worker,
 };
 pub use cores::allowed_cores;
+pub use cpu_group::CpuGroup;
 pub use epoch::MeasuredEpoch;
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
 pub use glimpse::{GlimpseData, glimpse};

@@ -1,8 +1,11 @@
 //! What else the machine did during an epoch: CPU ticks, pressure, throttling.
 
 use std::fs;
+use std::path::Path;
 
 use looptax_record::CpuTicks;
+
+use crate::cpu_group::CpuGroup;
 
 /// What the machine did between two moments; `None` where it does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,9 +34,7 @@ impl Snapshot {
             pressure_us: fs::read_to_string("/proc/pressure/cpu")
                 .ok()
                 .and_then(|text| number_after(&text, "total=")),
-            n_throttled: fs::read_to_string("/sys/fs/cgroup/cpu.stat")
-                .ok()
-                .and_then(|text| number_after(&text, "nr_throttled ")),
+            n_throttled: CpuGroup::find(Path::new("/")).and_then(|group| group.n_throttled()),
         }
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use looptax_bench::CpuGroup;
 use looptax_record::Host;
 
 /// System controls that change what loopback TCP does.
@@ -58,7 +59,7 @@ impl Files {
             smt: self
                 .text("sys/devices/system/cpu/smt/active")
                 .map(|active| active == "1"),
-            cgroup_cpu_max: self.cgroup_cpu_max(),
+            cgroup_cpu_max: CpuGroup::find(&self.root).and_then(|group| group.limit()),
             cpuset: self
                 .text("proc/self/status")
                 .and_then(|status| field(&status, "Cpus_allowed_list")),
@@ -85,24 +86,6 @@ impl Files {
         let parts = ["proc/sys/kernel/osrelease", "proc/sys/kernel/version"];
         let parts: Vec<String> = parts.iter().filter_map(|path| self.text(path)).collect();
         parts.join(" ")
-    }
-
-    /// `cpu.max` of our control group, or of the nearest one above it that sets a limit.
-    ///
-    /// # Source
-    /// cgroup-v2.rst: a limit holds for all groups below; the root of the hierarchy has no such file.
-    fn cgroup_cpu_max(&self) -> Option<String> {
-        let groups = self.text("proc/self/cgroup")?;
-        let ours = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-        let levels = Path::new(ours).ancestors();
-        let limits: Vec<String> = levels
-            .filter_map(|level| {
-                let path = Path::new("sys/fs/cgroup").join(level).join("cpu.max");
-                self.text(path.to_str()?)
-            })
-            .collect();
-        let set = limits.iter().find(|limit| !limit.starts_with("max"));
-        set.or(limits.first()).cloned()
     }
 
     fn mitigations(&self) -> BTreeMap<String, String> {

@@ -1,0 +1,198 @@
+//! The control groups that limit this process's CPU time, of either version.
+//!
+//! Reads only. Called for the record's machine, and around each epoch for how often a limit held us up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The control group of this process that the CPU controller works in, and those above it.
+///
+/// # Source
+/// cgroup-v2.rst: a limit (`cpu.max`) holds for all groups below, and the root has none;
+/// sched-bwc.rst for version 1: `cpu.cfs_quota_us` and `cpu.cfs_period_us`, −1 for no limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuGroup {
+    /// Our own group's folder first, the hierarchy's mount last.
+    levels: Vec<PathBuf>,
+    is_first_version: bool,
+}
+
+impl CpuGroup {
+    /// Finds it below `root`: `/`, or a folder of a test. `None` where no controller is told of.
+    ///
+    /// Where both versions are mounted, the CPU controller is in the one that names it.
+    pub fn find(root: &Path) -> Option<Self> {
+        let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let groups = text("proc/self/cgroup");
+        let mounts = text("proc/self/mounts");
+        let first = first_version(&groups).map(|group| {
+            let folder = mount_point(&mounts, "cgroup", Some("cpu"));
+            (group, folder.unwrap_or("/sys/fs/cgroup/cpu"), true)
+        });
+        let second = || {
+            let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+            let folder = mount_point(&mounts, "cgroup2", None);
+            Some((group, folder.unwrap_or("/sys/fs/cgroup"), false))
+        };
+        let (group, folder, is_first_version) = first.or_else(second)?;
+        let mount = root.join(folder.trim_start_matches('/'));
+        let ancestors = Path::new(group.trim_start_matches('/')).ancestors();
+        Some(Self {
+            levels: ancestors.map(|level| mount.join(level)).collect(),
+            is_first_version,
+        })
+    }
+
+    /// The nearest limit, as version 2 prints it: microseconds in a period, and the period's own,
+    /// `50000 100000`; `max 100000` where none is set. `None` where no level says.
+    pub fn limit(&self) -> Option<String> {
+        let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
+        let set = limits().find(|limit| !limit.starts_with("max"));
+        set.or_else(|| limits().next())
+    }
+
+    /// How often the nearest level with a limit has been held up, or our own where none is set.
+    pub fn n_throttled(&self) -> Option<u64> {
+        let is_limited = |level: &&PathBuf| {
+            let limit = self.limit_of(level);
+            limit.is_some_and(|limit| !limit.starts_with("max"))
+        };
+        let limited = self.levels.iter().find(is_limited);
+        let text = read(limited.or(self.levels.first())?, "cpu.stat")?;
+        let words = text
+            .lines()
+            .find_map(|line| line.strip_prefix("nr_throttled "));
+        words?.trim().parse().ok()
+    }
+
+    fn limit_of(&self, level: &Path) -> Option<String> {
+        if !self.is_first_version {
+            return read(level, "cpu.max");
+        }
+        let quota_us = read(level, "cpu.cfs_quota_us")?;
+        let period_us = read(level, "cpu.cfs_period_us")?;
+        let quota_us = if quota_us.starts_with('-') {
+            "max"
+        } else {
+            &quota_us
+        };
+        Some(format!("{quota_us} {period_us}"))
+    }
+}
+
+/// The group of a line `4:cpu,cpuacct:/a/b`.
+fn first_version(groups: &str) -> Option<&str> {
+    groups.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, group) = rest.split_once(':')?;
+        controllers
+            .split(',')
+            .any(|it| it == "cpu")
+            .then_some(group)
+    })
+}
+
+/// Where a file system of this kind, and with this option where one is asked for, is mounted.
+fn mount_point<'a>(mounts: &'a str, kind: &str, option: Option<&str>) -> Option<&'a str> {
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (folder, is_kind) = (words.next()?, words.next()? == kind);
+        let mut options = words.next()?.split(',');
+        let has_option = option.is_none_or(|option| options.any(|it| it == option));
+        (is_kind && has_option).then_some(folder)
+    })
+}
+
+fn read(level: &Path, name: &str) -> Option<String> {
+    let text = fs::read_to_string(level.join(name)).ok()?;
+    Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "files in a scratch folder")]
+mod tests {
+    use super::*;
+
+    const HYBRID: &str = "\
+tmpfs /sys/fs/cgroup tmpfs rw,mode=755 0 0
+cgroup /sys/fs/cgroup/cpuset cgroup rw,relatime,cpuset 0 0
+cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0
+cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0
+";
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], limit: Option<&str>, n_throttled: Option<u64>) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let group = CpuGroup::find(root.path());
+        let found = group.as_ref().and_then(CpuGroup::limit);
+        assert_eq!(found.as_deref(), limit);
+        assert_eq!(group.and_then(|group| group.n_throttled()), n_throttled);
+    }
+
+    #[test]
+    fn a_limit_of_the_first_version_is_read_in_the_form_of_the_second() {
+        let of = |quota: &'static str| {
+            [
+                (
+                    "proc/self/cgroup",
+                    "3:cpuset:/z\n2:cpu,cpuacct:/a/b\n0::/c\n",
+                ),
+                ("proc/self/mounts", HYBRID),
+                ("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us", quota),
+                (
+                    "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us",
+                    "100000\n",
+                ),
+                (
+                    "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.stat",
+                    "nr_periods 9\nnr_throttled 7\nthrottled_time 12\n",
+                ),
+                ("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "20000\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "50000\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/a/cpu.stat", "nr_throttled 3\n"),
+            ]
+        };
+        check(&of("50000\n"), Some("50000 100000"), Some(7));
+        // The group above holds us up where our own has no limit.
+        check(&of("-1\n"), Some("20000 50000"), Some(3));
+        check(&of("-1\n")[..5], Some("max 100000"), Some(7));
+    }
+
+    #[test]
+    fn a_container_sees_its_own_group_as_the_mount() {
+        let files = [
+            ("proc/self/cgroup", "1:cpu:/docker/abc\n"),
+            (
+                "proc/self/mounts",
+                "cgroup /sys/fs/cgroup/cpu cgroup ro,cpu 0 0\n",
+            ),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 2\n"),
+        ];
+        check(&files, Some("50000 100000"), Some(2));
+    }
+
+    #[test]
+    fn the_nearest_limit_of_the_second_version_counts() {
+        let files = [
+            ("proc/self/cgroup", "0::/a/b\n"),
+            ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+            (
+                "sys/fs/cgroup/a/b/cpu.stat",
+                "usage_usec 1\nnr_throttled 0\n",
+            ),
+            ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
+            ("sys/fs/cgroup/a/cpu.stat", "usage_usec 1\nnr_throttled 4\n"),
+        ];
+        check(&files, Some("50000 100000"), Some(4));
+        check(&files[..3], Some("max 100000"), Some(0));
+        check(&files[..1], None, None);
+        check(&[], None, None);
+    }
+}
