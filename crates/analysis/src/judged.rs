@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use looptax_record as record;
 use looptax_record::{Arm, Raw, Stall, Tax};
-use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, Warning, totals_disagree};
+use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Rule, Side, Warning, totals_disagree};
 
 use super::figures::{self, Pace, plain};
 use super::proved_arm::ProvedArm;
@@ -30,6 +30,8 @@ pub struct Question<'a> {
     pub alpha: f64,
     /// Half the width of "no difference that matters", as a fraction.
     pub delta: f64,
+    /// Which rule withholds a verdict: that of the record's method.
+    pub rule: Rule,
     /// What makes it invalid beyond what raw data and proofs say themselves.
     pub invalid: Vec<String>,
     /// The look the run stopped at, from 0; `None` when it was broken off.
@@ -72,6 +74,7 @@ pub fn judge(question: &Question) -> Judged {
         connections: question.connections,
         alpha: question.alpha,
         delta: question.delta,
+        rule: question.rule,
         invalid,
         stopped_early: question.stopped_early,
     });
@@ -126,6 +129,8 @@ fn tax(judgement: &Judgement, question: &Question, pace: Pace) -> Tax {
         verdict: judgement.verdict,
         direction: judgement.direction,
         reason: judgement.reason.clone(),
+        uncertain_size: judgement.uncertain_size,
+        disturbance: judgement.disturbance.as_ref().map(disturbance),
         starred: starred
             .map(|it| words::field(it.metric).to_owned())
             .collect(),
@@ -156,6 +161,15 @@ fn arm(judgement: &Judgement, question: &Question, side: Side, pace: Pace) -> Ar
         cpu_us_per_query: figures::cpu(judgement, side),
         context_switches_per_query: plain(summary.switches_per_request),
         syscalls_per_query: figures::syscalls(question.raw, question.pair, side),
+    }
+}
+
+fn disturbance(found: &looptax_stats::Disturbance) -> record::Disturbance {
+    record::Disturbance {
+        n_epochs: found.n_disturbed as u32,
+        is_throughout: found.is_throughout(),
+        steal_pct: found.shares.steal_pct,
+        foreign_pct: found.shares.foreign_pct,
     }
 }
 
@@ -250,6 +264,7 @@ mod tests {
             connections: 1,
             alpha: 0.05,
             delta: 0.01,
+            rule: Rule::HoldApart,
             invalid: Vec::new(),
             look: Some(0),
             stopped_early: true,
@@ -302,6 +317,49 @@ mod tests {
         );
         assert_eq!(tax.diagnostics.totals_disagree, Some(false));
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    }
+
+    /// Epochs of which every other four are disturbed, with another effect in those.
+    fn disturbed_raw() -> Raw {
+        let epoch = |idx: u64| {
+            let is_disturbed = idx / 4 % 2 == 1;
+            let baseline = if is_disturbed { 6_000 } else { 5_300 };
+            let mut epoch = made_up::epoch(idx, PAIR, [baseline + idx % 3, 5_000]);
+            if let Some(ticks) = epoch.cpu_ticks.as_mut().filter(|_| is_disturbed) {
+                ticks.steal += 30;
+            }
+            epoch
+        };
+        Raw {
+            epochs: (0..16).map(epoch).collect(),
+        }
+    }
+
+    #[test]
+    fn a_disturbed_run_says_who_loses_and_not_how_much() {
+        let tax = judged(&disturbed_raw(), |_| {}).tax;
+        assert_eq!(tax.verdict, Verdict::Difference);
+        assert_eq!(tax.direction, Some(Direction::OtherSlower));
+        let size = tax.uncertain_size.expect("an uncertain size");
+        assert_eq!(size.cause, record::SizeCause::Disturbed);
+        assert!((5.0..7.0).contains(&size.lo_pct), "{size:?}");
+        assert!((16.0..17.0).contains(&size.hi_pct), "{size:?}");
+        let disturbance = tax.disturbance.expect("a disturbance");
+        assert_eq!(
+            (disturbance.n_epochs, disturbance.is_throughout),
+            (8, false)
+        );
+        assert!(disturbance.steal_pct > 10.0, "{disturbance:?}");
+    }
+
+    #[test]
+    fn a_record_of_an_earlier_method_is_judged_by_its_rule() {
+        let by = |rule| judged(&disturbed_raw(), |question| question.rule = rule).tax;
+        let before = by(Rule::LeaveOut);
+        assert_eq!((before.uncertain_size, before.disturbance), (None, None));
+        assert_eq!(before.theta, by(Rule::HoldApart).theta);
+        assert_eq!(Rule::for_method(2), Rule::LeaveOut);
+        assert_eq!(Rule::for_method(record::METHOD_VERSION), Rule::HoldApart);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use looptax_record::METHOD_VERSION;
 use looptax_stats::{
-    Decision, Estimate, Input, InterimAnalysis, StopCause, Verdict, hodges_lehmann, mean, median,
-    primary, quantile_of, rate_per_s,
+    Decision, Estimate, Input, InterimAnalysis, Rule, StopCause, Verdict, hodges_lehmann, mean,
+    median, primary, quantile_of, rate_per_s,
 };
 use looptax_stats::{Epoch, Quantile, Side};
 
@@ -288,6 +289,7 @@ pub(crate) fn decide(
         connections: connections as u32,
         alpha: analysis.alpha,
         delta: stopping.delta,
+        rule: Rule::for_method(METHOD_VERSION),
         invalid: Vec::new(),
         stopped_early: false,
     });
@@ -295,7 +297,9 @@ pub(crate) fn decide(
         // No interim analysis follows the last: without an estimate, too, it ends the contrast.
         return analysis.is_last.then_some(StopCause::Last);
     };
-    let verdict = if theta.has_interval() || analysis.is_last {
+    // What may hang on disturbed epochs, of which there are too few or too many, waits for more of them.
+    let has_answer = theta.has_interval() && !primary.is_unchecked();
+    let verdict = if has_answer || analysis.is_last {
         primary.verdict
     } else {
         Verdict::Inconclusive

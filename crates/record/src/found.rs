@@ -44,6 +44,9 @@ pub struct CostSource {
     pub cpu_us_per_request: Figure,
     /// The record, or how it was measured just now.
     pub source: String,
+    /// Whether that machine was so busy, or the effect so unsteady, that only its direction is known.
+    #[serde(default)]
+    pub is_size_uncertain: bool,
 }
 
 /// A server that runs.

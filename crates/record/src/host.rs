@@ -26,7 +26,7 @@ pub struct Host {
     pub hypervisor: Option<bool>,
     /// Whether a core runs more than one hardware thread.
     pub smt: Option<bool>,
-    /// The control group's `cpu.max`, as the kernel prints it.
+    /// The control group's `cpu.max`, as the kernel prints it; quota and period of version 1 in the same form.
     pub cgroup_cpu_max: Option<String>,
     /// CPUs this process is allowed on, as the kernel prints the list.
     pub cpuset: Option<String>,

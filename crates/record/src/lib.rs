@@ -68,11 +68,11 @@ pub use selfcheck::{
     SelfcheckResult, SliceTaxes, SlicesCheck,
 };
 pub use spelling::{Proved, Spelling, Takes};
-pub use tax::{CpuTax, Tax};
+pub use tax::{CpuTax, Disturbance, Tax};
 pub use withheld::Withheld;
 pub use words::{Client, Placement};
 
-pub use looptax_stats::{Direction, Reason, Verdict};
+pub use looptax_stats::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict};
 
 /// The version of the saved form. Raised when a field changes its meaning or goes away.
 ///
@@ -81,7 +81,7 @@ pub use looptax_stats::{Direction, Reason, Verdict};
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The version of the method. Raised with every change that can move a reported number.
-pub const METHOD_VERSION: u32 = 2;
+pub const METHOD_VERSION: u32 = 3;
 
 /// The JSON Schema (draft 2020-12) of a saved [`Record`].
 pub fn schema() -> serde_json::Value {

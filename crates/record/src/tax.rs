@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Diagnostics, Direction, Figure, Latency, Reason, Verdict};
+use crate::{Diagnostics, Direction, Figure, Latency, Reason, UncertainSize, Verdict};
 
 /// The other arm held against the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +26,17 @@ pub struct Tax {
     pub cpu_us: CpuTax,
     /// The verdict on throughput.
     pub verdict: Verdict,
-    /// Who loses; `null` where the verdict names nobody.
+    /// Who loses; `null` where nobody is known to. It is known without a verdict, too, where only the
+    /// size of the effect is uncertain.
     pub direction: Option<Direction>,
     /// Why the verdict is what it is.
     pub reason: Reason,
+    /// Set where it is known who loses and not how much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertain_size: Option<UncertainSize>,
+    /// What others took of the machine, where they took much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<Disturbance>,
     /// Fields of this object whose difference holds after Holm's adjustment: `latency_us.p50`.
     #[serde(default)]
     pub starred: Vec<String>,
@@ -43,6 +50,20 @@ pub struct Tax {
     pub stopped_early: bool,
     /// What the same data say about themselves.
     pub diagnostics: Diagnostics,
+}
+
+/// Epochs in which others took much of the machine, and how much.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Disturbance {
+    /// How many.
+    pub n_epochs: u32,
+    /// Whether there were too few others to hold them against: the verdict is one under this
+    /// disturbance.
+    pub is_throughout: bool,
+    /// CPU time that the hypervisor gave to others in these epochs, percent of all.
+    pub steal_pct: f64,
+    /// CPU time of processes that are neither ours nor the server in these epochs, percent of all.
+    pub foreign_pct: f64,
 }
 
 /// CPU time added per request, µs.

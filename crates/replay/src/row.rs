@@ -20,16 +20,20 @@ const MOST_STEAL_PCT: f64 = 1.0;
 const MOST_FOREIGN_PCT: f64 = 5.0;
 
 /// Whether `compare` withholds its verdict because of a drift or of what others did, or had much of the machine taken
-/// where it withholds it for another reason: an interval knows of neither.
+/// where it withholds it for another reason, or knows the direction alone: an interval knows of none of these.
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(
         tax.reason,
-        Reason::NoisyEpochs { .. } | Reason::Trend { .. } | Reason::GuardTransient { .. }
+        Reason::PartsDiffer { .. }
+            | Reason::NoisyEpochs { .. }
+            | Reason::Trend { .. }
+            | Reason::GuardTransient { .. }
     );
     let shares = &tax.diagnostics;
     let is_busy =
         shares.steal_pct > Some(MOST_STEAL_PCT) || shares.foreign_pct > Some(MOST_FOREIGN_PCT);
-    tax.verdict == Verdict::Inconclusive && (is_objection || is_busy)
+    let is_withheld = tax.verdict == Verdict::Inconclusive && (is_objection || is_busy);
+    is_withheld || tax.uncertain_size.is_some()
 }
 
 /// The row; `None` where that arm was not measured. `of_step`: reasons that all claims of its step have.

@@ -16,7 +16,7 @@ mod trend;
 pub use guard::{EARLY_NS, GuardTransient, guard_transient};
 pub use little::littles_law;
 pub use modes::{RateModes, rate_modes};
-pub use noise::{NoiseShares, noise_shares, noisy_epochs};
+pub use noise::{NoiseShares, disturbed_epochs, noise_shares, noisy_epochs};
 pub use order::{OrderEffect, order_effect};
 pub use spread::{SamplingFloor, mad_sd, sampling_floor, totals_disagree};
 pub use stalls::{Stall, stalls};
@@ -36,7 +36,7 @@ pub struct Diagnostics {
     pub rate_modes: [Option<RateModes>; 2],
     /// CPU time that went elsewhere, over the whole run.
     pub noise: Option<NoiseShares>,
-    /// Epochs in windows with too much steal or foreign CPU.
+    /// Epochs with too much steal or foreign CPU, as the rule that withholds verdicts has them.
     pub noisy_epochs: Vec<usize>,
     /// Does it matter which arm ran first?
     pub order_effect: Option<OrderEffect>,
@@ -54,14 +54,21 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// All diagnostics of `epochs`. `thetas` holds the θ of those epochs that have one, in order;
+    /// `noisy_epochs` are the indexes of those with too much steal or foreign CPU;
     /// `connections` is C per arm, `alpha` the level of the run's intervals.
-    pub fn from_epochs(epochs: &[Epoch], thetas: &[f64], connections: u32, alpha: f64) -> Self {
+    pub fn from_epochs(
+        epochs: &[Epoch],
+        thetas: &[f64],
+        noisy_epochs: Vec<usize>,
+        connections: u32,
+        alpha: f64,
+    ) -> Self {
         Self {
             guard_transient: guard_transient(epochs, alpha),
             littles_law: Side::BOTH.map(|side| littles_law(epochs, side, connections)),
             rate_modes: Side::BOTH.map(|side| rate_modes(&slice_rates(epochs, side))),
             noise: noise_shares(epochs.iter().filter_map(|epoch| epoch.noise.as_ref())),
-            noisy_epochs: noisy_epochs(epochs),
+            noisy_epochs,
             order_effect: order_effect(epochs),
             theta_sd: mad_sd(thetas),
             sampling_floor: sampling_floor(epochs),

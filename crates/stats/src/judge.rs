@@ -4,13 +4,16 @@
 //! the record call the same function on the same numbers, and get the same digits.
 
 mod input;
+mod parts;
 mod primary;
+mod rule;
 mod secondary;
 mod sides;
 mod warnings;
 
 pub use input::Input;
-pub use primary::{Primary, primary};
+pub use primary::{Disturbance, Primary, primary};
+pub use rule::Rule;
 pub(crate) use secondary::cpu_us;
 pub use secondary::{CpuTax, Metric, Percentile, Secondary};
 pub use sides::SideSummary;
@@ -22,17 +25,21 @@ use crate::epoch::{Epoch, Side};
 use crate::estimate::{Estimate, tax_pct};
 use crate::hodges_lehmann;
 use crate::totals;
-use crate::verdict::{Direction, Reason, Verdict};
+use crate::verdict::{Direction, Reason, UncertainSize, Verdict};
 
 /// Everything that is said about one comparison. Positive: the other arm loses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// The verdict on the throughput.
     pub verdict: Verdict,
-    /// Who loses, when somebody does.
+    /// Who loses, when somebody is known to.
     pub direction: Option<Direction>,
     /// Why the verdict is what it is.
     pub reason: Reason,
+    /// Set where the effect has a direction and its size is uncertain.
+    pub uncertain_size: Option<UncertainSize>,
+    /// The epochs in which others took much of the machine.
+    pub disturbance: Option<Disturbance>,
     /// θ = ln(baseline / other) of the typical throughput; `None` without a whole epoch.
     pub theta: Option<Estimate>,
     /// The typical throughput tax in percent.
@@ -72,8 +79,14 @@ pub struct Judgement {
 pub fn judge(input: &Input) -> Judgement {
     let primary = primary(input);
     let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
-    let diagnostics =
-        Diagnostics::from_epochs(input.epochs, &thetas, input.connections, input.alpha);
+    let noisy_epochs = input.rule.disturbed(input.epochs);
+    let diagnostics = Diagnostics::from_epochs(
+        input.epochs,
+        &thetas,
+        noisy_epochs,
+        input.connections,
+        input.alpha,
+    );
     let totals = totals_theta(input);
     let warnings = warnings::collect(input, &primary, totals.as_ref(), &diagnostics);
     let percentiles = secondary::percentiles(input);
@@ -82,6 +95,8 @@ pub fn judge(input: &Input) -> Judgement {
         verdict: primary.verdict,
         direction: primary.direction,
         reason: primary.reason,
+        uncertain_size: primary.uncertain_size,
+        disturbance: primary.disturbance,
         theta: primary.theta,
         tax_pct: primary.theta.map(|theta| theta.map_monotone(tax_pct)),
         totals,

@@ -17,6 +17,7 @@ mod independent;
 mod judge;
 mod moments;
 mod quantile;
+pub mod rank_sum;
 pub mod selfcheck;
 mod sequential;
 pub mod signed_rank;
@@ -28,16 +29,17 @@ mod verdict;
 pub use bill::{Blocks, Cost};
 pub use diagnostics::{
     Diagnostics, EARLY_NS, GuardTransient, NoiseShares, OrderEffect, RateModes, SamplingFloor,
-    Stall, Trend, guard_transient, lag1_autocorrelation, littles_law, mad_sd, noise_shares,
-    noisy_epochs, order_effect, rate_modes, sampling_floor, stalls, totals_disagree, trend,
+    Stall, Trend, disturbed_epochs, guard_transient, lag1_autocorrelation, littles_law, mad_sd,
+    noise_shares, noisy_epochs, order_effect, rate_modes, sampling_floor, stalls, totals_disagree,
+    trend,
 };
 pub use epoch::{Epoch, Noise, Response, Side, Slice, ln_cost, ln_ns_per_request, rate_per_s};
 pub use estimate::{Estimate, tax_pct};
 pub use holm::holm;
 pub use independent::difference;
 pub use judge::{
-    CpuTax, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge,
-    primary,
+    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Rule, Secondary,
+    SideSummary, Warning, judge, primary,
 };
 pub use moments::{deviation, mean, median, variance};
 pub use quantile::{
@@ -45,4 +47,6 @@ pub use quantile::{
     pooled_us, quantile_of,
 };
 pub use sequential::{Decision, InterimAnalyses, InterimAnalysis, StopCause, StopRule};
-pub use verdict::{Direction, Reason, Verdict, classify, direction};
+pub use verdict::{
+    Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction,
+};

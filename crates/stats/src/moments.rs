@@ -1,7 +1,9 @@
-//! Mean, spread and middle of a slice of numbers.
+//! Mean, spread, middle and ranks of a slice of numbers.
 //!
 //! Sums run in the order of the input. Used by every estimator of this crate, and by rooms that show
 //! plain figures.
+
+use std::cmp::Ordering;
 
 /// The arithmetic mean; NaN for no values.
 pub fn mean(values: &[f64]) -> f64 {
@@ -50,6 +52,24 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     Some(f64::midpoint(sorted[sorted.len() / 2 - 1], upper))
 }
 
+/// Ranks from 1; equal values share the mean of their ranks.
+pub(crate) fn midranks(series: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..series.len()).collect();
+    order.sort_by(|a, b| series[*a].total_cmp(&series[*b]));
+    let mut ranks = vec![0.0; series.len()];
+    let mut n_before = 0;
+    let is_tie =
+        |a: &usize, b: &usize| series[*a].partial_cmp(&series[*b]) == Some(Ordering::Equal);
+    for tied in order.chunk_by(is_tie) {
+        let rank = n_before as f64 + f64::midpoint(1.0, tied.len() as f64);
+        for idx in tied {
+            ranks[*idx] = rank;
+        }
+        n_before += tied.len();
+    }
+    ranks
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +93,10 @@ mod tests {
         assert_eq!(variance(&[1.0]), None);
         assert_eq!(deviation(&[1.0, 3.0, 5.0]), Some(2.0));
         assert_eq!(deviation(&[7.0]), None);
+    }
+
+    #[test]
+    fn ties_share_their_ranks() {
+        assert_eq!(midranks(&[5.0, 1.0, 5.0, 9.0]), [2.5, 1.0, 2.5, 4.0]);
     }
 }

@@ -36,6 +36,49 @@ pub enum Direction {
     OtherFaster,
 }
 
+/// Two parts of a run that are held against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Parts {
+    /// The disturbed epochs and the others.
+    Disturbed,
+    /// The first half of the run and the second.
+    Halves,
+}
+
+/// An effect whose direction is known and whose size is not.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UncertainSize {
+    /// What makes it uncertain.
+    pub cause: SizeCause,
+    /// The least tax that is possible, percent; of the sign of [`Self::hi_pct`].
+    pub lo_pct: f64,
+    /// The largest tax that is possible, percent.
+    pub hi_pct: f64,
+}
+
+impl UncertainSize {
+    pub(crate) fn new(cause: SizeCause, [lo_pct, hi_pct]: [f64; 2]) -> Self {
+        Self {
+            cause,
+            lo_pct,
+            hi_pct,
+        }
+    }
+}
+
+/// What makes the size of an effect uncertain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeCause {
+    /// It is another in the disturbed epochs than in the others.
+    Disturbed,
+    /// It is another in the second half of the run than in the first.
+    Drifted,
+    /// A part of it is made right after each change between the arms.
+    UnevenStart,
+}
+
 /// Why a verdict is what it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -62,7 +105,24 @@ pub enum Reason {
         /// Epochs the level needs.
         need: u64,
     },
-    /// Without the noisy epochs the verdict would be another.
+    /// θ differs between two parts of the run, and they do not both say what the run says.
+    PartsDiffer {
+        /// Which parts.
+        parts: Parts,
+        /// Epochs of each.
+        n_epochs: [u64; 2],
+        /// The tax of each in percent.
+        tax_pct: [f64; 2],
+        /// The verdict of each, at a level of 5 %.
+        verdicts: [Verdict; 2],
+        /// Who loses in each.
+        directions: [Option<Direction>; 2],
+        /// p-value of "no difference between the parts", by ranks.
+        p_value: f64,
+        /// The verdict before this objection.
+        verdict: Verdict,
+    },
+    /// Without the noisy epochs the verdict would be another (methods 1 and 2).
     NoisyEpochs {
         /// Epochs in windows with too much steal or foreign CPU.
         n_noisy: u64,
@@ -73,7 +133,7 @@ pub enum Reason {
         /// The verdict without those epochs.
         verdict_without: Verdict,
     },
-    /// The effect drifted, and without the first quarter the verdict would be another.
+    /// The effect drifted, and without the first quarter the verdict would be another (methods 1 and 2).
     Trend {
         /// p-value of the trend.
         p_value: f64,

@@ -69,7 +69,10 @@ fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let is_withheld = |tax: &Tax| {
         matches!(
             tax.reason,
-            Reason::Invalid { .. } | Reason::NoisyEpochs { .. } | Reason::Trend { .. }
+            Reason::Invalid { .. }
+                | Reason::PartsDiffer { .. }
+                | Reason::NoisyEpochs { .. }
+                | Reason::Trend { .. }
         )
     };
     let sentence = |run: &str, comparison: &Comparison| {

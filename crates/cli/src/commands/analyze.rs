@@ -31,7 +31,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
         })
     };
     for comparison in &mut record.comparisons {
-        looptax_analysis::judge_again(comparison, &mut read);
+        looptax_analysis::judge_again(comparison, record.method_version, &mut read);
     }
     looptax_analysis::compare_slice_lengths(&mut record.comparisons);
     if let Some(first) = record.remedies.first() {

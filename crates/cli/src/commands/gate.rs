@@ -56,11 +56,15 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
 }
 
 fn answer(tax: &Tax, max_pct: f64) -> Answer {
-    let Some(pct) = figure(tax) else {
-        return Answer::Open;
+    let (lo, hi) = match (&tax.uncertain_size, figure(tax)) {
+        // All that is possible counts, not the figure of a mixture.
+        (Some(size), _) => (size.lo_pct, size.hi_pct),
+        (None, Some(pct)) => (
+            pct.lo.unwrap_or(f64::NEG_INFINITY),
+            pct.hi.unwrap_or(f64::INFINITY),
+        ),
+        (None, None) => return Answer::Open,
     };
-    let lo = pct.lo.unwrap_or(f64::NEG_INFINITY);
-    let hi = pct.hi.unwrap_or(f64::INFINITY);
     if lo > max_pct {
         Answer::Exceeded
     } else if hi <= max_pct {
@@ -91,12 +95,16 @@ fn line(
     style: Style,
 ) -> String {
     let Tax { arm, baseline, .. } = tax;
-    let found = match figure(tax) {
-        Some(pct) => format!(
+    let found = match (&tax.uncertain_size, figure(tax)) {
+        (Some(size), _) => format!(
+            "{arm} loses something between {:.1} and {:.1} % of {baseline}'s throughput",
+            size.lo_pct, size.hi_pct
+        ),
+        (None, Some(pct)) => format!(
             "{arm} loses {} of {baseline}'s throughput",
             percent(pct, style)
         ),
-        None => format!("no figure of {arm} against {baseline} that could be believed"),
+        (None, None) => format!("no figure of {arm} against {baseline} that could be believed"),
     };
     let answer = match answer {
         Answer::Within => format!("within {max_pct} %"),

@@ -70,6 +70,11 @@ fn a_history_that_cannot_be_written_costs_no_record() {
 
 /// A saved record with its first tax made up.
 fn with_tax(scratch: &Scratch, name: &str, verdict: &str, figure: Value) {
+    with_sized_tax(scratch, name, verdict, figure, Value::Null);
+}
+
+/// The same, with what is known of the size.
+fn with_sized_tax(scratch: &Scratch, name: &str, verdict: &str, figure: Value, size: Value) {
     let path = scratch.work().join("real.json");
     if !path.exists() {
         measure(scratch, "real.json", &[]);
@@ -78,6 +83,7 @@ fn with_tax(scratch: &Scratch, name: &str, verdict: &str, figure: Value) {
     let tax = &mut record["comparisons"][0]["tax"][0];
     tax["throughput_pct"] = figure;
     tax["verdict"] = json!(verdict);
+    tax["uncertain_size"] = size;
     let text = serde_json::to_vec(&record).unwrap();
     fs::File::create(scratch.work().join(name))
         .and_then(|mut file| std::io::Write::write_all(&mut file, &text))
@@ -103,6 +109,16 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
         "{}",
         open.stdout
     );
+    // Of an uncertain size all that is possible counts, not the figure.
+    let size = json!({"cause": "disturbed", "lo_pct": 12.0, "hi_pct": 31.0});
+    let figure = pct(26.0, 25.0, 27.0);
+    with_sized_tax(&scratch, "u.json", "inconclusive", figure, size);
+    for (limit, code) in [("11%", 1), ("27%", 3), ("32%", 0)] {
+        let found = looptax(&scratch, &["gate", "u.json", "--max-tax", limit]);
+        found.expect_code(code);
+        let words = "tcp loses something between 12.0 and 31.0 % of unix's throughput";
+        assert!(found.stdout.contains(words), "{}", found.stdout);
+    }
     with_tax(&scratch, "b.json", "invalid", pct(26.0, 25.0, 27.0));
     looptax(&scratch, &["gate", "b.json", "--max-tax", "50%"]).expect_code(3);
     with_tax(

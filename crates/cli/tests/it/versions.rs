@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use looptax_record::SCHEMA_VERSION;
+use looptax_record::{METHOD_VERSION, SCHEMA_VERSION};
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::{Value, json};
@@ -95,6 +95,25 @@ fn every_kept_record_is_judged_again_as_it_was() {
             }
         }
     }
+}
+
+#[test]
+fn a_record_of_the_present_method_is_judged_by_it_where_all_epochs_were_disturbed() {
+    let mut record: Value = serde_json::from_slice(&kept(1)).unwrap();
+    record["method_version"] = json!(METHOD_VERSION);
+    let scratch = with(record.to_string().as_bytes());
+    let again = analyze(&scratch);
+    check_against_schema(&again);
+    for comparison in again["comparisons"].as_array().unwrap() {
+        let tax = &comparison["tax"][0];
+        assert_eq!(tax["verdict"], "difference", "{}", tax["reason"]);
+        assert_eq!(tax["direction"], "other_slower");
+        assert_eq!(tax["disturbance"]["is_throughout"], true);
+    }
+    let text = looptax(&scratch, &["analyze", "r.json"]).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = "; measured while other work took 48.3 % of the time";
+    assert!(text.contains(words), "{text}");
 }
 
 #[track_caller]

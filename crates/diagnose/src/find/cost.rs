@@ -59,13 +59,15 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
         }
         found.extend(comparison.tax.iter().find_map(|tax| {
             let is_ours = tax.baseline == "unix" && tax.arm == "tcp";
-            // What was disturbed, or is not known yet, says nothing of other programs.
+            // What is not known yet says nothing of other programs.
             let is_judged = !matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive);
-            let is_valid = is_judged && tax.cpu_us.both.known().is_some();
+            let has_direction = is_judged || tax.uncertain_size.is_some();
+            let is_valid = has_direction && tax.cpu_us.both.known().is_some();
             (is_ours && is_valid).then(|| CostSource {
                 kind: kind.clone(),
                 cpu_us_per_request: tax.cpu_us.both.clone(),
                 source: format!("{source}, {}", minute(&record.started_at)),
+                is_size_uncertain: tax.uncertain_size.is_some(),
             })
         }));
     }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use looptax_record::{
     Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, Cpu, CpuTax,
-    CpuTicks, Diagnostics, Direction, Epoch, Figure, Hex64, Host, Latency, Look, LookArm,
-    PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange, Raw, Reason,
-    Record, Samples, SamplesFile, Schedule, Sightings, Slice, Stall, Stream, Syscalls, Target, Tax,
-    Tested, TimeWait, Verdict, Workload,
+    CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host, Latency, Look,
+    LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange,
+    Raw, Reason, Record, Samples, SamplesFile, Schedule, Sightings, SizeCause, Slice, Stall,
+    Stream, Syscalls, Target, Tax, Tested, TimeWait, UncertainSize, Verdict, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -235,6 +235,17 @@ fn tax() -> Tax {
         verdict: Verdict::Difference,
         direction: Some(Direction::OtherSlower),
         reason: Reason::ExcludesZero,
+        uncertain_size: Some(UncertainSize {
+            cause: SizeCause::Disturbed,
+            lo_pct: 4.9,
+            hi_pct: 13.9,
+        }),
+        disturbance: Some(Disturbance {
+            n_epochs: 8,
+            is_throughout: false,
+            steal_pct: 2.5,
+            foreign_pct: 0.5,
+        }),
         starred: words(&["latency_us.p50"]),
         n_epochs: 10,
         look: Some(0),

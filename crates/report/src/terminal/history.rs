@@ -79,7 +79,9 @@ fn words(verdict: Verdict, direction: Option<Direction>) -> &'static str {
         (Verdict::Difference, None) => "difference",
         (Verdict::Negligible, _) => "negligible",
         (Verdict::Equivalent, _) => "equivalent",
-        (Verdict::Inconclusive, _) => "inconclusive",
+        (Verdict::Inconclusive, Some(Direction::OtherSlower)) => "slower, size uncertain",
+        (Verdict::Inconclusive, Some(Direction::OtherFaster)) => "faster, size uncertain",
+        (Verdict::Inconclusive, None) => "inconclusive",
         (Verdict::Invalid, _) => "invalid",
     }
 }

@@ -265,6 +265,7 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     let us = padded(&text.signed_micros_interval(us), COLUMNS[1]);
     let fewer = text.percent(pct);
     match (tax.verdict, tax.direction) {
+        _ if tax.uncertain_size.is_some() => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
         (Verdict::Difference, Some(Direction::OtherSlower)) => (
             format!("{us}{fewer} fewer requests per second"),
             Paint::Loss,

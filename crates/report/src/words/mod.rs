@@ -7,6 +7,7 @@ mod arm_notes;
 mod bill;
 pub(crate) mod command;
 mod counts;
+pub(crate) mod disturbed;
 mod group;
 mod look;
 mod own_client;

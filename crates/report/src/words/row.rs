@@ -6,6 +6,7 @@ use looptax_record::{
     Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload,
 };
 
+use super::disturbed::direction_word;
 use super::table::{Row, Tail};
 use super::tone::Tone;
 use crate::format::{Text, byte_rate, chosen_percent, rate};
@@ -53,7 +54,16 @@ pub(crate) fn row_for(
 
 /// The verdict in words: "tcp is slower".
 pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
-    judged_words((tax.verdict, tax.direction), &tax.arm, delta_pct, text)
+    match (&tax.uncertain_size, tax.direction) {
+        (Some(_), Some(direction)) => {
+            format!(
+                "{} is {}, size uncertain",
+                text.clean(&tax.arm),
+                direction_word(direction)
+            )
+        }
+        _ => judged_words((tax.verdict, tax.direction), &tax.arm, delta_pct, text),
+    }
 }
 
 /// A verdict in words, where it is not a tax's own.

@@ -7,6 +7,7 @@ use looptax_record::{
     TimeWait, Verdict, Withheld,
 };
 
+use super::disturbed;
 use super::group::Group;
 use super::withheld::withheld;
 use crate::client;
@@ -136,6 +137,10 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let figures = figures(comparison, tax, text);
     let held = held(comparison, text);
     let found = match (tax.verdict, tax.direction) {
+        _ if tax.uncertain_size.is_some() => {
+            let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
+            format!("against {baseline}, {size}")
+        }
         (Verdict::Difference, Some(Direction::OtherFaster)) => {
             format!("{arm} serves more than {baseline}: a tax of {figures}")
         }
@@ -161,7 +166,13 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     };
     let limits = &tax.diagnostics.client_limits;
     let limits = limits.iter().map(|limit| client_limit(limit, text));
-    format!("{held}: {found}{}", limits.collect::<String>())
+    let is_answer = !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid);
+    let disturbed = disturbed::measured_while(tax).filter(|_| is_answer);
+    format!(
+        "{held}: {found}{}{}",
+        disturbed.unwrap_or_default(),
+        limits.collect::<String>()
+    )
 }
 
 /// Why a verdict is none to believe; `None` for the others.

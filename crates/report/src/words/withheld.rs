@@ -1,6 +1,6 @@
 //! Why a verdict is withheld, and what would help.
 
-use looptax_record::{Reason, Verdict, Withheld};
+use looptax_record::{Parts, Reason, Verdict, Withheld};
 
 use super::row::judged_words;
 use crate::format::{Text, counted};
@@ -33,6 +33,21 @@ fn why_open(it: &Withheld, text: Text) -> String {
                 counted(*have, "epoch"),
                 more_time(it, *need)
             )
+        }
+        Reason::PartsDiffer {
+            parts,
+            n_epochs,
+            tax_pct,
+            verdicts,
+            directions,
+            ..
+        } => {
+            let part = |idx: usize| {
+                let judged = (verdicts[idx], directions[idx]);
+                let words = judged_words(judged, &it.arms[1], it.delta_pct, text);
+                format!("{:.1} % (\"{words}\")", tax_pct[idx])
+            };
+            parts_differ(*parts, *n_epochs, [part(0), part(1)])
         }
         Reason::NoisyEpochs {
             n_noisy,
@@ -74,6 +89,21 @@ fn why_open(it: &Withheld, text: Text) -> String {
         Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => {
             "the record gives no reason".to_owned()
         }
+    }
+}
+
+fn parts_differ(parts: Parts, n_epochs: [u64; 2], [first, rest]: [String; 2]) -> String {
+    match parts {
+        Parts::Disturbed => format!(
+            "{} of {} epochs were disturbed by other work on this machine, and the tax was another in them: {first} \
+             against {rest} in the others. A quieter machine would help",
+            n_epochs[0],
+            n_epochs[0] + n_epochs[1],
+        ),
+        Parts::Halves => format!(
+            "the effect drifted during the run: a tax of {first} in its first half, {rest} in its second. A longer run \
+             (--precise) would help"
+        ),
     }
 }
 

@@ -96,6 +96,8 @@ pub(crate) fn tax(arm: &str, pct: f64, us: f64) -> Tax {
             Direction::OtherFaster
         }),
         reason: Reason::ExcludesZero,
+        uncertain_size: None,
+        disturbance: None,
         starred: Vec::new(),
         n_epochs: 10,
         look: Some(0),

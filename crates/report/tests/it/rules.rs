@@ -3,8 +3,8 @@
 //! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
 
 use looptax_record::{
-    Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Figure, Placement,
-    RateModes, Reason, Record, Syscalls, Verdict,
+    Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure,
+    Parts, Placement, RateModes, Reason, Record, SizeCause, Syscalls, UncertainSize, Verdict,
 };
 use looptax_report::terminal::{Style, compare};
 
@@ -154,6 +154,85 @@ fn an_open_verdict_says_what_would_help() {
             "would be \"real but negligible\", but",
             "unix runs at 99 % of its later rate, tcp at 81 %",
         ],
+    );
+}
+
+fn disturbance(steal_pct: f64, foreign_pct: f64) -> Disturbance {
+    Disturbance {
+        n_epochs: 10,
+        is_throughout: true,
+        steal_pct,
+        foreign_pct,
+    }
+}
+
+#[test]
+fn a_verdict_says_under_which_disturbance_it_was_measured() {
+    let while_others = |disturbance| {
+        let mut busy = one();
+        busy.tax[0].disturbance = Some(disturbance);
+        busy
+    };
+    let steal = "CPU time per request; measured while the hypervisor took 2.5 % of the time\n";
+    check(while_others(disturbance(2.5, 1.0)), &[steal]);
+    let both =
+        "; measured while the hypervisor took 2.5 % and other work took 20.0 % of the time\n";
+    check(while_others(disturbance(2.5, 20.0)), &[both]);
+    // Where there were quiet epochs too, they said the same.
+    let in_part = Disturbance {
+        is_throughout: false,
+        ..disturbance(2.5, 1.0)
+    };
+    let text = text_of(vec![while_others(in_part)]);
+    assert!(!text.contains("measured while"), "{text}");
+}
+
+#[test]
+fn who_loses_is_said_where_only_the_size_is_uncertain() {
+    let parts_differ = |parts| Reason::PartsDiffer {
+        parts,
+        n_epochs: [8, 12],
+        tax_pct: [14.2, 0.6],
+        verdicts: [Verdict::Difference, Verdict::Negligible],
+        directions: [Some(Direction::OtherSlower); 2],
+        p_value: 0.001,
+        verdict: Verdict::Difference,
+    };
+    let mut busy = judged(Verdict::Inconclusive, parts_differ(Parts::Disturbed));
+    check(
+        busy.clone(),
+        &[
+            "8 of 20 epochs were disturbed by other work on this machine",
+            "the tax was another in them: 14.2 % (\"tcp is slower\") against 0.6 % (\"real but negligible\") in the others",
+        ],
+    );
+    let drifted = judged(Verdict::Inconclusive, parts_differ(Parts::Halves));
+    check(
+        drifted,
+        &[
+            "the effect drifted during the run: a tax of 14.2 % (\"tcp is slower\") in its first half",
+        ],
+    );
+    busy.tax[0].direction = Some(Direction::OtherSlower);
+    busy.tax[0].disturbance = Some(disturbance(0.1, 20.0));
+    let mut because = |cause, words: &str| {
+        busy.tax[0].uncertain_size = Some(UncertainSize {
+            cause,
+            lo_pct: 0.4,
+            hi_pct: 15.0,
+        });
+        let sentence = "against unix, tcp is slower; by how much is uncertain (0.4 to 15.0 %), ";
+        let expected = format!("{sentence}{words}\n");
+        check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
+    };
+    because(
+        SizeCause::Disturbed,
+        "the machine was busy (20.0 % other work)",
+    );
+    because(SizeCause::Drifted, "it changed during the run");
+    because(
+        SizeCause::UnevenStart,
+        "a part of it comes right after each change between the arms",
     );
 }
 

@@ -14,6 +14,10 @@ const MAX_STEAL_PCT: f64 = 1.0;
 /// Foreign CPU above this marks a window. An engineering choice as well.
 const MAX_FOREIGN_PCT: f64 = 5.0;
 
+/// Foreign CPU above this marks an epoch in a window that is below the limit: tick-wise accounting may
+/// err by some ticks in a single epoch.
+const MAX_FOREIGN_ALONE_PCT: f64 = 2.0 * MAX_FOREIGN_PCT;
+
 /// Shares of all CPU time, in percent of the machine's capacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseShares {
@@ -58,13 +62,40 @@ pub fn noise_shares<'a>(window: impl IntoIterator<Item = &'a Noise>) -> Option<N
 /// Windows are four epochs in a row, the rest joins the last one. Fewer than four epochs are not
 /// judged; an epoch without figures adds nothing to its window.
 pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
-    let is_noisy = |window: &Range<usize>| {
-        let noise = epochs[window.clone()]
-            .iter()
-            .filter_map(|epoch| epoch.noise.as_ref());
-        noise_shares(noise).is_some_and(|shares| shares.is_noisy())
+    let noisy = shares_by_window(epochs).filter(|(_, shares)| shares.is_noisy());
+    noisy.flat_map(|(window, _)| window).collect()
+}
+
+/// The indexes of the epochs that others disturbed, in rising order.
+///
+/// Steal is counted in so few ticks that the whole noisy window of [`noisy_epochs`] is disturbed.
+/// Foreign CPU is not: of a window that is noisy by that alone, the epochs are disturbed that are over
+/// the limit themselves, and of any other window those that are over twice the limit, so that the
+/// beginning and the end of a disturbance fall into the right epoch.
+pub fn disturbed_epochs(epochs: &[Epoch]) -> Vec<usize> {
+    let foreign_pct = |idx: usize| {
+        let shares = noise_shares(epochs[idx].noise.as_ref());
+        shares.map_or(0.0, |shares| shares.foreign_pct)
     };
-    windows(epochs.len()).filter(is_noisy).flatten().collect()
+    shares_by_window(epochs)
+        .flat_map(|(window, shares)| {
+            let is_stolen = shares.steal_pct > MAX_STEAL_PCT;
+            let most_foreign_pct = if shares.foreign_pct > MAX_FOREIGN_PCT {
+                MAX_FOREIGN_PCT
+            } else {
+                MAX_FOREIGN_ALONE_PCT
+            };
+            window.filter(move |idx| is_stolen || foreign_pct(*idx) > most_foreign_pct)
+        })
+        .collect()
+}
+
+fn shares_by_window(epochs: &[Epoch]) -> impl Iterator<Item = (Range<usize>, NoiseShares)> {
+    windows(epochs.len()).filter_map(|window| {
+        let noise = epochs[window.clone()].iter();
+        let shares = noise_shares(noise.filter_map(|epoch| epoch.noise.as_ref()))?;
+        Some((window, shares))
+    })
 }
 
 fn windows(n_epochs: usize) -> impl Iterator<Item = Range<usize>> {
@@ -159,6 +190,29 @@ mod tests {
             &[4, 5, 6, 7, 8],
         );
         check(&[50.0; 3], &[]);
+    }
+
+    #[test]
+    fn other_work_disturbs_the_epochs_that_it_is_in_and_steal_its_window() {
+        let epoch = |steal_ticks: f64, busy_ticks: f64| Epoch {
+            slices: vec![],
+            latencies_ns: [vec![], vec![]],
+            noise: Some(Noise {
+                steal_ticks,
+                busy_ticks,
+                ..quiet()
+            }),
+        };
+        let calm = epoch(0.0, 81.0);
+        let half = [vec![calm.clone(); 2], vec![epoch(0.0, 98.0); 2]].concat();
+        assert_eq!(disturbed_epochs(&half), [2, 3]);
+        assert_eq!(noisy_epochs(&half), [0, 1, 2, 3]);
+        let stolen = [vec![calm.clone(); 3], vec![epoch(9.0, 81.0)]].concat();
+        assert_eq!(disturbed_epochs(&stolen), [0, 1, 2, 3]);
+        // A burst in a window that is calm on the whole, and one too short to tell from the ticks' error.
+        let alone = |busy_ticks| [vec![calm.clone(); 3], vec![epoch(0.0, busy_ticks)]].concat();
+        assert_eq!(disturbed_epochs(&alone(95.0)), [3]);
+        assert_eq!(disturbed_epochs(&alone(89.0)), [0; 0]);
     }
 
     #[test]

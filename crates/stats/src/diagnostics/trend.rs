@@ -3,10 +3,8 @@
 //! Rank correlation with the position, and the correlation of neighbours. Called with the θ of a run
 //! in the order of time; the trend serves a downgrade rule of `judge`.
 
-use std::cmp::Ordering;
-
 use crate::distributions::t_two_sided_p;
-use crate::moments::mean;
+use crate::moments::{mean, midranks};
 
 /// Spearman's rank correlation of a series with its position.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,24 +51,6 @@ pub fn lag1_autocorrelation(series: &[f64]) -> Option<f64> {
         return None;
     }
     correlation(&series[..series.len() - 1], &series[1..])
-}
-
-/// Ranks from 1; equal values share the mean of their ranks.
-fn midranks(series: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..series.len()).collect();
-    order.sort_by(|a, b| series[*a].total_cmp(&series[*b]));
-    let mut ranks = vec![0.0; series.len()];
-    let mut n_before = 0;
-    let is_tie =
-        |a: &usize, b: &usize| series[*a].partial_cmp(&series[*b]) == Some(Ordering::Equal);
-    for tied in order.chunk_by(is_tie) {
-        let rank = n_before as f64 + f64::midpoint(1.0, tied.len() as f64);
-        for idx in tied {
-            ranks[*idx] = rank;
-        }
-        n_before += tied.len();
-    }
-    ranks
 }
 
 fn correlation(left: &[f64], right: &[f64]) -> Option<f64> {
@@ -121,11 +101,6 @@ mod tests {
         assert_eq!(trend(&[1.0; 9]), None);
         assert_eq!(trend(&[1.0, 2.0]), None);
         assert_eq!(trend(&[1.0, f64::NAN, 2.0]), None);
-    }
-
-    #[test]
-    fn ties_share_their_ranks() {
-        assert_eq!(midranks(&[5.0, 1.0, 5.0, 9.0]), [2.5, 1.0, 2.5, 4.0]);
     }
 
     #[test]

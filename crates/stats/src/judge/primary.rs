@@ -3,14 +3,17 @@
 //! Looks at throughput, noise, drift and guard only, so that the experiment can ask after every epoch
 //! without paying for the percentiles. Called by the experiment and by `judge`.
 
-use super::Input;
-use crate::diagnostics::{guard_transient, noisy_epochs, trend};
+use super::parts::{Apart, Finding, LEAST_EPOCHS, one_sided_pct};
+use super::{Input, Rule};
+use crate::diagnostics::{NoiseShares, guard_transient, noise_shares, trend};
 use crate::epoch::Epoch;
 use crate::estimate::Estimate;
-use crate::verdict::{Direction, Reason, Verdict, classify, direction, plain_reason};
+use crate::verdict::{
+    Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction, plain_reason,
+};
 use crate::{hodges_lehmann, signed_rank};
 
-/// Below this p-value a trend of θ is an objection.
+/// Below this p-value a trend of θ is an objection ([`Rule::LeaveOut`]).
 const TREND_P: f64 = 0.01;
 
 /// The answer to the one question that decides.
@@ -20,63 +23,188 @@ pub struct Primary {
     pub theta: Option<Estimate>,
     /// The verdict on it, objections heard.
     pub verdict: Verdict,
-    /// Who loses, when somebody does.
+    /// Who loses, when somebody is known to: also where the verdict is withheld and only the size of
+    /// the effect is uncertain.
     pub direction: Option<Direction>,
     /// Why.
     pub reason: Reason,
+    /// Set where the effect has a direction and its size is uncertain.
+    pub uncertain_size: Option<UncertainSize>,
+    /// The epochs in which others took much of the machine; `None` where there are none, and under
+    /// [`Rule::LeaveOut`].
+    pub disturbance: Option<Disturbance>,
 }
 
-/// A verdict and who loses: what an objection can change.
-type Finding = (Verdict, Option<Direction>);
+impl Primary {
+    /// Whether more epochs could show that the finding hangs on the disturbed ones: there are both
+    /// kinds, and too few of one to hold them against each other.
+    pub fn is_unchecked(&self) -> bool {
+        let few = |n: usize| (1..LEAST_EPOCHS).contains(&n);
+        let disturbance = self.disturbance.as_ref();
+        disturbance.is_some_and(|it| few(it.n_disturbed.min(it.n_undisturbed)))
+    }
+}
+
+/// The epochs in which others took much of the machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disturbance {
+    /// How many.
+    pub n_disturbed: usize,
+    /// The others.
+    pub n_undisturbed: usize,
+    /// What was taken in the disturbed ones.
+    pub shares: NoiseShares,
+}
+
+impl Disturbance {
+    /// Whether too few epochs were undisturbed to hold the others against them: a verdict is then one
+    /// under this disturbance.
+    pub fn is_throughout(&self) -> bool {
+        self.n_undisturbed < LEAST_EPOCHS
+    }
+}
 
 /// Estimates θ and gives the verdict; the cheap part of [`super::judge`].
 ///
-/// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. A finding is taken
-/// back to inconclusive when it changes without the epochs in noisy windows (chosen without looking
-/// at the outcome), or when θ has a trend (p < 0.01) and it changes without the first quarter of the
-/// epochs. A difference, real or negligible, is also taken back when the first 10 ms of the windows
-/// could make more than a quarter of it: see [`guard_transient`]. Too few epochs left for an interval is a change as well: more epochs will answer it.
+/// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. By
+/// [`Rule::HoldApart`] a finding is taken back to inconclusive when θ differs between the epochs in
+/// noisy windows (chosen without looking at the outcome) and the others, or between the two halves of
+/// the run, and these do not both say the same; with fewer than six epochs on one side it stands. By
+/// [`Rule::LeaveOut`] it is taken back when it changes without the noisy epochs, or when θ has a trend
+/// (p < 0.01) and it changes without the first quarter. By either rule a difference, real or
+/// negligible, is taken back when the first 10 ms of the windows could make more than a quarter of it:
+/// see [`guard_transient`].
 ///
-/// Example: θ rising from 0 to 0.1 over 12 epochs is a difference, without the first quarter as well:
-/// it stands.
+/// Example: θ of 0.05 in 12 disturbed epochs and in 8 others is a difference; of 0.05 in the disturbed
+/// and 0 in the others nothing is concluded; of 0.05 and 0.1 it is a difference of uncertain size.
 pub fn primary(input: &Input) -> Primary {
     let theta = estimate(input, |_| true);
-    let (verdict, reason) = verdict(input, theta.as_ref());
+    let disturbance = match input.rule {
+        Rule::LeaveOut => None,
+        Rule::HoldApart => disturbance(input),
+    };
+    let Answer {
+        finding: (verdict, direction),
+        reason,
+        uncertain_size,
+    } = answer(input, theta.as_ref());
     Primary {
         theta,
         verdict,
-        direction: theta.and_then(|theta| direction(&theta, verdict)),
+        direction,
         reason,
+        uncertain_size,
+        disturbance,
     }
 }
 
-fn verdict(input: &Input, theta: Option<&Estimate>) -> (Verdict, Reason) {
+struct Answer {
+    finding: Finding,
+    reason: Reason,
+    uncertain_size: Option<UncertainSize>,
+}
+
+impl Answer {
+    fn new(finding: Finding, reason: Reason) -> Self {
+        Self {
+            finding,
+            reason,
+            uncertain_size: None,
+        }
+    }
+
+    /// Nothing is concluded but, where `range_pct` has one sign, who loses.
+    fn withheld(
+        direction: Option<Direction>,
+        reason: Reason,
+        cause: SizeCause,
+        range_pct: Option<[f64; 2]>,
+    ) -> Self {
+        Self {
+            finding: (
+                Verdict::Inconclusive,
+                direction.filter(|_| range_pct.is_some()),
+            ),
+            reason,
+            uncertain_size: range_pct.map(|range| UncertainSize::new(cause, range)),
+        }
+    }
+}
+
+fn answer(input: &Input, theta: Option<&Estimate>) -> Answer {
     if !input.invalid.is_empty() {
         let reasons = input.invalid.clone();
-        return (Verdict::Invalid, Reason::Invalid { reasons });
+        return Answer::new((Verdict::Invalid, None), Reason::Invalid { reasons });
     }
     let need = signed_rank::least_n(input.alpha) as u64;
     let Some(theta) = theta else {
-        return (
-            Verdict::Inconclusive,
-            Reason::TooFewEpochs { have: 0, need },
-        );
+        let reason = Reason::TooFewEpochs { have: 0, need };
+        return Answer::new((Verdict::Inconclusive, None), reason);
     };
     let verdict = classify(theta, input.delta);
-    if verdict != Verdict::Inconclusive {
-        let finding = (verdict, direction(theta, verdict));
-        let objection = noise_objection(input, finding)
-            .or_else(|| drift_objection(input, finding))
-            .or_else(|| guard_objection(input, theta, verdict));
-        if let Some(objection) = objection {
-            return (Verdict::Inconclusive, objection);
-        }
+    let finding = (verdict, direction(theta, verdict));
+    let plain = Answer::new(finding, plain_reason(theta, verdict, input.delta, need));
+    if verdict == Verdict::Inconclusive {
+        return plain;
     }
-    (verdict, plain_reason(theta, verdict, input.delta, need))
+    match input.rule {
+        Rule::LeaveOut => {
+            let objection = noise_objection(input, finding)
+                .or_else(|| drift_objection(input, finding))
+                .or_else(|| guard_objection(input, theta, verdict).map(|(reason, _)| reason));
+            objection.map_or(plain, |reason| {
+                Answer::new((Verdict::Inconclusive, None), reason)
+            })
+        }
+        Rule::HoldApart => hold_apart(input, theta, plain),
+    }
+}
+
+/// What is left of the plain answer when its parts are held against each other.
+fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
+    let (verdict, direction) = plain.finding;
+    for apart in differing_parts(input, theta) {
+        let cause = match apart.parts() {
+            Parts::Disturbed => SizeCause::Disturbed,
+            Parts::Halves => SizeCause::Drifted,
+        };
+        let range_pct = apart.one_sided_pct();
+        if !apart.agree_with(plain.finding) {
+            return Answer::withheld(direction, apart.reason(verdict), cause, range_pct);
+        }
+        let size = range_pct.map(|range| UncertainSize::new(cause, range));
+        plain.uncertain_size = plain.uncertain_size.or(size);
+    }
+    match guard_objection(input, theta, verdict) {
+        Some((reason, range_pct)) => {
+            Answer::withheld(direction, reason, SizeCause::UnevenStart, range_pct)
+        }
+        None => plain,
+    }
+}
+
+fn differing_parts(input: &Input, theta: &Estimate) -> impl Iterator<Item = Apart> {
+    let disturbed = input.rule.disturbed(input.epochs);
+    let is_disturbed = |idx| disturbed.binary_search(&idx).is_ok();
+    let half = input.epochs.len() / 2;
+    let apart = Apart::find(input, theta, Parts::Disturbed, is_disturbed);
+    let halves = Apart::find(input, theta, Parts::Halves, |idx| idx < half);
+    apart.into_iter().chain(halves)
+}
+
+fn disturbance(input: &Input) -> Option<Disturbance> {
+    let epochs = input.epochs;
+    let disturbed = input.rule.disturbed(epochs);
+    let noise = { disturbed.iter() }.filter_map(|idx| epochs[*idx].noise.as_ref());
+    Some(Disturbance {
+        n_disturbed: disturbed.len(),
+        n_undisturbed: epochs.len() - disturbed.len(),
+        shares: noise_shares(noise)?,
+    })
 }
 
 fn noise_objection(input: &Input, finding: Finding) -> Option<Reason> {
-    let noisy = noisy_epochs(input.epochs);
+    let noisy = input.rule.disturbed(input.epochs);
     if noisy.is_empty() {
         return None;
     }
@@ -101,14 +229,20 @@ fn drift_objection(input: &Input, finding: Finding) -> Option<Reason> {
     })
 }
 
-/// Only an effect can be explained away; where there is none the rule has nothing to say.
-fn guard_objection(input: &Input, theta: &Estimate, verdict: Verdict) -> Option<Reason> {
+/// Only an effect can be explained away; where there is none the rule has nothing to say. With the
+/// taxes that are possible, the transient counted or not, where all are on one side of zero.
+fn guard_objection(
+    input: &Input,
+    theta: &Estimate,
+    verdict: Verdict,
+) -> Option<(Reason, Option<[f64; 2]>)> {
     let transient = guard_transient(input.epochs, input.alpha)?;
     let is_effect = matches!(verdict, Verdict::Difference | Verdict::Negligible);
-    (is_effect && transient.may_explain(theta)).then_some(Reason::GuardTransient {
-        ratios: transient.ratios,
-        verdict,
-    })
+    let added = &transient.added_theta;
+    let range_pct = one_sided_pct(theta.lo - added.hi.max(0.0), theta.hi - added.lo.min(0.0));
+    let ratios = transient.ratios;
+    (is_effect && transient.may_explain(theta))
+        .then_some((Reason::GuardTransient { ratios, verdict }, range_pct))
 }
 
 /// The plain finding from the epochs whose index is wanted.
@@ -130,6 +264,7 @@ fn estimate(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Option<Estimate
 mod tests {
     use super::*;
     use crate::epoch::{Noise, Side};
+    use crate::estimate::tax_pct;
     use crate::vectors::{close, plain_slice};
 
     /// An epoch whose θ is about `theta`.
@@ -155,12 +290,13 @@ mod tests {
         }
     }
 
-    fn judged(epochs: &[Epoch], invalid: &[&str]) -> Primary {
+    fn judged(epochs: &[Epoch], rule: Rule, invalid: &[&str]) -> Primary {
         primary(&Input {
             epochs,
             connections: 1,
             alpha: 0.05,
             delta: 0.01,
+            rule,
             invalid: invalid.iter().map(ToString::to_string).collect(),
             stopped_early: false,
         })
@@ -170,13 +306,27 @@ mod tests {
         vec![epoch(theta, steal_ticks); n_epochs]
     }
 
+    /// What holds by either rule.
     #[track_caller]
     fn check(epochs: &[Epoch], verdict: Verdict, who: Option<Direction>) -> Reason {
-        let found = judged(epochs, &[]);
+        let left_out = check_rule(Rule::LeaveOut, epochs, verdict, who);
+        let held_apart = check_rule(Rule::HoldApart, epochs, verdict, who);
+        assert_eq!(left_out, held_apart);
+        held_apart
+    }
+
+    #[track_caller]
+    fn check_rule(
+        rule: Rule,
+        epochs: &[Epoch],
+        verdict: Verdict,
+        who: Option<Direction>,
+    ) -> Reason {
+        let found = judged(epochs, rule, &[]);
         assert_eq!(
             (found.verdict, found.direction),
             (verdict, who),
-            "{:?}",
+            "{rule:?}: {:?}",
             found.reason
         );
         found.reason
@@ -208,7 +358,7 @@ mod tests {
 
     #[test]
     fn an_invalid_run_stays_invalid() {
-        let found = judged(&steady(0.05, 12, 0.0), &["3 errors"]);
+        let found = judged(&steady(0.05, 12, 0.0), Rule::HoldApart, &["3 errors"]);
         assert_eq!(found.verdict, Verdict::Invalid);
         assert_eq!(found.direction, None);
         let reasons = vec!["3 errors".to_owned()];
@@ -216,9 +366,9 @@ mod tests {
     }
 
     #[test]
-    fn a_result_made_by_noisy_epochs_is_taken_back() {
+    fn a_result_that_changes_without_the_noisy_epochs_was_taken_back() {
         let epochs = [steady(0.0, 8, 0.0), steady(0.05, 16, 5.0)].concat();
-        let reason = check(&epochs, Verdict::Inconclusive, None);
+        let reason = check_rule(Rule::LeaveOut, &epochs, Verdict::Inconclusive, None);
         let expected = Reason::NoisyEpochs {
             n_noisy: 16,
             n_epochs: 24,
@@ -228,6 +378,116 @@ mod tests {
         assert_eq!(reason, expected);
         let epochs = [steady(0.05, 8, 0.0), steady(0.05, 16, 5.0)].concat();
         check(&epochs, Verdict::Difference, Some(Direction::OtherSlower));
+    }
+
+    /// Epochs of which every other four are disturbed, with these θ in the quiet and in the disturbed ones.
+    fn mixed(n_epochs: usize, quiet: f64, disturbed: f64) -> Vec<Epoch> {
+        let epoch = |idx: usize| {
+            let spread = 1e-4 * (f64::from(idx as u32 * 7 % 5) - 2.0);
+            match idx / 4 % 2 {
+                0 => epoch(quiet + spread, 0.0),
+                _ => epoch(disturbed + spread, 5.0),
+            }
+        };
+        (0..n_epochs).map(epoch).collect()
+    }
+
+    #[track_caller]
+    fn check_mixed(
+        epochs: &[Epoch],
+        verdict: Verdict,
+        who: Option<Direction>,
+        cause: Option<SizeCause>,
+    ) -> Primary {
+        let found = judged(epochs, Rule::HoldApart, &[]);
+        let size = found.uncertain_size.map(|it| it.cause);
+        assert_eq!(
+            (found.verdict, found.direction, size),
+            (verdict, who, cause),
+            "{found:?}"
+        );
+        found
+    }
+
+    #[test]
+    fn a_result_that_the_disturbed_epochs_made_is_taken_back() {
+        let found = check_mixed(&mixed(40, 0.0, 0.05), Verdict::Inconclusive, None, None);
+        let Reason::PartsDiffer {
+            parts,
+            n_epochs,
+            verdicts,
+            verdict,
+            ..
+        } = found.reason
+        else {
+            panic!("{:?}", found.reason);
+        };
+        assert_eq!((parts, n_epochs), (Parts::Disturbed, [20, 20]));
+        assert_eq!(verdict, Verdict::Difference);
+        assert_eq!(verdicts[0], Verdict::Difference);
+        // The same on the other side of zero, and where the disturbance hides what there is.
+        check_mixed(&mixed(40, 0.0, -0.05), Verdict::Inconclusive, None, None);
+        check_mixed(&mixed(40, -0.05, 0.05), Verdict::Inconclusive, None, None);
+    }
+
+    #[test]
+    fn noise_that_makes_no_other_effect_withholds_nothing() {
+        let slower = Some(Direction::OtherSlower);
+        let found = check_mixed(&mixed(40, 0.05, 0.055), Verdict::Difference, slower, None);
+        let disturbance = found.disturbance.unwrap();
+        assert_eq!(
+            (disturbance.n_disturbed, disturbance.n_undisturbed),
+            (20, 20)
+        );
+        assert!(!disturbance.is_throughout() && !found.is_unchecked());
+        close(disturbance.shares.steal_pct, 5.0, 1e-9);
+        check_mixed(&mixed(40, 0.0, 0.0), Verdict::Equivalent, None, None);
+    }
+
+    #[test]
+    fn an_effect_that_is_everywhere_keeps_its_direction_where_its_size_differs() {
+        let (slower, faster) = (Some(Direction::OtherSlower), Some(Direction::OtherFaster));
+        let size = Some(SizeCause::Disturbed);
+        let found = check_mixed(&mixed(40, 0.05, 0.15), Verdict::Difference, slower, size);
+        let range = found.uncertain_size.unwrap();
+        assert!((4.5..5.1).contains(&range.lo_pct), "{range:?}");
+        assert!((13.9..14.5).contains(&range.hi_pct), "{range:?}");
+        // Too small to matter in the quiet epochs: the verdict is withheld, the direction is not.
+        check_mixed(&mixed(40, 0.002, 0.05), Verdict::Inconclusive, slower, size);
+        check_mixed(
+            &mixed(40, -0.006, -0.05),
+            Verdict::Inconclusive,
+            faster,
+            size,
+        );
+    }
+
+    #[test]
+    fn a_result_stands_where_nearly_all_epochs_are_disturbed() {
+        let slower = Some(Direction::OtherSlower);
+        let found = check_mixed(&steady(0.05, 40, 5.0), Verdict::Difference, slower, None);
+        assert!(found.disturbance.unwrap().is_throughout() && !found.is_unchecked());
+        // Four quiet ones cannot be held against the rest, but more epochs may show what they are.
+        let epochs = [steady(0.0, 4, 0.0), steady(0.05, 36, 5.0)].concat();
+        let found = check_mixed(&epochs, Verdict::Difference, slower, None);
+        assert!(found.disturbance.unwrap().is_throughout() && found.is_unchecked());
+    }
+
+    #[test]
+    fn a_result_of_one_half_of_the_run_is_taken_back() {
+        let steps =
+            |first: f64, second: f64| [steady(first, 12, 0.0), steady(second, 8, 0.0)].concat();
+        let found = check_mixed(&steps(0.05, 0.0), Verdict::Inconclusive, None, None);
+        assert!(matches!(
+            found.reason,
+            Reason::PartsDiffer {
+                parts: Parts::Halves,
+                ..
+            }
+        ));
+        let (slower, drifted) = (Some(Direction::OtherSlower), Some(SizeCause::Drifted));
+        check_mixed(&steps(0.05, 0.12), Verdict::Difference, slower, drifted);
+        check_mixed(&steps(0.05, 0.058), Verdict::Difference, slower, None);
     }
 
     /// Sets the share of the requests that fall into the first 10 ms of 50.
@@ -243,18 +503,28 @@ mod tests {
         // The other arm's first 10 ms hold 18 % of its requests instead of 20: ln(0.82/0.8) = 0.0247
         // is added to θ, more than a quarter of 0.05 and less than one of 0.15.
         let shares = [0.2, 0.18];
-        let reason = check(
-            &with_early(steady(0.05, 12, 0.0), shares),
+        let epochs = with_early(steady(0.05, 12, 0.0), shares);
+        let reason = check_rule(Rule::LeaveOut, &epochs, Verdict::Inconclusive, None);
+        let slower = Some(Direction::OtherSlower);
+        let found = check_mixed(
+            &epochs,
             Verdict::Inconclusive,
-            None,
+            slower,
+            Some(SizeCause::UnevenStart),
         );
+        assert_eq!(found.reason, reason);
+        let range = found.uncertain_size.unwrap();
+        close(range.lo_pct, tax_pct(0.05 - (0.82_f64 / 0.8).ln()), 1e-3);
+        close(range.hi_pct, tax_pct(0.05), 1e-3);
+        // As much as the whole effect: nobody knows who loses.
+        let epochs = with_early(steady(0.02, 12, 0.0), shares);
+        check(&epochs, Verdict::Inconclusive, None);
         let Reason::GuardTransient { ratios, verdict } = reason else {
             panic!("{reason:?}");
         };
         assert_eq!(verdict, Verdict::Difference);
         close(ratios[0], 1.0, 1e-5);
         close(ratios[1], 0.18 / 0.82 * 4.0, 1e-5);
-        let slower = Some(Direction::OtherSlower);
         check(
             &with_early(steady(0.15, 12, 0.0), shares),
             Verdict::Difference,
@@ -273,10 +543,11 @@ mod tests {
     }
 
     #[test]
-    fn a_result_made_by_the_first_quarter_is_taken_back() {
+    fn a_result_made_by_the_first_quarter_was_taken_back() {
         let theta = |idx: u32| if idx < 5 { 0.3 } else { 0.02 } - 0.001 * f64::from(idx);
         let epochs: Vec<Epoch> = (0..20).map(|idx| epoch(theta(idx), 0.0)).collect();
-        check(&epochs, Verdict::Difference, Some(Direction::OtherSlower));
+        let slower = Some(Direction::OtherSlower);
+        check_rule(Rule::LeaveOut, &epochs, Verdict::Difference, slower);
         // Without the first five the interval reaches below zero.
         let theta = |idx: u32| {
             if idx < 5 {
@@ -286,7 +557,7 @@ mod tests {
             }
         };
         let epochs: Vec<Epoch> = (0..20).map(|idx| epoch(theta(idx), 0.0)).collect();
-        let reason = check(&epochs, Verdict::Inconclusive, None);
+        let reason = check_rule(Rule::LeaveOut, &epochs, Verdict::Inconclusive, None);
         assert!(
             matches!(
                 reason,

@@ -1,7 +1,7 @@
 //! Whole judgements of small runs whose figures can be worked out by hand.
 
 use looptax_stats::{
-    Comparison, Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile, Reason, Side,
+    Comparison, Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile, Reason, Rule, Side,
     Slice, Verdict, Warning, judge,
 };
 
@@ -42,6 +42,7 @@ fn judged(epochs: &[Epoch]) -> Judgement {
         connections: 1,
         alpha: 0.05,
         delta: 0.01,
+        rule: Rule::HoldApart,
         invalid: vec![],
         stopped_early: false,
     })

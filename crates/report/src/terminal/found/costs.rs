@@ -34,8 +34,13 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
         let Some(cost) = source.cpu_us_per_request.known() else {
             continue;
         };
+        let uncertain = if source.is_size_uncertain {
+            "; the size is uncertain, for it differed within that run"
+        } else {
+            ""
+        };
         let line = format!(
-            "{}: {} ({})",
+            "{}: {} ({}){uncertain}",
             source
                 .kind
                 .as_deref()

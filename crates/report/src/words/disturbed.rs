@@ -1,0 +1,81 @@
+//! What others took of the machine, as a clause of a verdict's sentence.
+
+use looptax_record::{Direction, Disturbance, SizeCause, Tax};
+
+use crate::format::Text;
+
+/// Below these shares of all CPU time nobody needs to be named; the larger is named in any case.
+const NAMED_STEAL_PCT: f64 = 1.0;
+const NAMED_FOREIGN_PCT: f64 = 5.0;
+
+/// "; measured while the hypervisor took 2.5 % of the time", where hardly an epoch was without that.
+pub(super) fn measured_while(tax: &Tax) -> Option<String> {
+    let disturbance = tax.disturbance.as_ref().filter(|it| it.is_throughout)?;
+    let takers: Vec<String> = takers(disturbance)
+        .into_iter()
+        .map(|(who, pct)| format!("{who} took {pct:.1} %"))
+        .collect();
+    Some(format!(
+        "; measured while {} of the time",
+        takers.join(" and ")
+    ))
+}
+
+/// "tcp is slower; by how much is uncertain (4.9 to 13.9 %), the machine was busy (20.0 % other work)".
+pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
+    let size = tax.uncertain_size.as_ref()?;
+    let word = direction_word(tax.direction?);
+    let why = match size.cause {
+        SizeCause::Disturbed => format!("the machine was busy{}", shares(tax)),
+        SizeCause::Drifted => "it changed during the run".to_owned(),
+        SizeCause::UnevenStart => {
+            "a part of it comes right after each change between the arms".to_owned()
+        }
+    };
+    Some(format!(
+        "{} is {word}; by how much is uncertain ({:.1} to {:.1} %), {why}",
+        text.clean(&tax.arm),
+        size.lo_pct,
+        size.hi_pct
+    ))
+}
+
+/// Who loses, in a word.
+pub(crate) fn direction_word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::OtherSlower => "slower",
+        Direction::OtherFaster => "faster",
+    }
+}
+
+fn shares(tax: &Tax) -> String {
+    let Some(disturbance) = &tax.disturbance else {
+        return String::new();
+    };
+    let shares: Vec<String> = takers(disturbance)
+        .into_iter()
+        .map(|(who, pct)| match who {
+            OTHERS => format!("{pct:.1} % other work"),
+            _ => format!("{pct:.1} % taken by the hypervisor"),
+        })
+        .collect();
+    format!(" ({})", shares.join(", "))
+}
+
+const HYPERVISOR: &str = "the hypervisor";
+const OTHERS: &str = "other work";
+
+fn takers(it: &Disturbance) -> Vec<(&'static str, f64)> {
+    let steal = (HYPERVISOR, it.steal_pct);
+    let foreign = (OTHERS, it.foreign_pct);
+    let is_stolen = it.steal_pct > NAMED_STEAL_PCT;
+    // Where neither is over its limit on the whole, windows of epochs were, each over another one.
+    let is_steal_nearer = it.steal_pct / NAMED_STEAL_PCT > it.foreign_pct / NAMED_FOREIGN_PCT;
+    if it.foreign_pct > NAMED_FOREIGN_PCT {
+        [steal, foreign][usize::from(!is_stolen)..].to_vec()
+    } else if is_stolen || is_steal_nearer {
+        vec![steal]
+    } else {
+        vec![foreign]
+    }
+}
