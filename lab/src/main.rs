@@ -13,6 +13,7 @@ mod clients;
 mod coin;
 mod crowd;
 mod dialects;
+mod disturbed;
 mod history;
 mod long;
 mod oracle;
@@ -41,6 +42,9 @@ enum Chore {
     RedirectPart(peers::redirect::Part),
     /// How long `looptax find` looks, and what memory it takes, with thousands of connections
     Crowd(crowd::Options),
+    /// Verdicts where others use the machine too: simulated, and beside real disturbances
+    #[command(subcommand)]
+    Disturbed(disturbed::Chore),
     /// Random cases, with somebody independent who says what is right
     #[command(subcommand)]
     Oracle(oracle::Chore),
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Chore::RedirectPart(part) => part.run(),
         Chore::Crowd(options) => crowd::run(&options),
         Chore::History(options) => history::run(&options),
+        Chore::Disturbed(chore) => disturbed::run(&chore),
         Chore::Oracle(chore) => oracle::run(&chore),
         Chore::Web(chore) => web::run(&chore),
         Chore::Long => long::run(),

@@ -1,0 +1,40 @@
+//! `cargo lab disturbed`: are verdicts right, and are there any, where others use the machine too?
+//!
+//! Simulations lay arms, coins and disturbances over recorded noise; the real runs put busy loops, a
+//! CPU limit and stopped servers beside looptax. The figures belong into docs/src/results.
+
+mod load;
+mod noise;
+mod real;
+mod regression;
+mod scene;
+mod simulate;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Chore {
+    /// False verdicts, power and withheld verdicts by the old rule and by the present one
+    Simulate(simulate::Options),
+    /// Selfcheck and a comparison of Redis beside real disturbances
+    Real(real::Options),
+    /// The noise of records, in the form that simulations read, to stdout
+    Noise {
+        /// Records of an arm against itself
+        #[arg(required = true)]
+        records: Vec<PathBuf>,
+    },
+}
+
+/// Does it.
+pub(crate) fn run(chore: &Chore) -> Result<()> {
+    match chore {
+        Chore::Simulate(options) => simulate::run(options),
+        Chore::Real(options) => real::run(options),
+        Chore::Noise { records } => noise::print(records),
+    }
+}

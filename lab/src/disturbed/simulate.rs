@@ -1,0 +1,246 @@
+//! Thousands of simulated runs in each scene, judged by the old rule and by the present one.
+//!
+//! The runs of a scene are the same for both rules. Prints the tables of docs/src/results.
+
+use anyhow::Result;
+use clap::Args;
+use looptax_stats::{
+    Decision, Direction, Input, InterimAnalyses, Primary, Rule, StopRule, Verdict, primary,
+};
+
+use super::noise::{Seen, trace};
+use super::regression;
+use super::scene::{Dice, Scene, When, Who};
+
+/// Options of `simulate`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Runs of each cell
+    #[arg(long, default_value_t = 1000)]
+    runs: u64,
+    /// Seed of the first run of each cell
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+const RULES: [(&str, Rule); 2] = [("before", Rule::LeaveOut), ("now", Rule::HoldApart)];
+const DELTA: f64 = 0.01;
+
+/// Prints all tables.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    println!(
+        "{} runs per cell, seed {}; before: method 2, now: method 3\n",
+        options.runs, options.seed
+    );
+    for (title, cases) in [
+        (
+            "No difference: runs that say one, percent (mean epochs)",
+            no_difference(),
+        ),
+        (
+            "A true difference: runs that find it, percent (mean epochs)",
+            true_difference(),
+        ),
+        (
+            "One arm is hit more while the machine is disturbed: runs that say a difference, percent (mean epochs)",
+            one_sided(),
+        ),
+    ] {
+        println!("{title}\n");
+        table(options, &cases)?;
+        println!();
+    }
+    regression::print(&trace("busy")?, options.runs, options.seed)
+}
+
+/// A scene over a recorded trace.
+struct Case {
+    name: String,
+    trace: &'static str,
+    scene: Scene,
+}
+
+const QUIET: Scene = Scene {
+    when: When::Never,
+    who: Who::Others,
+    share_pct: [0.0, 0.0],
+    theta: 0.0,
+    one_sided: 0.0,
+};
+const STEAL: Scene = Scene {
+    when: When::Always,
+    who: Who::Hypervisor,
+    share_pct: [1.0, 3.0],
+    ..QUIET
+};
+const BURSTS: Scene = Scene {
+    when: When::Bursts { on: 6.0, off: 12.0 },
+    share_pct: [20.0, 20.0],
+    ..QUIET
+};
+const NEIGHBOUR: Scene = Scene {
+    when: When::SecondHalf,
+    share_pct: [20.0, 20.0],
+    ..QUIET
+};
+
+fn scenes() -> [(&'static str, &'static str, Scene); 5] {
+    [
+        ("quiet", "quiet", QUIET),
+        ("1 to 3 % stolen always", "quiet", STEAL),
+        ("bursts of 20 % other work", "quiet", BURSTS),
+        ("20 % other work from half-way on", "quiet", NEIGHBOUR),
+        ("recorded beside other work", "busy", QUIET),
+    ]
+}
+
+fn no_difference() -> Vec<Case> {
+    let case = |(name, trace, scene): (&str, _, _)| Case {
+        name: name.to_owned(),
+        trace,
+        scene,
+    };
+    scenes().into_iter().map(case).collect()
+}
+
+fn true_difference() -> Vec<Case> {
+    let of_tax = |pct: f64| {
+        let theta = -(-pct / 100.0).ln_1p();
+        scenes().into_iter().map(move |(name, trace, scene)| Case {
+            name: format!("{pct:.0} %: {name}"),
+            trace,
+            scene: Scene { theta, ..scene },
+        })
+    };
+    [5.0, 20.0].into_iter().flat_map(of_tax).collect()
+}
+
+fn one_sided() -> Vec<Case> {
+    let half_the_time = Scene {
+        when: When::Bursts {
+            on: 10.0,
+            off: 10.0,
+        },
+        ..BURSTS
+    };
+    let shifts = [5.0, 10.0, 20.0];
+    let scenes = [
+        ("bursts, half of the time", half_the_time),
+        ("from half-way on", NEIGHBOUR),
+    ];
+    let case = |(name, scene): (&str, Scene), pct: f64| Case {
+        name: format!("{pct:.0} %, {name}"),
+        trace: "quiet",
+        scene: Scene {
+            one_sided: -(-pct / 100.0).ln_1p(),
+            ..scene
+        },
+    };
+    { scenes.into_iter() }
+        .flat_map(|it| shifts.map(|pct| case(it, pct)))
+        .collect()
+}
+
+fn table(options: &Options, cases: &[Case]) -> Result<()> {
+    let presets = [
+        ("quick", InterimAnalyses::quick()),
+        ("normal", InterimAnalyses::full()),
+        ("fixed 20", InterimAnalyses::fixed(20)),
+        ("fixed 40", InterimAnalyses::fixed(40)),
+    ];
+    let heads = presets
+        .iter()
+        .flat_map(|(name, _)| RULES.map(|(rule, _)| format!(" {name}, {rule} |")));
+    println!("| |{}", heads.collect::<String>());
+    println!("|---|{}", "---|".repeat(presets.len() * RULES.len()));
+    for case in cases {
+        let seen = trace(case.trace)?;
+        let mut cells = String::new();
+        for (_, analyses) in &presets {
+            for tally in tallies(options, case, &seen, analyses) {
+                cells.push_str(&tally.cell(options.runs));
+            }
+        }
+        println!("| {} |{cells}", case.name);
+    }
+    Ok(())
+}
+
+/// What many runs came to.
+#[derive(Default)]
+struct Tally {
+    /// Runs that say that the other arm is slower, be it negligibly.
+    slower: u64,
+    /// Runs that say that it is faster.
+    faster: u64,
+    /// Of these, the ones that say under which disturbance they were measured.
+    with_disturbance: u64,
+    epochs: usize,
+}
+
+impl Tally {
+    fn cell(&self, n_runs: u64) -> String {
+        let share = |n: u64| 100.0 * n as f64 / n_runs as f64;
+        let epochs = self.epochs as f64 / n_runs as f64;
+        let said = share(self.slower + self.faster);
+        match self.with_disturbance {
+            0 => format!(" {said:.1} ({epochs:.0}) |"),
+            n => format!(" {said:.1}, {:.1} named ({epochs:.0}) |", share(n)),
+        }
+    }
+}
+
+fn tallies(
+    options: &Options,
+    case: &Case,
+    seen: &[Seen],
+    analyses: &InterimAnalyses,
+) -> [Tally; 2] {
+    let mut tallies = [Tally::default(), Tally::default()];
+    for seed in 0..options.runs {
+        let mut dice = Dice::new(options.seed.wrapping_add(seed));
+        let epochs = case.scene.epochs(seen, analyses.n_max(), &mut dice);
+        for ((_, rule), tally) in RULES.into_iter().zip(&mut tallies) {
+            let (found, n_epochs) = judged(&epochs, analyses, rule);
+            tally.epochs += n_epochs;
+            if !matches!(found.verdict, Verdict::Difference | Verdict::Negligible) {
+                continue;
+            }
+            match found.direction {
+                Some(Direction::OtherSlower) => tally.slower += 1,
+                Some(Direction::OtherFaster) => tally.faster += 1,
+                None => {}
+            }
+            let is_throughout = found.disturbance.is_some_and(|it| it.is_throughout());
+            tally.with_disturbance += u64::from(is_throughout);
+        }
+    }
+    tallies
+}
+
+/// The answer at the interim analysis that ends the run, and after how many epochs that is.
+fn judged(
+    epochs: &[looptax_stats::Epoch],
+    analyses: &InterimAnalyses,
+    rule: Rule,
+) -> (Primary, usize) {
+    for analysis in analyses.iter() {
+        let found = primary(&Input {
+            epochs: &epochs[..analysis.n_epochs],
+            connections: 1,
+            alpha: analysis.alpha,
+            delta: DELTA,
+            rule,
+            invalid: Vec::new(),
+            stopped_early: false,
+        });
+        let theta = found.theta.expect("every interim analysis has epochs");
+        let waits = found.is_unchecked() && !analysis.is_last;
+        let stop = StopRule { is_precise: false };
+        let decision = stop.decide(analysis, &theta, found.verdict);
+        if !waits && decision != Decision::Continue {
+            return (found, analysis.n_epochs);
+        }
+    }
+    unreachable!("the last interim analysis ends every run")
+}
