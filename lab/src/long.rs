@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 8] = [
+const STEPS: [(&str, &str); 9] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
@@ -18,6 +18,10 @@ const STEPS: [(&str, &str); 8] = [
     (
         "statistics, simulated",
         "run --release --locked --package looptax-stats --example simulate",
+    ),
+    (
+        "verdicts on disturbed machines, simulated",
+        "run --release --locked --package lab -- disturbed simulate",
     ),
     (
         "selfcheck, 100 runs",

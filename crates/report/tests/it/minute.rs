@@ -1,6 +1,6 @@
 //! What a bare `looptax` says, by made-up looks and records.
 
-use looptax_record::{Direction, Figure, Placement, Reason, Verdict};
+use looptax_record::{Direction, Figure, Placement, Reason, SizeCause, UncertainSize, Verdict};
 use looptax_report::terminal::{AtRate, Minute, Style};
 
 use crate::found::look;
@@ -52,7 +52,13 @@ fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
     invalid.tax[0].reason = Reason::Invalid {
         reasons: vec!["2 requests failed".to_owned()],
     };
-    let all = [clear, equal, open, faster, invalid];
+    let mut unsure = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    unsure.tax[0].uncertain_size = Some(UncertainSize {
+        cause: SizeCause::Disturbed,
+        lo_pct: 4.9,
+        hi_pct: 19.3,
+    });
+    let all = [clear, equal, open, faster, unsure, invalid];
     let rows: String = all.iter().map(|it| minute().row(it)).collect();
     let left_out = minute().not_measured("postgres", "the minute was over");
     insta::assert_snapshot!(format!("{}{rows}{left_out}", minute().head()), @r"
@@ -62,6 +68,7 @@ fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
       MariaDB 10.11.19  +0.01 µs [-0.09, 0.11] no difference worth naming (within ±1 %): 0.1 % [-0.4, 0.6]
       MariaDB 10.11.19  +2.0 µs [1.9, 2.1]     inconclusive: 15.9 % [15.4, 16.4]
       MariaDB 10.11.19  -2.0 µs [-2.1, -1.9]   tcp is faster: -18.9 % [-19.4, -18.4]
+      MariaDB 10.11.19  +2.0 µs [1.9, 2.1]     tcp is slower, size uncertain: 15.9 % [15.4, 16.4]
       MariaDB 10.11.19  invalid
       postgres          not measured: the minute was over
     ");
