@@ -85,7 +85,7 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
     let mut taxes: Vec<Tax> = Vec::new();
     for _ in 0..n_runs {
         let words = "compare private:redis --arms unix,tcp -c 1 --placement same --quick --warm-up 1s \
-                     --no-history --quiet --json - -o /dev/null";
+                     --no-history --quiet --json -";
         let printed = beside(looptax, load, words, MOST_S)?;
         taxes.extend(recorded::comparison(&printed)?.tax.into_iter().next());
     }
@@ -120,9 +120,12 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
 /// Its own exit code is not looked at: a busy machine is one of the answers.
 fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String> {
     let mut disturbing = Disturbing::start(load)?;
+    let records = tempfile::tempdir().context("no folder for records")?;
     let mut command = disturbing.limited("timeout");
     command.arg("--kill-after=10").arg(most_s.to_string());
     command.arg(looptax).args(words.split_whitespace());
+    command.current_dir(records.path());
+    command.env("XDG_DATA_HOME", records.path());
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped());
     let child = child.stderr(Stdio::null()).spawn();
     let child = child.context("cannot start `timeout`")?;
