@@ -15,6 +15,7 @@ mod run;
 
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -31,7 +32,7 @@ pub(crate) use run::{RUN_EXIT_CODES, RunArgs};
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
-#[command(name = "looptax", version, about = "What does a local database lose by TCP loopback instead of a Unix socket?", after_help = EXIT_CODES, long_about = LONG_ABOUT, args_conflicts_with_subcommands = true)]
+#[command(name = "looptax", version, about = "What does a local database lose by TCP loopback instead of a Unix socket?", after_help = EXIT_CODES, long_about = LONG_ABOUT, subcommand_precedence_over_arg = true)]
 pub(crate) struct Cli {
     /// What to do. Nothing: who pays here, and one connection to each installed kind of server, within a minute.
     /// Options of `compare` without a command mean `compare`.
@@ -54,11 +55,20 @@ impl Cli {
     /// # Errors
     /// What cannot be typed, and the texts of `--help` and `--version`.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches()?;
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
         let is_typed =
             |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         let says_what = |id: &clap::Id| !BESIDE_MEASURING.contains(&id.as_str());
         let is_bare = !matches.ids().filter(is_typed).any(says_what);
+        let is_of_compare = |id: &clap::Id| !OF_EVERY_COMMAND.contains(&id.as_str());
+        if let Some(name) = matches.subcommand_name()
+            && matches.ids().filter(is_typed).any(is_of_compare)
+        {
+            let words =
+                format!("options of a bare `looptax` stand before `{name}`: put them behind it");
+            return Err(command.error(ErrorKind::ArgumentConflict, words));
+        }
         let cli = Self::from_arg_matches(&matches)?;
         Ok(Self {
             is_bare: is_bare && cli.command.is_none(),
@@ -67,8 +77,10 @@ impl Cli {
     }
 }
 
+/// Options that may stand before any command, and their group.
+const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 17] = [
+const BESIDE_MEASURING: [&str; 18] = [
     "at",
     "verbose",
     "output",
@@ -82,6 +94,7 @@ const BESIDE_MEASURING: [&str; 17] = [
     "wait",
     "color",
     "quiet",
+    "GlobalArgs",
     "CompareArgs",
     "FormatArgs",
     "DetailArgs",

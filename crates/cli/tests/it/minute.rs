@@ -76,3 +76,17 @@ fn a_rate_that_is_none_is_refused() {
         assert!(run.stderr.contains("as in 800/s"), "{}", run.stderr);
     }
 }
+
+#[test]
+fn what_every_command_takes_may_stand_before_it_and_nothing_else() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["-q", "find", "--once"])
+        .run();
+    run.expect_code(0);
+    let run = Looptax::new(exe(), &scratch)
+        .args(["-c", "1", "find"])
+        .run();
+    run.expect_code(2);
+    assert!(run.stderr.contains("put them behind it"), "{}", run.stderr);
+}
