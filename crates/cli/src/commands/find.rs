@@ -59,7 +59,10 @@ fn watch(
     while has_paused(pause, stop) {
         let later = survey(Some(&earlier));
         let found = listing(Some(&earlier), &later, sources);
-        screen.show(&report::found(&found, First::Clients, terminal.style()))?;
+        let text = report::found(&found, First::Clients, terminal.style());
+        if !screen.show(&text)? {
+            break;
+        }
         earlier = later;
         pause = BETWEEN_SCREENS;
     }

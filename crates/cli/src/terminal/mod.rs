@@ -111,9 +111,14 @@ pub(crate) fn words_as_data(text: &str) -> io::Result<()> {
 
 /// Data: to stdout. A reader that has gone is not an error.
 pub(crate) fn data(text: &str) -> io::Result<()> {
+    data_while_read(text).map(drop)
+}
+
+/// The same; says whether anybody is still there to read.
+fn data_while_read(text: &str) -> io::Result<bool> {
     match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        other => other.map(|()| true),
     }
 }
 

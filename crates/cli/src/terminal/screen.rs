@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 
-use super::{data, size_of};
+use super::{data, data_while_read, size_of};
 
 /// The alternate screen, without a cursor.
 pub(super) const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
@@ -30,13 +30,14 @@ impl Screen {
         Ok(Self { is_terminal })
     }
 
-    /// Shows a text in place of the last one; what does not fit below the window is counted.
-    pub(crate) fn show(&mut self, text: &str) -> io::Result<()> {
+    /// Shows a text in place of the last one; what does not fit below the window is counted. Says whether anybody
+    /// still looks.
+    pub(crate) fn show(&mut self, text: &str) -> io::Result<bool> {
         if !self.is_terminal {
-            return data(&format!("{text}\n"));
+            return data_while_read(&format!("{text}\n"));
         }
         let n_rows = size_of(io::stdout()).map_or(usize::MAX, |(_, rows)| rows);
-        data(&drawn(text, n_rows))
+        data_while_read(&drawn(text, n_rows))
     }
 }
 

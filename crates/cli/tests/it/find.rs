@@ -393,3 +393,15 @@ fn clients_that_come_and_go_are_counted_by_what_they_leave() {
     let words = format!("{n_closed} connections over TCP to redis-server {pid} were closed");
     assert!(notes.contains(&words), "{notes}");
 }
+
+#[test]
+fn r20_a_watch_that_nobody_reads_ends() {
+    let scratch = Scratch::new();
+    let command = format!("{} find --watch | head -n 1", exe().display());
+    let run = Looptax::new("/bin/sh", &scratch)
+        .args(["-c", &command])
+        .run();
+    run.expect_code(0);
+    assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    scratch.check_nothing_left();
+}
