@@ -16,7 +16,8 @@ const ASK_CLIENT_ID: &str = "ask for the session's number";
 
 impl<S: Stream> Connection<S> {
     /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when
-    /// one is given) and asks for version and session id (`INFO server`, `CLIENT ID`).
+    /// one is given) and asks for version and session id (`INFO server`, `CLIENT ID`; `HELLO` where the access
+    /// list forbids the first). What none of them may be asked stays unknown and is no error.
     ///
     /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces
     /// it. The password goes in clear, as the protocol wants: callers connect to this machine's own
@@ -69,9 +70,11 @@ impl<S: Stream> Connection<S> {
     }
 
     fn ask_version(&mut self) -> Result<(), WireError> {
-        let info = match self.command(&[b"INFO", b"server"])? {
-            Value::Bulk(Some(info)) => info,
-            other => return Err(surprise(ASK_VERSION, "a text", &other)),
+        let Some(info) = self.unless_forbidden(&[b"INFO", b"server"])? else {
+            return self.ask_hello();
+        };
+        let Value::Bulk(Some(info)) = info else {
+            return Err(surprise(ASK_VERSION, "a text", &info));
         };
         let valkey = field(&info, b"valkey_version:");
         let version = valkey.or_else(|| field(&info, b"redis_version:"));
@@ -82,13 +85,39 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
+    /// The version, from the greeting of Redis 6 and later.
+    fn ask_hello(&mut self) -> Result<(), WireError> {
+        let Some(Value::Array(Some(hello))) = self.unless_forbidden(&[b"HELLO", b"2"])? else {
+            return Ok(());
+        };
+        let pairs = hello.chunks_exact(2);
+        let text = |name: &[u8]| {
+            pairs.clone().find_map(|pair| match pair {
+                [Value::Bulk(Some(key)), Value::Bulk(Some(value))] if key == name => Some(value),
+                _ => None,
+            })
+        };
+        self.is_valkey = text(b"server").is_some_and(|it| it == b"valkey");
+        self.server_version = text(b"version").map_or_else(String::new, |it| printable(it));
+        Ok(())
+    }
+
     fn ask_client_id(&mut self) -> Result<(), WireError> {
-        match self.command(&[b"CLIENT", b"ID"])? {
-            Value::Integer(id) if id >= 0 => {
+        match self.unless_forbidden(&[b"CLIENT", b"ID"])? {
+            None => Ok(()),
+            Some(Value::Integer(id)) if id >= 0 => {
                 self.client_id = id.cast_unsigned();
                 Ok(())
             }
-            other => Err(surprise(ASK_CLIENT_ID, "a number of 0 or more", &other)),
+            Some(other) => Err(surprise(ASK_CLIENT_ID, "a number of 0 or more", &other)),
+        }
+    }
+
+    /// The answer to a command; `None` where the user's access list forbids it.
+    fn unless_forbidden(&mut self, parts: &[&[u8]]) -> Result<Option<Value>, WireError> {
+        match self.command(parts) {
+            Err(WireError::Server { code, .. }) if code == "NOPERM" => Ok(None),
+            other => other.map(Some),
         }
     }
 

@@ -191,3 +191,22 @@ fn a_login_that_fails_over_both_is_not_called_a_yes() {
     expect(&run, "account", "unknown", &["fails over both"]);
     run.expect_code(3);
 }
+
+#[test]
+fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    server.redis(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "+get", "+set"]);
+    let run = check(&server, &format!("redis://app:pw@{}/", server.it.tcp), &[]);
+    expect(&run, "login", "pass", &["works over both"]);
+    if is_root() {
+        expect(
+            &run,
+            "same server",
+            "pass",
+            &["one process listens on both"],
+        );
+    }
+    run.expect_code(0);
+}

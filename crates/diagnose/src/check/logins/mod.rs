@@ -17,6 +17,7 @@ use std::path::Path;
 use std::thread;
 
 use looptax_advise::check::{self, mysql_account};
+use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits, PathError};
 use looptax_record::{Outcome, Point, PointCode, Topic};
@@ -48,11 +49,12 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             next: Some("mend the path first".to_owned()),
         }];
     }
-    let mut points = vec![check::same_server(
-        identity(&mut over_tcp).as_deref(),
-        identity(&mut over_unix).as_deref(),
-        &how,
-    )];
+    let (tcp, unix) = (identity(&mut over_tcp), identity(&mut over_unix));
+    let mut points = vec![match listens_on_both(sides) {
+        // The login may not ask, as an access list of Redis has it.
+        Some(point) if tcp.is_none() && unix.is_none() => point,
+        _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
+    }];
     points.extend(check::demanded_tls(sides.address));
     match sides.address.protocol {
         Protocol::Mysql => {
@@ -190,6 +192,25 @@ fn words(error: &PathError) -> String {
         source = cause.source();
     }
     text
+}
+
+/// What the kernel says of both endpoints, where one process listens on them.
+fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
+    let server = sides.server?;
+    let file = Path::new(&sides.socket.file);
+    let is_it = |place: &Place| matches!(place, Place::Path { path, file: SocketFile::Present { .. } } if path == file);
+    server.endpoints.iter().find(|it| is_it(&it.place))?;
+    Some(Point::new(
+        Topic::SameServer,
+        PointCode::ServerSame,
+        Outcome::Pass,
+        format!(
+            "one process listens on both: {}, pid {}",
+            server.name(),
+            server.process.pid
+        ),
+        "looked at the listening sockets of every process",
+    ))
 }
 
 fn identity(opened: &mut Opened) -> Option<String> {
