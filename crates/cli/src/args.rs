@@ -111,8 +111,8 @@ const LONG_ABOUT: &str = "Measures what a local database loses by talking over T
 instead of a Unix domain socket, on this machine, with an interval.
 
 A bare `looptax` starts private servers from the installed binaries (MariaDB, MySQL, PostgreSQL, \
-Redis, Valkey, memcached) and a built-in echo server, prints its plan, measures for a few minutes, and leaves \
-nothing behind. Running servers are measured only when they are named.";
+Redis, Valkey, memcached) and a built-in echo server, one after the other, measures for a minute in all, and leaves \
+nothing behind but its record. Running servers are measured only when they are named.";
 
 /// Exit codes, for the end of the help.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, \
@@ -202,7 +202,7 @@ pub(crate) struct CompareArgs {
     /// private:memcached, echo, or a running one by its URL (<mysql://user@127.0.0.1:3306/db>, postgres://…,
     /// redis://…).
     /// Default: a private server for every protocol that is installed (MariaDB before MySQL, Redis before Valkey; no
-    /// memcached), and echo.
+    /// memcached but in a bare `looptax`), and echo.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket's abstract name; tls and

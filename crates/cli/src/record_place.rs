@@ -11,7 +11,7 @@ use looptax_record::Record;
 use looptax_store::{Existing, RunFolder, Saver, save};
 
 use crate::args::CompareArgs;
-use crate::earlier_runs::runs;
+use crate::earlier_runs::{remember, runs};
 use crate::terminal::Terminal;
 
 /// The place of a run's record.
@@ -19,8 +19,10 @@ pub(crate) struct RecordPlace {
     /// Goes while it is empty.
     folder: Option<RunFolder>,
     saved_at: Option<PathBuf>,
+    /// Whether a folder among the runs was wanted and could not be made.
+    is_homeless: bool,
     /// Whether the history knows the run, so that its name is enough.
-    pub(crate) is_remembered: bool,
+    is_remembered: bool,
 }
 
 impl RecordPlace {
@@ -31,12 +33,13 @@ impl RecordPlace {
         terminal: Terminal,
     ) -> Result<(RecordWriter, Self), Failure> {
         let is_printed = args.json.as_deref() == Some(Path::new("-"));
-        let mut folder = None;
+        let (mut folder, mut is_homeless) = (None, false);
         let saver = match &args.output {
             Some(path) => Some(Saver::new(path, Existing::Replace)?),
             None if is_printed => None,
             None => {
                 folder = run_folder(&record.id, terminal);
+                is_homeless = folder.is_none();
                 if let Some(folder) = &folder {
                     record.id.clone_from(&folder.id);
                 }
@@ -49,6 +52,7 @@ impl RecordPlace {
         let place = Self {
             folder,
             saved_at: None,
+            is_homeless,
             is_remembered: false,
         };
         Ok((RecordWriter::new(record, saver), place))
@@ -80,6 +84,13 @@ impl RecordPlace {
         Err(failure.with_hint(&hint))
     }
 
+    /// Puts the run into the history, unless the place of that was told to be out of reach already.
+    pub(crate) fn remember(&mut self, record: &Record, terminal: Terminal) {
+        let is_empty = record.comparisons.is_empty() && record.looks.is_empty();
+        let can_be = !self.is_homeless && !is_empty;
+        self.is_remembered = can_be && remember(record, self.path(), terminal);
+    }
+
     /// The file of the saved record.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.saved_at.as_deref()
@@ -107,7 +118,8 @@ fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     };
     let place = temporary_path(id);
     terminal.words(&format!(
-        "{why}: the record goes to {}; -o names another place\n",
+        "{why}: the record goes to {} and the run is not remembered; -o names another place for the record, \
+         XDG_DATA_HOME for both\n",
         place.display()
     ));
     None

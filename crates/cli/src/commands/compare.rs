@@ -17,7 +17,6 @@ use looptax_report::terminal as report;
 use looptax_store::Existing;
 
 use crate::args::CompareArgs;
-use crate::earlier_runs::remember;
 use crate::failure::Exit;
 use crate::formats;
 use crate::outputs::Outputs;
@@ -79,8 +78,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     }
     // What was measured is shown even when it cannot be saved.
     let saved = place.save(&mut writer);
-    if !args.no_history && !writer.is_empty() {
-        place.is_remembered = remember(&writer.record, place.path(), terminal);
+    if !args.no_history {
+        place.remember(&writer.record, terminal);
     }
     let shown = show(
         args,

@@ -15,7 +15,6 @@ use looptax_store::{Existing, save};
 
 use crate::args::CompareArgs;
 use crate::commands::compare::write_page;
-use crate::earlier_runs::remember;
 use crate::failure::Exit;
 use crate::formats;
 use crate::outputs::Outputs;
@@ -68,8 +67,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
 
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let saved = place.save(&mut writer);
-    if !args.no_history && !writer.is_empty() {
-        place.is_remembered = remember(&writer.record, place.path(), terminal);
+    if !args.no_history {
+        place.remember(&writer.record, terminal);
     }
     let name = place.name(&writer.record);
     let rates = rates(args, found.as_ref());

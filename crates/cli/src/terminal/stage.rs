@@ -59,6 +59,7 @@ impl Observer for Stage {
                 if !io::stderr().is_terminal() {
                     terminal.words(&format!("measuring {}\n", scene.title));
                 }
+                *line = None;
                 *line = Some(Line::new(*terminal, &scene.title));
             }
             Self::Live(live) => live.begin(scene),

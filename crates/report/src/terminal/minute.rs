@@ -60,7 +60,8 @@ impl Minute {
         if found.servers.is_empty() {
             return String::new();
         }
-        let named = { found.servers.iter().take(MOST_SERVERS) }.map(|it| here(it, text));
+        let named = { found.servers.iter().take(MOST_SERVERS) };
+        let named = named.map(|it| here(it, found.sees_all, text));
         let more = found.servers.len().saturating_sub(MOST_SERVERS);
         let more = (more > 0).then(|| format!("{more} more (looptax find)"));
         let servers: Vec<String> = named.chain(more).collect();
@@ -69,6 +70,13 @@ impl Minute {
         for (idx, program) in programs.iter().take(MOST_PROGRAMS).enumerate() {
             let words = if idx == 0 { "paying" } else { "" };
             subject(words, &program.line(text), &mut lines);
+        }
+        if !found.sees_all {
+            subject(
+                "",
+                "root sees more: the sockets and the clients of other users",
+                &mut lines,
+            );
         }
         let more = programs.len().saturating_sub(MOST_PROGRAMS);
         if more > 0 {
@@ -152,15 +160,18 @@ fn subject(word: &str, words: &str, lines: &mut Lines) {
 }
 
 /// `mariadbd 10.11.6 (127.0.0.1:3306, /run/mysqld/mysqld.sock)`.
-fn here(server: &FoundServer, text: Text) -> String {
+fn here(server: &FoundServer, sees_all: bool, text: Text) -> String {
     let known = server.version.as_deref();
     let known = known.map(|it| format!(" {}", shown(version(it), text)));
     let mut places: Vec<String> = { server.endpoints.iter() }
         .map(|it| text.clean(&it.address))
         .collect();
     let has_socket = { server.endpoints.iter() }.any(|it| it.transport != EndpointTransport::Tcp);
-    if !has_socket {
+    if !has_socket && sees_all {
         places.push("no socket".to_owned());
+    }
+    if places.is_empty() {
+        places.push("on what, root can see".to_owned());
     }
     format!(
         "{}{} ({})",
@@ -262,6 +273,12 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     let Some((us, pct)) = figures else {
         return (verdict, Paint::Unsure);
     };
+    if [us.lo, us.hi, pct.lo, pct.hi].contains(&None) {
+        return (
+            "too little was measured for an answer".to_owned(),
+            Paint::Unsure,
+        );
+    }
     let us = padded(&text.signed_micros_interval(us), COLUMNS[1]);
     let fewer = text.percent(pct);
     match (tax.verdict, tax.direction) {
@@ -308,10 +325,16 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
 /// What TCP comes to at a rate, by the names of the servers.
 fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed)> {
     let mut known: Vec<(String, Weighed)> = Vec::new();
+    // Nobody's requests go to the built-in server; it says something where there is no other.
+    let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
     for comparison in &record.comparisons {
         let kind = &comparison.target.kind;
-        let is_meant = it.kind.as_ref().is_none_or(|meant| meant == kind) && kind != "echo";
-        let name = server(&comparison.target, text);
+        let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
+        let is_meant = is_asked && (kind != "echo" || !has_servers);
+        let name = match kind.as_str() {
+            "echo" => "the transport alone".to_owned(),
+            _ => server(&comparison.target, text),
+        };
         if !is_meant || known.iter().any(|(it, _)| *it == name) {
             continue;
         }
