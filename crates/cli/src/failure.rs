@@ -2,6 +2,7 @@
 
 pub(crate) use looptax_failure::Failure;
 use looptax_failure::Severity;
+use looptax_record::{Record, Verdict};
 
 /// How a command ended, for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,16 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// What a measured record comes to: invalid where one of its verdicts is.
+    pub(crate) fn for_record(record: &Record) -> Self {
+        let mut taxes = record.comparisons.iter().flat_map(|it| &it.tax);
+        if taxes.any(|tax| tax.verdict == Verdict::Invalid) {
+            Self::Invalid
+        } else {
+            Self::Done
+        }
+    }
+
     /// The number that the shell sees.
     pub(crate) fn code(self) -> i32 {
         match self {

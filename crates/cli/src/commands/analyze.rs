@@ -4,7 +4,7 @@ use std::path::Path;
 
 use looptax_analysis::remedies;
 use looptax_failure::Failure;
-use looptax_record::{Record, Samples, Verdict};
+use looptax_record::{Record, Samples};
 use looptax_report::terminal as report;
 use looptax_store::{Existing, save, take_in_samples, unpack};
 
@@ -41,16 +41,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
         return Err(error.into());
     }
     show(args, &record, &path, terminal)?;
-    let is_invalid = record
-        .comparisons
-        .iter()
-        .flat_map(|it| &it.tax)
-        .any(|tax| tax.verdict == Verdict::Invalid);
-    Ok(if is_invalid {
-        Exit::Invalid
-    } else {
-        Exit::Done
-    })
+    Ok(Exit::for_record(&record))
 }
 
 fn show(

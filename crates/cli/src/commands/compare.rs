@@ -12,7 +12,6 @@ use looptax_experiment::comparison::{empty_record, measure_all, parts};
 use looptax_experiment::list_workloads;
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_failure::Failure;
-use looptax_record::{Record, Verdict};
 use looptax_report::terminal as report;
 use looptax_store::Existing;
 
@@ -93,10 +92,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     writer.check_samples()?;
     Ok(if stop.load(Ordering::Relaxed) {
         Exit::Interrupted
-    } else if has_invalid(&writer.record) {
-        Exit::Invalid
     } else {
-        Exit::Done
+        Exit::for_record(&writer.record)
     })
 }
 
@@ -166,12 +163,4 @@ pub(crate) fn write_page(
     let text = page(&[source], &mut Vec::new());
     looptax_store::save_text(&text, html, Existing::Replace)?;
     Ok(())
-}
-
-fn has_invalid(record: &Record) -> bool {
-    record
-        .comparisons
-        .iter()
-        .flat_map(|it| &it.tax)
-        .any(|tax| tax.verdict == Verdict::Invalid)
 }

@@ -9,7 +9,7 @@ use looptax_experiment::RecordWriter;
 use looptax_experiment::comparison::empty_record;
 use looptax_experiment::minute::{Minute, Step};
 use looptax_failure::Failure;
-use looptax_record::{Found, Verdict};
+use looptax_record::Found;
 use looptax_report::terminal::{self as report, AtRate};
 use looptax_store::{Existing, save};
 
@@ -78,13 +78,10 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let paged = write_page(args, &writer, place.path());
     saved.and(written).and(paged)?;
     writer.check_samples()?;
-    let mut taxes = writer.record.comparisons.iter().flat_map(|it| &it.tax);
     Ok(if stop.load(Ordering::Relaxed) {
         Exit::Interrupted
-    } else if taxes.any(|tax| tax.verdict == Verdict::Invalid) {
-        Exit::Invalid
     } else {
-        Exit::Done
+        Exit::for_record(&writer.record)
     })
 }
 

@@ -201,11 +201,7 @@ fn judge(
                 cut_short_alpha,
                 failure.as_ref(),
             ));
-            let saved = contrast.epochs.into_iter().map(|epoch| record::Epoch {
-                // Packed at once: they are most of what a run keeps in memory.
-                samples: epoch.samples.map(|latencies_ns| writer.pack(latencies_ns)),
-                ..epoch.raw
-            });
+            let saved = contrast.epochs.into_iter().map(|it| writer.pack_epoch(it));
             comparison.raw.epochs.extend(saved);
         }
         if comparison.raw.epochs.is_empty() {

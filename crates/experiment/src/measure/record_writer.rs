@@ -1,7 +1,8 @@
 //! Where results go while a run lasts: the record, saved after each comparison.
 
+use looptax_bench::MeasuredEpoch;
 use looptax_failure::Failure;
-use looptax_record::{Record, Samples};
+use looptax_record::{Epoch, Record, Samples};
 use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack};
 
 /// The record being made.
@@ -22,9 +23,17 @@ impl RecordWriter {
         }
     }
 
-    /// Packs the latencies of one side of an epoch for the record. `None` beyond the cap, and when there
-    /// are none.
-    pub fn pack(&mut self, latencies_ns: Vec<u32>) -> Option<Samples> {
+    /// The epoch as the record has it, with its latencies packed: they are most of what a run keeps in
+    /// memory.
+    pub fn pack_epoch(&mut self, epoch: MeasuredEpoch) -> Epoch {
+        Epoch {
+            samples: epoch.samples.map(|latencies_ns| self.pack(latencies_ns)),
+            ..epoch.raw
+        }
+    }
+
+    /// The latencies of one side of an epoch. `None` beyond the cap, and when there are none.
+    fn pack(&mut self, latencies_ns: Vec<u32>) -> Option<Samples> {
         if latencies_ns.is_empty() {
             return None;
         }
