@@ -1,8 +1,7 @@
 //! Latencies in a form that travels inside a record: by size, each with how often it was seen.
 //!
-//! A fast server answers a hundred thousand requests within some thousand different times, so that a
-//! sample takes about a fifth of a byte; a slow one's take two. The order of time is given up: nothing that
-//! is said of a run needs it.
+//! A fast server answers a hundred thousand requests within some thousand different times, so that each takes
+//! a part of a byte. The order of time is given up: nothing that is said of a run needs it.
 
 use std::io::{BufReader, Read, Write};
 
