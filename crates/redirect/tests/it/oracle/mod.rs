@@ -132,12 +132,16 @@ fn process(seed: u64, n: u64, found: &Mutex<Found>) {
 impl Found {
     /// Takes a program in: what its calls gave plain, and moved.
     fn take(&mut self, plain: &[String], moved: &[String]) {
-        assert_eq!(plain.len(), moved.len());
-        let differing = (0..plain.len()).filter(|at| plain[*at] != moved[*at]);
+        // One that tells less than the other was broken off there.
+        let n_told = plain.len().max(moved.len());
+        let told =
+            |lines: &[String], at: usize| lines.get(at).map_or("nothing", |it| it).to_owned();
+        let differing = (0..n_told).filter(|at| plain.get(*at) != moved.get(*at));
         let mut is_alike = true;
         for at in differing {
             is_alike = false;
-            let (before, plain, moved) = (&plain[..at], &plain[at], &moved[at]);
+            let before = &plain[..at.min(plain.len())];
+            let (plain, moved) = (&told(plain, at), &told(moved, at));
             let Some(difference) = known::difference(before, plain, moved) else {
                 let before = before.join("\n");
                 let other = format!("program {before}\nplain {plain}\nmoved {moved}");
