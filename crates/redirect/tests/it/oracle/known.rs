@@ -25,6 +25,10 @@ pub(super) fn difference(
             .any(|line| line.starts_with("shutdown ") && line.ends_with(" -107")),
         has_shut_reading: has_shut(&["0:", "2:"]),
         has_shut_writing: has_shut(&["1:", "2:"]),
+        has_set_tos: before
+            .iter()
+            .map(|line| words(line))
+            .any(|line| line.len() > 3 && line[0] == "setsockopt" && line[2..4] == ["0", "1"]),
     };
     DIFFERENCES
         .iter()
@@ -43,12 +47,17 @@ pub(super) fn table() -> String {
 }
 
 /// A call in both runs, and what had happened before.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is something that an earlier call did"
+)]
 pub(super) struct Calls<'a> {
     plain: &'a [&'a str],
     moved: &'a str,
     has_shut_early: bool,
     has_shut_reading: bool,
     has_shut_writing: bool,
+    has_set_tos: bool,
 }
 
 /// A difference that there is.
@@ -115,6 +124,10 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     told(
         |calls| matches!(calls.plain, ["recvmsg", _, _, "32", ..]) && calls.moved.contains(": 0 "),
         "`SO_TIMESTAMP` set after `connect` | a time comes with each message | none does",
+    ),
+    told(
+        |calls| calls.has_set_tos && matches!(calls.plain, ["getsockopt", _, "1", "12", ..]),
+        "`SO_PRIORITY` asked for after `IP_TOS` was set | what the kernel makes of the type of service | as it was",
     ),
     told(
         |calls| matches!(calls.plain, ["ioctl", _, "0x5411:", ..]),
