@@ -31,8 +31,32 @@ pub struct Point {
     pub what: String,
     /// How it is known.
     pub how: String,
-    /// What to do: a statement, a line, a step.
+    /// What to do, in words.
     pub next: Option<String>,
+    /// The same as what has to be run or written, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+/// Something to run or to write that mends a point. `…` stands for the client's password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Where it belongs.
+    pub place: StepPlace,
+    /// The statement, the command or the line itself.
+    pub text: String,
+}
+
+/// Where a step belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepPlace {
+    /// A statement, run on the server as an administrator.
+    Sql,
+    /// A command of a shell, run as root.
+    Shell,
+    /// A line of `pg_hba.conf`, written above every other.
+    HbaLine,
 }
 
 /// What a point asks.
@@ -170,6 +194,7 @@ impl Point {
             what: what.into(),
             how: how.into(),
             next: None,
+            steps: Vec::new(),
         }
     }
 
@@ -177,6 +202,21 @@ impl Point {
     #[must_use]
     pub fn with_next(mut self, next: impl Into<String>) -> Self {
         self.next = Some(next.into());
+        self
+    }
+
+    /// Says what to run or to write.
+    #[must_use]
+    pub fn with_steps<T: Into<String>>(
+        mut self,
+        place: StepPlace,
+        texts: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let step = |text: T| Step {
+            place,
+            text: text.into(),
+        };
+        self.steps.extend(texts.into_iter().map(step));
         self
     }
 }

@@ -34,7 +34,9 @@ mod words;
 
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
 pub use bill::{Bill, BillStep};
-pub use checked::{Change, Checked, CheckedConnection, Edit, Outcome, Point, SwitchVerdict, Topic};
+pub use checked::{
+    Change, Checked, CheckedConnection, Edit, Outcome, Point, Step, StepPlace, SwitchVerdict, Topic,
+};
 pub use client_like::ClientLike;
 pub use code::{NoteCode, PointCode};
 pub use commands::{CommandLine, Commands};

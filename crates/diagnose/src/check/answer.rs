@@ -201,12 +201,14 @@ fn ask(
 
 fn configuration(code: PointCode, outcome: Outcome, what: &str, next: Option<&str>) -> Point {
     Point {
-        topic: Topic::Configuration,
-        code,
-        outcome,
-        what: what.to_owned(),
-        how: "read it, and took its words as the application does".to_owned(),
         next: next.map(str::to_owned),
+        ..Point::new(
+            Topic::Configuration,
+            code,
+            outcome,
+            what.to_owned(),
+            "read it, and took its words as the application does".to_owned(),
+        )
     }
 }
 

@@ -60,22 +60,15 @@ pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
     let volume = format!("{host}-socket");
     let folder = folder(address.protocol);
     let turned_on = turned_on(address.protocol).map_or_else(String::new, |how| format!(" {how},"));
-    Some(Point {
-        topic: Topic::Server,
-        code: PointCode::ServerInContainer,
-        outcome: Outcome::Fail,
-        what: format!(
+    Some(Point::new(Topic::Server, PointCode::ServerInContainer, Outcome::Fail, format!(
             "`{host}` is the name of a container: {} has a service of that name, and nothing outside of its containers \
              knows it",
             service.file
-        ),
-        how: format!("read the services of {}", service.file),
-        next: Some(format!(
+        ), format!("read the services of {}", service.file)).with_next(format!(
             "share the folder of the server's socket: give `{host}` and the application the same named volume there \
              (volumes: ['{volume}:{folder}'], never the socket file itself),{turned_on} and name the socket in the \
              application; then check it with --socket PATH and the container's address"
-        )),
-    })
+        )))
 }
 
 /// Where the usual images have their socket, or may have one.

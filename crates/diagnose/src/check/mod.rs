@@ -112,14 +112,7 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
         bare => own_address(bare).or_else(|| bare.parse().ok().filter(|_| has_socket)),
     };
     found.ok_or_else(|| {
-        Box::new(Point {
-            topic: Topic::Server,
-            code: PointCode::ServerElsewhere,
-            outcome: Outcome::Fail,
-            what: format!("`{host}` is not this machine: a Unix socket ends where the machine does"),
-            how: "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned(),
-            next: Some("if it is a container here, share the folder of the server's socket with the application, and check that socket: --socket PATH with the container's address".to_owned()),
-        })
+        Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, format!("`{host}` is not this machine: a Unix socket ends where the machine does"), "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned()).with_next("if it is a container here, share the folder of the server's socket with the application, and check that socket: --socket PATH with the container's address"))
     })
 }
 
@@ -148,14 +141,7 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             ),
         ),
     };
-    Point {
-        topic: Topic::Server,
-        code,
-        outcome,
-        what,
-        how: how.to_owned(),
-        next: None,
-    }
+    Point::new(Topic::Server, code, outcome, what, how.to_owned())
 }
 
 /// The way to the socket, gone as the client.
@@ -188,38 +174,40 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
         && TcpStream::connect_timeout(&tcp, PATIENCE)
             .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
     if refused {
-        return Point {
-            topic: Topic::Server,
-            code: PointCode::NothingListens,
-            outcome: Outcome::Fail,
-            what: format!("nothing listens on {tcp}{like}"),
-            how: "tried to connect".to_owned(),
-            next: Some("start the server, or look at the port".to_owned()),
-        };
+        return Point::new(
+            Topic::Server,
+            PointCode::NothingListens,
+            Outcome::Fail,
+            format!("nothing listens on {tcp}{like}"),
+            "tried to connect".to_owned(),
+        )
+        .with_next("start the server, or look at the port");
     }
     let why = if rustix::process::geteuid().is_root() {
         "what listens there is no server that is known here: a port proxy, or a server in a container"
     } else {
         "whose socket belongs to it is known to root alone"
     };
-    Point {
-        topic: Topic::Server,
-        code: PointCode::ListenerUnknown,
-        outcome: Outcome::Unknown,
-        what: format!("{tcp}: {why}{like}"),
-        how: "looked at the listening sockets of every process that we may look into".to_owned(),
-        next: Some("name its socket with --socket PATH, or run it as root".to_owned()),
-    }
+    Point::new(
+        Topic::Server,
+        PointCode::ListenerUnknown,
+        Outcome::Unknown,
+        format!("{tcp}: {why}{like}"),
+        "looked at the listening sockets of every process that we may look into".to_owned(),
+    )
+    .with_next("name its socket with --socket PATH, or run it as root")
 }
 
 fn no_socket(server: Option<&Server>) -> Point {
     Point {
-        topic: Topic::Socket,
-        code: PointCode::SocketMissing,
-        outcome: Outcome::Fail,
-        what: "the server has no socket".to_owned(),
-        how: "looked at its listening sockets".to_owned(),
         next: server.map(|it| looptax_discover::how_to_add_a_socket(it.kind).to_owned()),
+        ..Point::new(
+            Topic::Socket,
+            PointCode::SocketMissing,
+            Outcome::Fail,
+            "the server has no socket".to_owned(),
+            "looked at its listening sockets".to_owned(),
+        )
     }
 }
 

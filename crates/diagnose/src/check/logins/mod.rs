@@ -40,14 +40,16 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         over_unix.whom
     );
     if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
-        return vec![Point {
-            topic: Topic::Account,
-            code: PointCode::LoginNotTried,
-            outcome: Outcome::Unknown,
-            what: format!("not tried over the socket: {why}"),
-            how,
-            next: Some("mend the path first".to_owned()),
-        }];
+        return vec![
+            Point::new(
+                Topic::Account,
+                PointCode::LoginNotTried,
+                Outcome::Unknown,
+                format!("not tried over the socket: {why}"),
+                how,
+            )
+            .with_next("mend the path first"),
+        ];
     }
     let (tcp, unix) = (identity(&mut over_tcp), identity(&mut over_unix));
     let mut points = vec![match listens_on_both(sides) {
@@ -83,20 +85,22 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
 
 /// What is known without a login, for want of a user or a password: nobody logs in with a guess.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
-    let mut points = vec![Point {
-        topic: Topic::Account,
-        code: PointCode::CredentialsUnknown,
-        outcome: Outcome::Unknown,
-        what: format!("not logged in, since {why}: account, rights and TLS are open"),
-        how: "nothing was tried with guessed words".to_owned(),
-        next: Some(format!(
+    let mut points = vec![
+        Point::new(
+            Topic::Account,
+            PointCode::CredentialsUnknown,
+            Outcome::Unknown,
+            format!("not logged in, since {why}: account, rights and TLS are open"),
+            "nothing was tried with guessed words".to_owned(),
+        )
+        .with_next(format!(
             "LOOPTAX_PASSWORD=… looptax check {}://{}@{}/{}",
             sides.address.protocol,
             sides.address.user.as_deref().unwrap_or("USER"),
             sides.tcp,
             sides.address.database.as_deref().unwrap_or_default()
         )),
-    }];
+    ];
     points.extend(check::demanded_tls(sides.address));
     if let (Protocol::Postgres, Some(user)) = (sides.address.protocol, &sides.address.user) {
         points.push(postgres::rules(sides, user));
@@ -253,12 +257,11 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             format!("the login fails over both: {why}"),
         ),
     };
-    Point {
-        topic: Topic::Login,
+    Point::new(
+        Topic::Login,
         code,
         outcome,
         what,
-        how: format!("logged in over TCP, and over the socket as {}", unix.whom),
-        next: None,
-    }
+        format!("logged in over TCP, and over the socket as {}", unix.whom),
+    )
 }

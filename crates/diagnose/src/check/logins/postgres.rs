@@ -9,15 +9,15 @@ use super::sides::Sides;
 /// Which lines of `pg_hba.conf` decide, where the file can be read.
 pub(super) fn rules(sides: &Sides<'_>, user: &str) -> Point {
     let Some(file) = sides.server.and_then(hba_file) else {
-        return Point {
-            topic: Topic::Hba,
-            code: PointCode::HbaNotReadable,
-            outcome: Outcome::Unknown,
-            what: "the file was not found, or may not be read".to_owned(),
-            how: "looked where its command line and its configuration say, else in its data folder"
+        return Point::new(
+            Topic::Hba,
+            PointCode::HbaNotReadable,
+            Outcome::Unknown,
+            "the file was not found, or may not be read".to_owned(),
+            "looked where its command line and its configuration say, else in its data folder"
                 .to_owned(),
-            next: Some("run it as root, or look at SELECT * FROM pg_hba_file_rules".to_owned()),
-        };
+        )
+        .with_next("run it as root, or look at SELECT * FROM pg_hba_file_rules");
     };
     let database = sides.address.database.as_deref().unwrap_or(user);
     let how = format!("read {}, as the file is now", file.path);
