@@ -60,6 +60,12 @@ const CARRIED: [(i32, i32); 24] = [
     (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
 ];
+/// Taken before `connect`, and refused (EINVAL) by a socket that is connected. Source: net/ipv4/tcp.c, net/ipv6/ipv6_sockglue.c.
+const OF_CLOSED: [(i32, i32); 3] = [
+    (libc::IPPROTO_TCP, libc::TCP_FASTOPEN),
+    (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
+    (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY),
+];
 /// Those of sockets of any kind that a Unix socket answers otherwise.
 const OF_ANY_KIND: [i32; 3] = [libc::SO_REUSEPORT, libc::SO_DOMAIN, libc::SO_PROTOCOL];
 /// Longest of them: the name of a way to avoid congestion. Source: linux/tcp.h, `TCP_CA_NAME_MAX`.
@@ -225,6 +231,9 @@ fn set(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
     };
     if let Err(error) = socket::set_option(fresh.as_fd(), level, name, &value[..n_bytes]) {
         return Answer::Fail(errno(&error));
+    }
+    if OF_CLOSED.contains(&(level, name)) {
+        return Answer::Fail(libc::EINVAL);
     }
     let mut now = [0; MAX_VALUE_BYTES];
     if let Ok(n_bytes) = socket::option(fresh.as_fd(), level, name, &mut now) {

@@ -55,7 +55,8 @@ pub(super) fn copy(
     has_rare: bool,
 ) -> io::Result<()> {
     let (old, new) = (old.as_fd(), new.as_fd());
-    let rare: &[i32] = if has_rare { &RARE } else { &[] };
+    // Those of TCP alone are set after `connect`, and go back with the socket.
+    let rare = RARE.iter().chain(&OF_TCP_ALONE).filter(|_| has_rare);
     for name in COMMON.iter().chain(rare).copied() {
         let mut value = [0; MAX_COPIED_BYTES];
         let Ok(n_bytes) = socket::option(old, libc::SOL_SOCKET, name, &mut value) else {

@@ -127,6 +127,9 @@ fn odd_options(told: &Told<'_>) {
         (libc::IPPROTO_IP, 9_999),
         (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS),
         (libc::IPPROTO_IPV6, 9_999),
+        (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY),
+        (TCP, libc::TCP_FASTOPEN),
+        (TCP, libc::TCP_FASTOPEN_CONNECT),
         (TCP, libc::TCP_KEEPIDLE),
     ] {
         for length in [0, 1, 2, 4, 8] {

@@ -50,7 +50,7 @@ pub(super) fn name(coin: &mut Coin) -> Turn {
 }
 
 /// Options with the most bytes of their values that are told.
-const OPTIONS: [(i32, i32, usize); 30] = [
+const OPTIONS: [(i32, i32, usize); 33] = [
     (libc::SOL_SOCKET, libc::SO_TYPE, 4),
     (libc::SOL_SOCKET, libc::SO_ERROR, 4),
     (libc::SOL_SOCKET, libc::SO_DOMAIN, 4),
@@ -74,6 +74,9 @@ const OPTIONS: [(i32, i32, usize); 30] = [
     (libc::IPPROTO_TCP, libc::TCP_SYNCNT, 4),
     (libc::IPPROTO_TCP, libc::TCP_LINGER2, 4),
     (libc::IPPROTO_TCP, libc::TCP_CONGESTION, 16),
+    (libc::IPPROTO_TCP, libc::TCP_FASTOPEN, 4),
+    (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, 4),
+    (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, 4),
     (libc::IPPROTO_TCP, libc::TCP_MAXSEG, 4),
     (libc::IPPROTO_TCP, libc::TCP_INFO, 1),
     (libc::IPPROTO_TCP, 9_999, 4),
