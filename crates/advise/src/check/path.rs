@@ -1,6 +1,6 @@
 //! The way to the socket, component by component, as the client.
 
-use looptax_record::{Outcome, Point, PointCode, Topic};
+use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 /// One component of a path, as the client meets it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -137,27 +137,31 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
     );
     // The least change: the group has the permission already, so joining it is enough; but some groups
     // give far more than a socket.
-    let next = if POWERFUL_GROUPS.contains(&&*step.group) {
-        format!(
+    let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
+    if POWERFUL_GROUPS.contains(&&*step.group) {
+        point.with_next(format!(
             "let the server make `{}` in a group for this alone and put {user} into it (Redis: unixsocketperm 770, and Group= of its unit); nobody should join the group {} to reach a database",
             step.path, step.group
-        )
+        ))
     } else if step.mode & bits != 0 {
-        format!(
-            "usermod -aG {} {user}, then restart the client: groups are read at its start",
-            step.group
-        )
+        point
+            .with_next("then restart the client: groups are read at its start")
+            .with_steps(
+                StepPlace::Shell,
+                [format!("usermod -aG {} {user}", step.group)],
+            )
     } else if is_socket {
-        format!(
+        point.with_next(format!(
             "let the server make its socket with mode 0770 and a group that {user} is in; a chmod lasts only until its restart"
-        )
+        ))
     } else {
-        format!(
-            "setfacl -m u:{user}:x {}, or keep the socket in a folder that others may search",
-            step.path
-        )
-    };
-    Point::new(Topic::Path, code, Outcome::Fail, what, how).with_next(next)
+        point
+            .with_next("or keep the socket in a folder that others may search")
+            .with_steps(
+                StepPlace::Shell,
+                [format!("setfacl -m u:{user}:x {}", step.path)],
+            )
+    }
 }
 
 #[cfg(test)]

@@ -16,8 +16,10 @@ pub struct Burst {
 /// What confines the client's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confinement {
-    /// Nothing: no module, or an unconfined label.
+    /// Nothing: an unconfined label.
     None,
+    /// Nothing, and nobody else: the kernel has no module for it.
+    Absent,
     /// This label.
     Label(String),
     /// It cannot be seen.
@@ -92,7 +94,7 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
     let point =
         |code, outcome, what: String| Point::new(Topic::Confinement, code, outcome, what, HOW);
     match confinement {
-        Confinement::None => point(PointCode::NotConfined, Outcome::Pass, format!("nothing confines {client}")),
+        Confinement::None | Confinement::Absent => point(PointCode::NotConfined, Outcome::Pass, format!("nothing confines {client}")),
         Confinement::Label(label) => point(
             PointCode::Confined,
             Outcome::Unknown,

@@ -31,6 +31,9 @@ pub(crate) struct CheckArgs {
     /// pool size.
     #[arg(short, long, default_value_t = 16, value_name = "N")]
     pub(crate) connections: u32,
+    /// Say every point, and how it is known.
+    #[arg(long)]
+    pub(crate) verbose: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,17 +1,16 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
+use looptax_advise::check::verdict;
 use looptax_diagnose::check::{Around, Client, Question, Sources, points, sources};
 use looptax_discover::survey;
 use looptax_dsn::Address;
-use looptax_record::{Checked, Outcome, Point, Topic};
+use looptax_record::{Checked, SwitchVerdict};
 use looptax_report::terminal as report;
 
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure};
 use crate::sys;
 use crate::terminal::{self, Terminal};
-
-const LOGINS: &str = "logging in once over either endpoint, reading only: a line in the server's log, a warmed password cache\n";
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -26,7 +25,6 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
     let address = Address::parse(url)
         .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
     let client = Client::find(args.pid, args.user.as_deref())?;
-    terminal.words(LOGINS);
     let points = points(Question {
         address: &address,
         client: &client,
@@ -59,7 +57,6 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
         }
         return Err(sources.nothing(app, survey.servers.len()));
     }
-    terminal.words(LOGINS);
     let connections = sources.check(Around {
         client: &client,
         near: client.near(&survey.servers),
@@ -83,32 +80,25 @@ fn show(
     if args.json {
         terminal::json(checked)?;
     } else {
-        terminal::data(&report::checked(checked, unread, terminal.style()))?;
+        let style = terminal.style();
+        terminal::data(&report::checked(checked, unread, args.verbose, style))?;
     }
-    Ok(match checked {
-        Checked::Address(points) => code(points),
-        Checked::Connections(found) => code(found.iter().flat_map(|it| &it.points)),
-    })
+    let verdicts: Vec<SwitchVerdict> = match checked {
+        Checked::Address(points) => vec![verdict(points)],
+        Checked::Connections(found) => found.iter().map(|it| it.verdict).collect(),
+    };
+    Ok(code(&verdicts))
 }
 
-/// What has to be known before anybody may say that it would work.
-const ESSENTIAL: [Topic; 5] = [
-    Topic::Server,
-    Topic::Path,
-    Topic::Account,
-    Topic::Login,
-    Topic::Configuration,
-];
-
-/// No where one point says no; not known where an essential one is open.
-fn code<'a>(points: impl IntoIterator<Item = &'a Point>) -> Exit {
-    let mut code = Exit::Done;
-    for point in points {
-        match point.outcome {
-            Outcome::Fail => return Exit::No,
-            Outcome::Unknown if ESSENTIAL.contains(&point.topic) => code = Exit::Invalid,
-            Outcome::Unknown | Outcome::Note | Outcome::Pass => {}
-        }
+/// No where one of them is no; not known where one is open.
+fn code(verdicts: &[SwitchVerdict]) -> Exit {
+    let is_no =
+        |it: &SwitchVerdict| matches!(it, SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere);
+    if verdicts.iter().any(is_no) {
+        Exit::No
+    } else if verdicts.contains(&SwitchVerdict::Open) {
+        Exit::Invalid
+    } else {
+        Exit::Done
     }
-    code
 }

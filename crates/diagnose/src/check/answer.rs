@@ -2,6 +2,7 @@
 
 use looptax_advise::Takes;
 use looptax_advise::app::{Credentials, Found};
+use looptax_advise::check::verdict;
 use looptax_dsn::{Address, MASK};
 use looptax_failure::Failure;
 use looptax_record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
@@ -181,20 +182,11 @@ fn ask(
         n_connections: around.n_connections,
         no_login,
     })?);
-    if let Some(point) = answer.points.last_mut()
-        && point.code == PointCode::NothingListens
-    {
-        point.outcome = Outcome::Note;
-        answer.verdict = SwitchVerdict::NobodyThere;
-        return Ok(());
-    }
-    let has = |outcome| answer.points.iter().any(|it| it.outcome == outcome);
-    answer.verdict = if has(Outcome::Fail) {
-        SwitchVerdict::WouldNotWork
-    } else if has(Outcome::Unknown) {
-        SwitchVerdict::Open
+    let last = answer.points.last();
+    answer.verdict = if last.is_some_and(|it| it.code == PointCode::NothingListens) {
+        SwitchVerdict::NobodyThere
     } else {
-        SwitchVerdict::WouldWork
+        verdict(&answer.points)
     };
     Ok(())
 }

@@ -64,8 +64,12 @@ impl Client {
                 user: name.to_owned(),
                 shown: name.to_owned(),
                 network: own_network(),
-                // That of a shell says nothing about a service's.
-                confinement: Confinement::Unknown,
+                confinement: match confinement("self") {
+                    // The kernel has nothing to confine with.
+                    Confinement::Absent => Confinement::Absent,
+                    // What confines a shell says nothing about a service.
+                    _ => Confinement::Unknown,
+                },
             });
         }
         let user = name_of(&passwd, rustix::process::geteuid().as_raw());
@@ -135,7 +139,7 @@ fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
     })
 }
 
-/// The label of a process; `unconfined` is none, and so is a kernel without such a module.
+/// The label of a process; `unconfined` is none.
 fn confinement(process: &str) -> Confinement {
     match fs::read_to_string(format!("/proc/{process}/attr/current")) {
         Ok(label) => {
@@ -155,7 +159,7 @@ fn confinement(process: &str) -> Confinement {
         }
         // No module: the kernel refuses the question itself.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => {
-            Confinement::None
+            Confinement::Absent
         }
         Err(_) => Confinement::Unknown,
     }

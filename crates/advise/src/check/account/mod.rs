@@ -4,21 +4,47 @@
 //! `user@localhost` where the server resolves names. Another row of `mysql.user` means another
 //! password, other rights, another plugin.
 
-use looptax_record::{Outcome, Point, PointCode, Topic};
+mod effective;
+mod statements;
 
-use super::grants::Rights;
+use std::collections::{BTreeMap, BTreeSet};
+
+use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
+
+use super::grants::{Rights, Server};
+pub use effective::Effective;
+use statements::{ACCOUNT, granted, quoted, twin};
 
 /// A login over one transport, as the server told of it.
 #[derive(Debug, Clone, Default)]
 pub struct MysqlLogin {
+    /// Whose rules and words they are.
+    pub server: Server,
     /// `CURRENT_USER()`: the account that was chosen; empty when the login failed.
     pub account: String,
     /// By `SHOW GRANTS`.
     pub rights: Rights,
+    /// The databases that it sees.
+    pub databases: Vec<String>,
+    /// What the server says of the database's columns.
+    pub effective: Effective,
+    /// How the account is asked who it is: `caching_sha2_password`; empty where the server did not tell.
+    pub plugin: String,
     /// Whether the server asks the operating system who somebody is, in place of a password.
     pub asks_system: bool,
     /// The server's refusal.
-    pub refusal: Option<String>,
+    pub refusal: Option<Refusal>,
+    /// The server's refusal of the database alone.
+    pub database_refusal: Option<String>,
+}
+
+/// Why somebody does not get in.
+#[derive(Debug, Clone, Default)]
+pub struct Refusal {
+    /// For a person.
+    pub words: String,
+    /// The server's number; empty where it was not the server.
+    pub code: String,
 }
 
 /// An account as `mysql.user` has it, where we may read it.
@@ -32,6 +58,23 @@ pub struct MysqlAccount {
     pub ssl_type: String,
 }
 
+/// What is known of `user@localhost`, who does not get in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SocketRow {
+    /// Nothing.
+    Unknown,
+    /// There is none.
+    Absent,
+    /// It is there.
+    Present,
+    /// It is there, and the operating system is asked who somebody is.
+    AsksSystem,
+    /// Somebody locked it.
+    Locked,
+    /// Its password has expired.
+    Expired,
+}
+
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 
 /// Whether the account is the same over both transports, and may do the same on the database where one is named.
@@ -41,35 +84,52 @@ pub fn mysql_account(
     unix: &MysqlLogin,
     accounts: &[MysqlAccount],
 ) -> Vec<Point> {
-    let mut points = vec![same_account(user, database, tcp, unix)];
+    let (tcp, unix) = &by_host(tcp, unix);
+    let mut points = vec![same_account(user, database, tcp, unix, accounts)];
     points.extend(demands_tls(user, accounts));
     points.extend(cold_cache(accounts));
     points
 }
 
-fn same_account(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
+/// With the rows that the server finds by the host: those of an account for any host count for one at a single host.
+fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
+    let extended = |login: &MysqlLogin, other: &MysqlLogin| {
+        let is_named =
+            |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
+        let is_wider = login.account != other.account && other.account.ends_with("@%");
+        let mut login = login.clone();
+        if is_wider && is_named(other) {
+            login.rights = login.rights.with_other_host(&other.rights);
+        }
+        login
+    };
+    (extended(tcp, unix), extended(unix, tcp))
+}
+
+fn same_account(
+    user: &str,
+    database: Option<&str>,
+    tcp: &MysqlLogin,
+    unix: &MysqlLogin,
+    accounts: &[MysqlAccount],
+) -> Point {
     match (&tcp.refusal, &unix.refusal) {
-        (None, Some(why)) => point(
-            PointCode::AccountMissing,
-            Outcome::Fail,
-            format!(
-                "`{}` logs in over TCP, but over the socket: {why}",
-                tcp.account
-            ),
-        )
-        .with_next(twin_at_localhost(user, tcp)),
+        (None, Some(why)) => refused(user, tcp, why, accounts),
         (Some(why), None) => point(
             PointCode::AccountSocketOnly,
             Outcome::Note,
             format!(
-                "`{}` logs in over the socket; over TCP the server says: {why}",
-                unix.account
+                "`{}` logs in over the socket; over TCP the server says: {}",
+                unix.account, why.words
             ),
         ),
         (Some(why), Some(_)) => point(
             PointCode::AccountUnknown,
             Outcome::Unknown,
-            format!("the login fails over both, so nothing is known: {why}"),
+            format!(
+                "the login fails over both, so nothing is known: {}",
+                why.words
+            ),
         )
         .with_next(
             "look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which",
@@ -77,6 +137,43 @@ fn same_account(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mys
         (None, None) => same_rights(user, database, tcp, unix),
     }
 }
+
+/// Over TCP one gets in, over the socket not.
+///
+/// # Source
+/// dev.mysql.com and mariadb.com, the servers' error numbers.
+fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount]) -> Point {
+    let there = accounts.iter().any(|it| it.host == "localhost");
+    let (row, words) = match &*why.code {
+        "1045" | "1130" if there => (SocketRow::Present, CHANGED),
+        "1045" | "1130" if !accounts.is_empty() => (SocketRow::Absent, "there is no such account"),
+        "1045" => (SocketRow::Unknown, MADE_OR_CHANGED),
+        "1130" => (SocketRow::Absent, "there is no such account"),
+        "1698" => (SocketRow::AsksSystem, ASKS_SYSTEM),
+        "3118" | "4151" => (SocketRow::Locked, "somebody locked it, and may know why"),
+        "1820" | "1862" => (SocketRow::Expired, CHANGED),
+        // Too many connections, a limit: another moment, another answer.
+        _ => {
+            let what = format!("over the socket the server says: {}", why.words);
+            let next = "look at the server's words, and check again";
+            return point(PointCode::AccountUnknown, Outcome::Unknown, what).with_next(next);
+        }
+    };
+    let what = format!(
+        "`{}` logs in over TCP, but over the socket: {}",
+        tcp.account, why.words
+    );
+    let account = quoted(user, "localhost");
+    let next = format!("the socket's account is {account}: {words}. {RUN}");
+    point(PointCode::AccountMissing, Outcome::Fail, what)
+        .with_next(next)
+        .with_steps(StepPlace::Sql, twin(user, tcp, row))
+}
+
+const RUN: &str = "Run as an administrator, with the client's password for …";
+const CHANGED: &str = "it has another password or plugin, or demands TLS; whoever logs in with it today needs the client's password then";
+const MADE_OR_CHANGED: &str = "it is not there; or (where CREATE warns that it is) it has another password or plugin, or demands TLS, and whoever logs in with it today needs the client's password after the ALTER";
+const ASKS_SYSTEM: &str = "the server asks the system who somebody is in place of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
     Point::new(Topic::Account, code, outcome, what, HOW)
@@ -94,14 +191,25 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
         )
     };
     let missing = missing_rights(tcp, unix, database, true);
+    if unix.database_refusal.is_some() {
+        return lacking(user, &who, tcp, unix, &missing);
+    }
+    let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
+    let lost = match is_told {
+        true => tcp.effective.beyond(&unix.effective),
+        false => BTreeMap::new(),
+    };
+    if !lost.is_empty() && missing.is_empty() {
+        return hidden_rows(&who, tcp, unix, &lost);
+    }
+    let has_hidden = |it: &MysqlLogin, other: &MysqlLogin| {
+        it.effective.differs_from(&it.rights, &other.effective)
+    };
     if !missing.is_empty() {
-        let what = if is_one {
-            format!("`{}` has other rights over the socket", unix.account)
-        } else {
-            format!("{who}: two accounts, and the first lacks rights")
-        };
-        return point(PointCode::RightsMissing, Outcome::Fail, what)
-            .with_next(lacking(user, tcp, unix, &missing));
+        let is_doubtful =
+            is_told && lost.is_empty() && (has_hidden(tcp, unix) || has_hidden(unix, tcp));
+        let point = lacking(user, &who, tcp, unix, &missing);
+        return if is_doubtful { doubtful(point) } else { point };
     }
     let note = |code, words: String| point(code, Outcome::Note, format!("{who}: {words}"));
     let of_it = |grants: Vec<String>| grants.join("; ").replace(ACCOUNT, "it");
@@ -133,21 +241,56 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     }
 }
 
-/// The statements that make `user@localhost` like the account of TCP; its password is not ours to print.
-fn twin_at_localhost(user: &str, tcp: &MysqlLogin) -> String {
-    let quoted = user.replace('\'', "''");
-    let account = format!("'{quoted}'@'localhost'");
-    let mut lines = vec![
-        "run on the server as an administrator, with the password that the client has:".to_owned(),
-        format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '…';"),
-    ];
-    let grants = missing_rights(tcp, &MysqlLogin::default(), None, true);
-    lines.extend(grants.iter().map(|it| it.replace(ACCOUNT, &account) + ";"));
-    lines.join("\n")
+/// By the grants that are shown nothing is missing, and yet the server says so.
+fn hidden_rows(
+    who: &str,
+    tcp: &MysqlLogin,
+    unix: &MysqlLogin,
+    lost: &BTreeMap<(String, String), BTreeSet<String>>,
+) -> Point {
+    let list = |rights: &BTreeSet<String>| rights.iter().cloned().collect::<Vec<_>>().join(", ");
+    let tables = lost.iter().take(MOST_TABLES);
+    let shown =
+        tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
+    let what = format!(
+        "{who}: the first lacks {}, by rows of another account that counts there ({}@'%', or the anonymous one)",
+        shown.collect::<Vec<_>>().join("; "),
+        tcp.account.split('@').next().unwrap_or_default()
+    );
+    let mut steps: BTreeSet<String> = BTreeSet::new();
+    for ((schema, table), rights) in lost {
+        let of_schema = tcp.rights.beyond(&Rights::default(), Some(schema), &[]);
+        let here = of_schema.into_iter().filter(|it| it.is_in_database);
+        steps.extend(here.flat_map(|it| it.grants));
+        let name = |name: &str| format!("`{}`", name.replace('`', "``"));
+        steps.insert(format!(
+            "GRANT {} ON {}.{} TO {ACCOUNT}",
+            list(rights),
+            name(schema),
+            name(table)
+        ));
+    }
+    let steps: Vec<String> = steps.into_iter().collect();
+    let (user, host) = unix.account.rsplit_once('@').unwrap_or_default();
+    point(PointCode::RightsMissing, Outcome::Fail, what)
+        .with_next("run as an administrator, or look at SELECT user, host, db FROM mysql.db")
+        .with_steps(StepPlace::Sql, granted(&steps, &quoted(user, host)))
 }
 
-/// Stands for the account in a grant.
-const ACCOUNT: &str = "ACCOUNT";
+/// Tables that are named; there may be thousands.
+const MOST_TABLES: usize = 3;
+
+/// The grants that are shown lack something, and the server gives more than they show.
+fn doubtful(point: Point) -> Point {
+    Point {
+        outcome: Outcome::Unknown,
+        what: format!(
+            "{}; by the grants that are shown, and rows of other accounts give more there than these",
+            point.what
+        ),
+        ..point
+    }
+}
 
 /// What the first login may and the second may not, as statements: on the database, or elsewhere.
 fn missing_rights(
@@ -156,31 +299,45 @@ fn missing_rights(
     database: Option<&str>,
     is_in_database: bool,
 ) -> Vec<String> {
-    let lacking = has.rights.beyond(&lacks.rights, database);
+    let lacking = has.rights.beyond(&lacks.rights, database, &has.databases);
     let asked = lacking
         .into_iter()
         .filter(|it| it.is_in_database == is_in_database);
     asked.flat_map(|it| it.grants).collect()
 }
 
-/// The statements that give the account of the socket what it lacks.
-fn lacking(user: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: &[String]) -> String {
+/// The account of the socket may less.
+fn lacking(
+    user: &str,
+    who: &str,
+    tcp: &MysqlLogin,
+    unix: &MysqlLogin,
+    missing: &[String],
+) -> Point {
+    let refusal = unix.database_refusal.as_ref();
+    let refusal = refusal.map_or_else(String::new, |why| format!("; {why}"));
+    let what = if tcp.account == unix.account {
+        format!(
+            "`{}` has other rights over the socket{refusal}",
+            unix.account
+        )
+    } else {
+        format!("{who}: two accounts, and the first lacks rights{refusal}")
+    };
+    let point = point(PointCode::RightsMissing, Outcome::Fail, what);
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
-        // It wins over 'user'@'%', since its host is the more exact one.
-        return format!(
-            "the anonymous account ''@'{host}' wins over yours on the socket: DROP USER ''@'{host}', or\n{}",
-            twin_at_localhost(user, tcp)
+        let next = format!(
+            "the anonymous account ''@'{host}' wins over yours on the socket; one of your own wins over it. {RUN}"
         );
+        // It wins over 'user'@'%', since its host is the more exact one.
+        let steps = twin(user, tcp, SocketRow::Unknown);
+        return point.with_next(next).with_steps(StepPlace::Sql, steps);
     }
-    let quoted = |text: &str| text.replace('\'', "''");
-    let account = format!("'{}'@'{}'", quoted(name), quoted(host));
-    let lines = missing.iter().map(|it| it.replace(ACCOUNT, &account) + ";");
-    let all: Vec<String> = ["run on the server as an administrator:".to_owned()]
-        .into_iter()
-        .chain(lines)
-        .collect();
-    all.join("\n")
+    let steps = granted(missing, &quoted(name, host));
+    point
+        .with_next("run as an administrator")
+        .with_steps(StepPlace::Sql, steps)
 }
 
 /// `REQUIRE SSL` counts on the socket too.
@@ -226,7 +383,6 @@ fn cold_cache(accounts: &[MysqlAccount]) -> Option<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::grants::Server;
 
     fn rights(grants: &[&str]) -> Rights {
         let lines: Vec<String> = grants.iter().map(|it| (*it).to_owned()).collect();
@@ -243,7 +399,10 @@ mod tests {
 
     fn refused() -> MysqlLogin {
         MysqlLogin {
-            refusal: Some("Access denied for user 'app'@'localhost'".to_owned()),
+            refusal: Some(Refusal {
+                words: "Access denied for user 'app'@'localhost'".to_owned(),
+                code: "1045".to_owned(),
+            }),
             ..MysqlLogin::default()
         }
     }
@@ -322,7 +481,12 @@ mod tests {
         };
         check(&tcp, &asks_system, Outcome::Note, "in place of a password");
         let nobody = login("@localhost", &["GRANT USAGE ON *.* TO ``@`localhost`"]);
-        check(&tcp, &nobody, Outcome::Fail, "DROP USER ''@'localhost'");
+        check(
+            &tcp,
+            &nobody,
+            Outcome::Fail,
+            "CREATE USER IF NOT EXISTS 'app'@'localhost'",
+        );
         // What everybody may is no difference.
         let public = login("app@127.0.0.1", &["GRANT SELECT ON `test`.* TO PUBLIC"]);
         check(&public, &unix, Outcome::Note, "two accounts");

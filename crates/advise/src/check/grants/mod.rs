@@ -5,7 +5,9 @@
 
 mod account_rights;
 mod pattern;
+mod place;
 mod read;
+mod rows;
 
 pub use account_rights::{Lacking, Rights};
 
@@ -37,7 +39,11 @@ enum Level {
     Table(String, String),
     /// `PROCEDURE`, schema and name; also a function or a package.
     Routine(String, String, String),
-    /// Everything else, by its own words: a role, a proxy.
+    /// No place, but roles that may be made use of: the rights are their names.
+    Roles,
+    /// The role that is in use from the login on: MariaDB's.
+    DefaultRole(String),
+    /// Everything else, by its own words: a proxy.
     Other(String),
 }
 
@@ -53,6 +59,8 @@ struct Grant {
     column_rights: BTreeSet<(String, String)>,
     /// MySQL's partial revoke: what a global grant does not reach.
     is_revoke: bool,
+    /// Of another account of the same user, whose hosts hold this one's.
+    is_of_any_host: bool,
 }
 
 /// The rights on a schema and what is in it; a server may know fewer.
@@ -106,7 +114,7 @@ impl Level {
             Self::Schema(_) => SCHEMA_RIGHTS.contains(&right),
             Self::Table(..) => TABLE_RIGHTS.contains(&right),
             Self::Routine(..) => ROUTINE_RIGHTS.contains(&right),
-            Self::Other(_) => false,
+            Self::Roles | Self::DefaultRole(_) | Self::Other(_) => false,
         }
     }
 }

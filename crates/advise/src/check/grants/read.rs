@@ -20,6 +20,7 @@ pub(super) fn read(line: &str) -> Grant {
         rights: BTreeSet::new(),
         column_rights: BTreeSet::new(),
         is_revoke: false,
+        is_of_any_host: false,
     })
 }
 
@@ -28,6 +29,7 @@ fn parse(line: &str) -> Option<Grant> {
     let is_revoke = match tokens.word()?.as_str() {
         "GRANT" => false,
         "REVOKE" => true,
+        "SET" => return default_role(tokens),
         _ => return None,
     };
     let mut grant = Grant {
@@ -36,6 +38,7 @@ fn parse(line: &str) -> Option<Grant> {
         rights: BTreeSet::new(),
         column_rights: BTreeSet::new(),
         is_revoke,
+        is_of_any_host: false,
     };
     if let Some(Token::Name(_)) = tokens.peek() {
         return role(tokens, grant);
@@ -87,9 +90,26 @@ fn role(mut tokens: Tokens, mut grant: Grant) -> Option<Grant> {
     }
     (tokens.word()? == "TO").then_some(())?;
     grant.grantee = tokens.account()?;
-    grant.level = Level::Other("roles".to_owned());
+    grant.level = Level::Roles;
     grant.rights = roles.into_iter().collect();
     Some(grant)
+}
+
+/// `` SET DEFAULT ROLE `reader` FOR `app`@`localhost` ``.
+fn default_role(mut tokens: Tokens) -> Option<Grant> {
+    let is_it = ["DEFAULT", "ROLE"]
+        .iter()
+        .all(|word| tokens.word().as_deref() == Some(word));
+    let role = is_it.then(|| tokens.name())??;
+    (tokens.word()? == "FOR").then_some(())?;
+    Some(Grant {
+        grantee: tokens.account()?,
+        level: Level::DefaultRole(role),
+        rights: BTreeSet::new(),
+        column_rights: BTreeSet::new(),
+        is_revoke: false,
+        is_of_any_host: false,
+    })
 }
 
 /// `*.*`, `` `shop`.* ``, `` [TABLE] `shop`.`orders` ``, `` PROCEDURE `shop`.`p` ``.
@@ -279,7 +299,7 @@ mod tests {
         );
         check(
             "GRANT `reader`@`%`,`writer`@`%` TO `x`@`y`",
-            &Level::Other("roles".to_owned()),
+            &Level::Roles,
             &["reader@%", "writer@%"],
         );
         let proxy = "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION";

@@ -8,9 +8,11 @@
 mod address;
 mod difference;
 mod line;
+mod logins;
 mod method;
 mod name;
 mod read;
+mod socket_line;
 mod verdict;
 
 use std::net::IpAddr;
@@ -18,6 +20,7 @@ use std::net::IpAddr;
 pub use address::Origin;
 pub use difference::Difference;
 pub use line::HbaLine;
+pub use logins::postgres_logins;
 pub use verdict::postgres_rules;
 
 use line::{Kind, Session, Wrap};
@@ -32,23 +35,22 @@ pub struct Hba {
 }
 
 impl Hba {
-    /// The line for a connection over the socket (`address` is `None`) or over TCP without TLS; the
+    /// The line for a connection over the socket (`tcp` is `None`) or over TCP that is wrapped so; the
     /// flag says that an earlier line may fit as well, or was not understood.
     fn decides(
         &self,
         database: &str,
         user: &str,
-        address: Option<IpAddr>,
+        tcp: Option<(IpAddr, Wrap)>,
     ) -> (Option<&HbaLine>, bool) {
         let session = Session::Database(database);
         // What loopback addresses are called.
         let is_localhost = true;
-        let origin = address.map(|ip| Origin::Known { ip, is_localhost });
         let mut is_unsure = false;
         for line in &self.lines {
-            let by_transport = match origin {
+            let by_transport = match tcp {
                 None => yes(line.kind == Kind::Local),
-                Some(origin) => line.fits_tcp(Wrap::None, origin),
+                Some((ip, wrap)) => line.fits_tcp(wrap, Origin::Known { ip, is_localhost }),
             };
             match by_transport.and(line.fits_login(session, user)) {
                 Fit::Yes => {

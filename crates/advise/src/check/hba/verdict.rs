@@ -2,10 +2,15 @@
 
 use std::net::IpAddr;
 
-use looptax_record::{Outcome, Point, PointCode, Topic};
+use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 use super::Hba;
 use super::line::HbaLine;
+
+/// Has the server read the file anew.
+pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
+const PEERS: &str =
+    "; whoever comes in there today as the system's user of that name is asked for it, too";
 
 /// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
 /// that the client comes from today, `system_user` the name of the user it runs as.
@@ -15,13 +20,24 @@ pub fn postgres_rules(
     user: &str,
     tcp: IpAddr,
     system_user: &str,
-    how: &str,
+    file: &str,
 ) -> Point {
-    let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how);
-    let wanted = format!("local  {database}  {user}  scram-sha-256");
-    let add = format!("put `{wanted}` above the other local lines, then SELECT pg_reload_conf()");
-    let (today, _) = hba.decides(database, user, Some(tcp));
+    let how = format!("read {file}, as the file is now");
+    let point =
+        |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());
     let (local, is_unsure) = hba.decides(database, user, None);
+    let add = |point: Point| {
+        let others = match &local {
+            Some(line) if matches!(&*line.method, "peer" | "ident") => PEERS,
+            _ => "",
+        };
+        point
+            .with_next(format!(
+                "above the other lines of {file} this lets them in as over TCP{others}"
+            ))
+            .with_steps(StepPlace::HbaLine, [hba.socket_line(database, user, tcp)])
+            .with_steps(StepPlace::Sql, [RELOAD])
+    };
     let Some(local) = local else {
         let what = format!("no local line is for user `{user}` and database `{database}`");
         let outcome = if is_unsure {
@@ -29,7 +45,7 @@ pub fn postgres_rules(
         } else {
             Outcome::Fail
         };
-        return point(PointCode::HbaLineMissing, outcome, what).with_next(add);
+        return add(point(PointCode::HbaLineMissing, outcome, what));
     };
     let shown = local.numbered();
     if is_unsure {
@@ -39,26 +55,26 @@ pub fn postgres_rules(
         return point(PointCode::HbaLineUnsure, Outcome::Unknown, what);
     }
     match &*local.method {
-        "reject" => point(PointCode::HbaRejects, Outcome::Fail, format!("the socket is refused by {shown}")).with_next(add),
+        "reject" => add(point(PointCode::HbaRejects, Outcome::Fail, format!("the socket is refused by {shown}"))),
         "peer" | "ident" if local.has_map() => point(
             PointCode::HbaMapUnknown,
             Outcome::Unknown,
             format!("{shown}: whether the map lets the system user `{system_user}` in as `{user}` stands in pg_ident.conf"),
         ),
-        "peer" | "ident" if system_user != user => point(
+        "peer" | "ident" if system_user != user => add(point(
             PointCode::HbaPeerDiffers,
             Outcome::Fail,
             format!("{shown}: peer lets only the system user `{user}` in, and the client runs as `{system_user}`"),
-        )
-        .with_next(add),
+        )),
         "peer" | "ident" => point(PointCode::HbaPeerSame, Outcome::Pass, format!("{shown}: the client runs as `{user}`")),
         "trust" => point(
             PointCode::HbaTrust,
             Outcome::Note,
             format!("{shown}: everybody on this machine who reaches the socket is `{user}` without a password"),
         )
-        .with_next(format!("if the role has a password (else first ALTER ROLE \"{user}\" PASSWORD '…'), {add}")),
+        .with_next(format!("to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {database}  {user}  scram-sha-256` above it")),
         method => {
+            let today = hba.line_of_tcp(database, user, tcp);
             let today = today.map_or_else(|| "no line".to_owned(), HbaLine::numbered);
             point(PointCode::HbaPassword, Outcome::Pass, format!("{shown} (today {today}): {method}"))
         }
@@ -67,6 +83,7 @@ pub fn postgres_rules(
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::Wrap;
     use super::*;
 
     const DEBIAN: &str = "
@@ -81,7 +98,14 @@ local   replication     all                                     peer
     #[track_caller]
     fn check(text: &str, user: &str, system_user: &str, outcome: Outcome, words: &str) {
         let tcp = IpAddr::from([127, 0, 0, 1]);
-        let point = postgres_rules(&Hba::parse(text), "shop", user, tcp, system_user, "read");
+        let point = postgres_rules(
+            &Hba::parse(text),
+            "shop",
+            user,
+            tcp,
+            system_user,
+            "pg_hba.conf",
+        );
         assert_eq!(point.outcome, outcome, "{point:?}");
         assert!(format!("{point:?}").contains(words), "{words} in {point:?}");
     }
@@ -171,7 +195,7 @@ local   replication     all                                     peer
     fn networks_and_masks_are_compared_by_their_bits() {
         let fits = |line: &str, address: &str| {
             let hba = Hba::parse(line);
-            let (found, _) = hba.decides("d", "u", Some(address.parse().unwrap()));
+            let (found, _) = hba.decides("d", "u", Some((address.parse().unwrap(), Wrap::None)));
             found.is_some()
         };
         assert!(fits("host all all 127.0.0.0/8 md5", "127.9.9.9"));

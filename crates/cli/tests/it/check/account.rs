@@ -5,9 +5,7 @@ use looptax_dsn::Kind;
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-
-use super::{check, expect, open_up, url};
+use super::{check, expect, open_up, steps, url};
 use crate::fixture::{Server, is_root};
 
 #[test]
@@ -34,7 +32,7 @@ fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
         "fail",
         &[
             "narrow",
-            "CREATE USER IF NOT EXISTS 'narrow'@'localhost'",
+            "CREATE USER 'narrow'@'localhost'",
             "GRANT SELECT ON *.* TO 'narrow'@'localhost';",
         ],
     );
@@ -161,12 +159,8 @@ fn what_the_check_says_to_run_mends_what_it_found() {
     let url = format!("mysql://half:pw@{}/", server.it.tcp);
     let before = check(&server, &url, &["-c", "1"]);
     before.expect_code(1);
-    let points: Value = serde_json::from_str(&before.stdout).unwrap();
-    let mut points = points.as_array().unwrap().iter();
-    let account = points.find(|it| it["topic"] == "account").unwrap();
-    let next = account["next"].as_str().unwrap().replace('…', "pw");
-    for sql in next.lines().skip(1) {
-        talk.execute(sql.trim_end_matches(';')).unwrap();
+    for sql in steps(&before, "sql") {
+        talk.execute(&sql.replace('…', "pw")).unwrap();
     }
     let after = check(&server, &url, &["-c", "1"]);
     expect(

@@ -1,6 +1,7 @@
 //! `looptax check`: every obstacle made for real, and named.
 
 mod account;
+mod accounts;
 mod grants;
 mod path;
 
@@ -60,6 +61,18 @@ pub(super) fn expect(run: &Finished, topic: &str, outcome: &str, words: &[&str])
     for word in words {
         assert!(text.contains(word), "{word} in {text}");
     }
+}
+
+/// What a check says to do, of one place.
+#[track_caller]
+pub(super) fn steps(run: &Finished, place: &str) -> Vec<String> {
+    let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
+    let points = points.as_array().unwrap().iter();
+    let steps = points.filter_map(|it| it["steps"].as_array()).flatten();
+    let steps = steps.filter(|it| it["place"] == place);
+    steps
+        .map(|it| it["text"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Lets everybody search a folder and those above it, until it is dropped.

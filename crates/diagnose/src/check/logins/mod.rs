@@ -9,7 +9,6 @@ mod mysql;
 mod postgres;
 mod sides;
 
-use std::fmt::Write;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -27,8 +26,14 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use super::rights::Rights;
 use super::socket_handle::SocketHandle;
 pub use hba_file::{HbaFile, hba_file};
-use sides::Opened;
 pub(super) use sides::Sides;
+use sides::{Opened, Refused};
+
+/// MySQL's and MariaDB's number for a database that an account may not have.
+///
+/// # Source
+/// dev.mysql.com, server error message reference: `ER_DBACCESS_DENIED_ERROR`.
+const DATABASE_DENIED: &str = "1044";
 
 /// What the two logins show.
 pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
@@ -54,15 +59,18 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let (tcp, unix) = (identity(&mut over_tcp), identity(&mut over_unix));
     let mut points = vec![match listens_on_both(sides) {
         // The login may not ask, as an access list of Redis has it.
-        Some(point) if tcp.is_none() && unix.is_none() => point,
+        Some(point) if tcp.is_none() || unix.is_none() => point,
         _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
     }];
     points.extend(check::demanded_tls(sides.address));
     match sides.address.protocol {
         Protocol::Mysql => {
-            let (tcp, unix) = (mysql::login(&mut over_tcp), mysql::login(&mut over_unix));
-            let accounts = mysql::accounts(&mut over_tcp, &mut over_unix, &login.user);
             let database = login.database.as_deref();
+            let (tcp, unix) = (
+                mysql::login(&mut over_tcp, database),
+                mysql::login(&mut over_unix, database),
+            );
+            let accounts = mysql::accounts(&mut over_tcp, &mut over_unix, &login.user);
             points.extend(mysql_account(
                 (&login.user, database),
                 &tcp,
@@ -73,8 +81,13 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             points.extend(check::secure_transport(is_required));
         }
         Protocol::Postgres => {
-            points.push(entered(&over_tcp, &over_unix, sides));
-            points.push(postgres::rules(sides, &login.user));
+            let login_point = entered(&over_tcp, &over_unix, sides);
+            points.extend(postgres::points(
+                login_point,
+                &over_unix,
+                sides,
+                &login.user,
+            ));
         }
         Protocol::Redis | Protocol::Memcached | Protocol::Echo => {
             points.push(entered(&over_tcp, &over_unix, sides));
@@ -134,14 +147,18 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
             let network = File::open(place)?;
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
         }
-        Ok(open(sides.address.protocol, &endpoint, login).map_err(|error| words(&error)))
+        Ok(open(sides.address.protocol, &endpoint, login))
     });
+    let (opened, database_refusal) = match tried {
+        Ok((opened, refusal)) => (opened.map_err(|error| Refused::from(&error)), refusal),
+        Err(error) => {
+            let words = format!("cannot enter the network namespace of the client: {error}");
+            (Err(Refused::before_the_server(words)), None)
+        }
+    };
     Opened {
-        conversation: tried.unwrap_or_else(|error| {
-            Err(format!(
-                "cannot enter the network namespace of the client: {error}"
-            ))
-        }),
+        conversation: opened,
+        database_refusal,
         whom: "ourselves".to_owned(),
         is_met: true,
     }
@@ -164,17 +181,28 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let rights = client.and_then(|client| client.rights.as_ref());
     let path = Path::new(&sides.socket.file);
     let mut is_met = false;
+    let mut database_refusal = None;
     let tried = SocketHandle::open(path, client).and_then(|socket| {
-        let opened = on_a_thread(|| {
+        let (opened, refusal) = on_a_thread(|| {
             rights.map_or(Ok(()), Rights::take)?;
             Ok(open(sides.address.protocol, &socket.endpoint(), login))
         })?;
         is_met = matches!(opened, Ok(_) | Err(PathError::Protocol { .. }));
-        Ok(opened.map_err(|error| socket.named(&words(&error), path)))
+        database_refusal = refusal.map(|words| socket.named(&words, path));
+        Ok(opened.map_err(|error| {
+            let refused = Refused::from(&error);
+            Refused {
+                words: socket.named(&refused.words, path),
+                ..refused
+            }
+        }))
     });
     Opened {
-        conversation: tried
-            .unwrap_or_else(|error| Err(format!("cannot connect to {}: {error}", path.display()))),
+        conversation: tried.unwrap_or_else(|error| {
+            let words = format!("cannot connect to {}: {error}", path.display());
+            Err(Refused::before_the_server(words))
+        }),
+        database_refusal,
         whom: match rights {
             Some(_) => sides.client.user.clone(),
             None => "ourselves".to_owned(),
@@ -183,19 +211,26 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-fn open(protocol: Protocol, endpoint: &Endpoint, login: &Login) -> Result<Conversation, PathError> {
-    Conversation::open(protocol, endpoint, login, Limits::default())
-}
-
-/// An error with its causes.
-fn words(error: &PathError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let _ = write!(text, ": {cause}");
-        source = cause.source();
+/// Logs in; without the database where the account may not have that, whose words come beside.
+fn open(
+    protocol: Protocol,
+    endpoint: &Endpoint,
+    login: &Login,
+) -> (Result<Conversation, PathError>, Option<String>) {
+    let log_in = |login: &Login| Conversation::open(protocol, endpoint, login, Limits::default());
+    let opened = log_in(login);
+    let Err(error) = &opened else {
+        return (opened, None);
+    };
+    let refused = Refused::from(error);
+    if protocol != Protocol::Mysql || refused.code.as_deref() != Some(DATABASE_DENIED) {
+        return (opened, None);
     }
-    text
+    let without = Login {
+        database: None,
+        ..login.clone()
+    };
+    (log_in(&without), Some(refused.words))
 }
 
 /// What the kernel says of both endpoints, where one process listens on them.

@@ -1,45 +1,95 @@
 //! What MySQL and MariaDB say of an account.
 
-use looptax_advise::check::{MysqlAccount, MysqlLogin, Rights, Server as Rules};
+use looptax_advise::check::{
+    Effective, MysqlAccount, MysqlLogin, Refusal, Rights, Server as Rules,
+};
+use looptax_path::Conversation;
 
-use super::sides::Opened;
+use super::sides::{Opened, Refused};
 
 /// Account and rights over one transport.
-pub(super) fn login(opened: &mut Opened) -> MysqlLogin {
+pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     let conversation = match &mut opened.conversation {
         Ok(conversation) => conversation,
-        Err(why) => {
-            return MysqlLogin {
-                refusal: Some(why.clone()),
-                ..MysqlLogin::default()
-            };
-        }
+        Err(why) => return refused(why),
     };
-    let mut column = |sql: &str, idx: usize| -> Vec<String> {
+    // An expired password lets one in, and then nothing be asked.
+    if let Err(error) = conversation.query("SELECT CURRENT_USER()") {
+        return refused(&Refused::from(&error));
+    }
+    let mut column = |sql: &str| -> Vec<String> {
         let rows = conversation.query(sql).unwrap_or_default();
         rows.into_iter()
-            .filter_map(|row| row.into_iter().nth(idx)?)
+            .filter_map(|row| row.into_iter().next()?)
             .collect()
     };
-    let account = column("SELECT CURRENT_USER()", 0).into_iter().next();
-    let version = column("SELECT VERSION()", 0).join("");
-    let rules = if version.contains("MariaDB") {
+    let account = column("SELECT CURRENT_USER()").into_iter().next();
+    let version = column("SELECT VERSION()").join("");
+    let server = if version.contains("MariaDB") {
         Rules::Mariadb
     } else {
         Rules::Mysql
     };
-    let rights = Rights::read(&column("SHOW GRANTS", 0), rules);
-    // Their names of the plugin: MariaDB's, and MySQL's.
-    let made = column("SHOW CREATE USER CURRENT_USER()", 0);
-    let asks_system = |it: &String| {
-        let how = it.split_once(" IDENTIFIED ").map_or("", |(_, how)| how);
-        how.contains("unix_socket") || how.contains("auth_socket")
-    };
+    let rights = Rights::read(&column("SHOW GRANTS"), server);
+    let databases = column("SHOW DATABASES");
+    let made = column("SHOW CREATE USER CURRENT_USER()").join("");
+    let (_, how) = made.split_once(" IDENTIFIED ").unwrap_or_default();
     MysqlLogin {
+        server,
         account: account.unwrap_or_default(),
         rights,
-        asks_system: made.iter().any(asks_system),
+        effective: effective(conversation, server, database),
+        databases,
+        plugin: plugin(how),
+        // Their names of the plugin: MariaDB's, and MySQL's.
+        asks_system: how.contains("unix_socket") || how.contains("auth_socket"),
         refusal: None,
+        database_refusal: opened.database_refusal.clone(),
+    }
+}
+
+/// What the server says of the columns of the database, or of all that are not its own. It may take long with many
+/// tables, and is only asked for so long.
+fn effective(conversation: &mut Conversation, server: Rules, database: Option<&str>) -> Effective {
+    let (limit, hint) = match server {
+        Rules::Mariadb => ("SET STATEMENT max_statement_time=3 FOR ", ""),
+        Rules::Mysql => ("", "/*+ MAX_EXECUTION_TIME(3000) */ "),
+    };
+    let of = match database {
+        Some(name) => format!("= '{}'", name.replace('\\', "\\\\").replace('\'', "''")),
+        None => "NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')".to_owned(),
+    };
+    let sql = format!(
+        "{limit}SELECT {hint}table_schema, table_name, column_name, privileges FROM information_schema.columns WHERE table_schema {of} LIMIT {MOST_COLUMNS}"
+    );
+    let rows = conversation.query(&sql).unwrap_or_default();
+    let text = |cell: Option<String>| cell.unwrap_or_default();
+    Effective::read(rows.into_iter().filter_map(|row| {
+        let row: [Option<String>; 4] = row.try_into().ok()?;
+        Some(row.map(text))
+    }))
+}
+
+/// Columns that are looked at.
+const MOST_COLUMNS: usize = 20_000;
+
+fn refused(why: &Refused) -> MysqlLogin {
+    MysqlLogin {
+        refusal: Some(Refusal::from(why)),
+        ..MysqlLogin::default()
+    }
+}
+
+/// `VIA ed25519 USING …`, `WITH 'caching_sha2_password' AS …`; empty for `BY PASSWORD '…'`.
+fn plugin(how: &str) -> String {
+    let mut words = how.split_whitespace();
+    match words.next() {
+        Some("VIA" | "WITH") => words
+            .next()
+            .unwrap_or_default()
+            .trim_matches('\'')
+            .to_owned(),
+        _ => String::new(),
     }
 }
 

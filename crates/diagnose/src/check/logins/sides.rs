@@ -2,11 +2,15 @@
 //!
 //! Plain data for `logins` and for the questions of each protocol.
 
+use std::error::Error;
+use std::fmt::{self, Write};
 use std::net::SocketAddr;
 
+use looptax_advise::check::Refusal;
 use looptax_discover::Server;
 use looptax_dsn::Address;
-use looptax_path::Conversation;
+use looptax_path::{Conversation, PathError};
+use looptax_wire::WireError;
 
 use crate::check::client::Client;
 use crate::socket_of::SocketOf;
@@ -22,11 +26,82 @@ pub(in crate::check) struct Sides<'a> {
     pub is_reachable: bool,
 }
 
-/// A connection that is logged in, or why it is not, with the causes.
+/// A connection that is logged in, or why it is not.
 pub(in crate::check) struct Opened {
-    pub conversation: Result<Conversation, String>,
+    pub conversation: Result<Conversation, Refused>,
+    /// What the server said of the database, where it lets one in without it alone.
+    pub database_refusal: Option<String>,
     /// Who opened it, for a person.
     pub whom: String,
     /// Whether somebody was there, who may then have refused us.
     pub is_met: bool,
+}
+
+/// Why nobody is logged in.
+#[derive(Debug, Clone)]
+pub(in crate::check) struct Refused {
+    /// With the causes.
+    pub words: String,
+    /// The server's own code; `None` where it did not come to that.
+    pub code: Option<String>,
+}
+
+impl Refused {
+    /// Without the server.
+    pub(in crate::check) fn before_the_server(words: String) -> Self {
+        Self { words, code: None }
+    }
+}
+
+impl From<&PathError> for Refused {
+    fn from(error: &PathError) -> Self {
+        let code = match error {
+            PathError::Protocol { source, .. } => code(source),
+            _ => None,
+        };
+        let words = words(error);
+        Self { words, code }
+    }
+}
+
+impl From<&WireError> for Refused {
+    fn from(error: &WireError) -> Self {
+        Self {
+            words: words(error),
+            code: code(error),
+        }
+    }
+}
+
+impl From<&Refused> for Refusal {
+    fn from(refused: &Refused) -> Self {
+        Self {
+            words: refused.words.clone(),
+            code: refused.code.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// An error with its causes.
+fn words(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let _ = write!(text, ": {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+fn code(error: &WireError) -> Option<String> {
+    match error {
+        WireError::Server { code, .. } => Some(code.clone()),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
 }

@@ -1,18 +1,27 @@
-//! The result of `looptax check`, for a terminal. Every name comes from outside and is cleaned.
+//! The result of `looptax check`, for a terminal: what it comes to, what stands in the way with what to do, what else
+//! is good to know; how each point is known where that is asked for. Every name comes from outside and is cleaned.
+
+mod change;
 
 use std::fmt::Write;
 
-use looptax_record::{Change, Checked, CheckedConnection, Edit, Outcome, Point, SwitchVerdict};
+use looptax_advise::check::verdict;
+use looptax_record::{Checked, CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
 
 use super::lines::fitted;
 use super::style::{Style, cleaned};
+use change::change_of;
 
-/// All points, the lines to change, and what they come to; `unread` is what was not understood, with its place.
-/// Ends with a line break.
-pub fn checked(checked: &Checked, unread: &[String], style: Style) -> String {
+/// The conclusion, the points and the lines to change; `unread` is what was not understood, with its place. With
+/// `is_verbose` every point is told, and how it is known. Ends with a line break.
+pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: Style) -> String {
+    let told = Told { is_verbose, style };
     match checked {
-        Checked::Address(found) => points(found, style) + &wrapped(&outcome(found), style),
-        Checked::Connections(found) => connections(found, unread, style),
+        Checked::Address(found) => {
+            let conclusion = conclusion(verdict(found), found);
+            wrapped(&format!("{conclusion}\n"), style) + &told.points(found)
+        }
+        Checked::Connections(found) => told.connections(found, unread),
     }
 }
 
@@ -20,75 +29,112 @@ fn wrapped(part: &str, style: Style) -> String {
     fitted(&cleaned(part, style), style.width)
 }
 
-/// Point by point. Statements stay whole, however long: they are there to be copied.
-fn points(points: &[Point], style: Style) -> String {
-    let mut text = String::new();
-    for point in points {
-        let word = match point.outcome {
-            Outcome::Pass => "pass",
-            Outcome::Note => "note",
-            Outcome::Unknown => "open",
-            Outcome::Fail => "FAIL",
-        };
-        text += &wrapped(
-            &format!("{word}  {}: {}\n", point.topic.name(), point.what),
-            style,
-        );
-        if let Some(next) = &point.next {
-            let (first, statements) = next.split_once('\n').unwrap_or((next, ""));
-            text += &wrapped(&format!("        do: {first}\n"), style);
-            for statement in cleaned(statements, style).lines() {
-                let _ = writeln!(text, "            {statement}");
+/// How it is told.
+#[derive(Clone, Copy)]
+struct Told {
+    is_verbose: bool,
+    style: Style,
+}
+
+/// In the order in which they are told.
+const OUTCOMES: [(Outcome, &str); 3] = [
+    (Outcome::Fail, "FAIL"),
+    (Outcome::Unknown, "open"),
+    (Outcome::Note, "note"),
+];
+
+impl Told {
+    fn points(self, points: &[Point]) -> String {
+        let mut text = String::new();
+        for (outcome, word) in OUTCOMES {
+            let told = points.iter().filter(|it| it.outcome == outcome);
+            for point in told.filter(|it| self.is_verbose || is_worth_a_line(it)) {
+                text += &self.point(point, word);
             }
         }
-        text += &wrapped(&format!("        how we know: {}\n", point.how), style);
+        let fine = points.iter().filter(|it| it.outcome == Outcome::Pass);
+        if self.is_verbose {
+            let lines = fine.map(|point| self.point(point, "fine"));
+            return text + &lines.collect::<String>();
+        }
+        let topics: Vec<&str> = fine.map(|it| it.topic.name()).collect();
+        if !topics.is_empty() {
+            let line = format!(
+                "  fine  {} (how that is known: --verbose)\n",
+                topics.join(", ")
+            );
+            text += &wrapped(&line, self.style);
+        }
+        text
     }
-    text
+
+    /// Statements stay whole, however long: they are there to be copied.
+    fn point(self, point: &Point, word: &str) -> String {
+        let what = format!("  {word}  {}: {}\n", point.topic.name(), point.what);
+        let mut text = wrapped(&what, self.style);
+        if let Some(next) = &point.next {
+            text += &wrapped(&format!("        do: {next}\n"), self.style);
+        }
+        for step in &point.steps {
+            let step = cleaned(&step.text, self.style);
+            let _ = writeln!(text, "            {}", step.trim_end());
+        }
+        if self.is_verbose {
+            text += &wrapped(&format!("        how we know: {}\n", point.how), self.style);
+        }
+        text
+    }
+
+    /// Connection by connection: heading with the conclusion, points, the lines to change.
+    fn connections(self, found: &[CheckedConnection], unread: &[String]) -> String {
+        let mut text = String::new();
+        if found.len() != 1 {
+            text += &wrapped(&summary(found), self.style);
+        }
+        for connection in found {
+            let conclusion = conclusion(connection.verdict, &connection.points);
+            let heading = format!("{}: {conclusion}\n", heading(connection));
+            text += &wrapped(&heading, self.style);
+            text += &self.points(&connection.points);
+            for change in &connection.changes {
+                text += &change_of(connection, change, self.style);
+            }
+        }
+        for problem in unread {
+            text += &wrapped(&format!("not understood: {problem}\n"), self.style);
+        }
+        text
+    }
 }
 
-/// What they come to.
-fn outcome(points: &[Point]) -> String {
+/// What holds of every socket and what the heading says already are told on demand alone.
+fn is_worth_a_line(point: &Point) -> bool {
+    let is_known = matches!(
+        point.code,
+        PointCode::TakesTcp | PointCode::ConnectedOverTcp
+    );
+    point.topic != Topic::Losses && (!is_known || point.next.is_some())
+}
+
+/// What the points come to.
+fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
     let n = |outcome| points.iter().filter(|it| it.outcome == outcome).count();
     let (n_failed, n_open) = (n(Outcome::Fail), n(Outcome::Unknown));
-    let counted = |n: usize| match n {
-        1 => "1 point".to_owned(),
-        n => format!("{n} points"),
-    };
-    match (n_failed, n_open) {
-        (0, 0) => "the switch would work\n".to_owned(),
-        (0, n) => format!(
-            "nothing stands in the way that is known; open: {}\n",
-            counted(n)
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    match verdict {
+        SwitchVerdict::WouldWork if n_open == 0 => "would work".to_owned(),
+        SwitchVerdict::WouldWork => format!(
+            "would work, as far as is known; {n_open} point{} open",
+            plural(n_open)
         ),
-        (n, _) => format!(
-            "the switch would not work as things are: {} to mend\n",
-            counted(n)
+        SwitchVerdict::WouldNotWork => format!(
+            "would not work as things are: {n_failed} cause{}",
+            plural(n_failed)
         ),
+        SwitchVerdict::Open => format!("not known: {n_open} point{} open", plural(n_open)),
+        SwitchVerdict::AlreadyThere => "on the socket already".to_owned(),
+        SwitchVerdict::NobodyThere => "nothing listens there: is it in use?".to_owned(),
     }
-}
-
-/// Connection by connection: heading, points, the lines to change.
-fn connections(found: &[CheckedConnection], unread: &[String], style: Style) -> String {
-    let mut text = String::new();
-    for connection in found {
-        text += &wrapped(&heading(connection), style);
-        text += &points(&connection.points, style);
-        for change in &connection.changes {
-            text += &change_of(connection, change, style);
-        }
-        let is_switched = matches!(
-            connection.verdict,
-            SwitchVerdict::AlreadyThere | SwitchVerdict::NobodyThere
-        );
-        if !is_switched {
-            text += &wrapped(&outcome(&connection.points), style);
-        }
-        text.push('\n');
-    }
-    for problem in unread {
-        text += &wrapped(&format!("not understood: {problem}\n"), style);
-    }
-    text + &wrapped(&summary(found), style)
 }
 
 fn heading(answer: &CheckedConnection) -> String {
@@ -109,75 +155,7 @@ fn heading(answer: &CheckedConnection) -> String {
     if !answer.place.is_empty() {
         let _ = write!(text, " at {}", answer.place);
     }
-    text + "\n"
-}
-
-/// Lines to be copied stay whole, however long.
-fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
-    let has_failed = answer.verdict == SwitchVerdict::WouldNotWork;
-    let when = if has_failed {
-        "once that is mended, "
-    } else {
-        ""
-    };
-    let many = answer.changes.len() > 1;
-    let whose = if many {
-        format!(", if it is {}", change.title)
-    } else {
-        String::new()
-    };
-    let place = match answer.line {
-        Some(_) => answer.source.clone(),
-        None => format!("what sets {} (unit, container, shell)", answer.source),
-    };
-    let mut text = wrapped(&format!("do    {when}change {place}{whose}:\n"), style);
-    for edit in &change.edits {
-        text += &cleaned(&edited(edit), style);
-    }
-    let mut rest = String::new();
-    if !change.advice.is_empty() {
-        let _ = writeln!(rest, "        also: {}", change.advice);
-    }
-    if !change.restart.is_empty() {
-        let _ = writeln!(rest, "        then: {}", change.restart);
-    }
-    // Where it is not known which application it is, those of all would be a wall of text.
-    for trap in change.traps.iter().filter(|_| !many) {
-        let _ = writeln!(rest, "        beware: {trap}");
-    }
-    if !change.is_read {
-        let _ = writeln!(
-            rest,
-            "        how we know: generally known, not read in its source: try it on a copy"
-        );
-    }
-    text + &wrapped(&rest, style)
-}
-
-fn edited(edit: &Edit) -> String {
-    let place = edit
-        .line
-        .map(|line| format!("line {line}, "))
-        .unwrap_or_default();
-    // A setting of several lines is shown in one.
-    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match (&edit.before, &edit.after) {
-        (Some(before), Some(after)) => {
-            format!(
-                "        {place}instead of  {}\n        write       {:indent$}{}\n",
-                flat(before),
-                "",
-                flat(after),
-                indent = place.len()
-            )
-        }
-        (Some(before), None) => format!("        {place}take out    {}\n", flat(before)),
-        (None, Some(after)) if edit.line.is_some() => {
-            format!("        {place}add below   {}\n", flat(after))
-        }
-        (None, Some(after)) => format!("        set         {}\n", flat(after)),
-        (None, None) => String::new(),
-    }
+    text
 }
 
 /// All of them in a sentence.
@@ -188,10 +166,7 @@ fn summary(answers: &[CheckedConnection]) -> String {
         (SwitchVerdict::WouldWork, "would work"),
         (SwitchVerdict::Open, "open"),
         (SwitchVerdict::WouldNotWork, "would not work as things are"),
-        (
-            SwitchVerdict::NobodyThere,
-            "point where nothing listens: are they in use?",
-        ),
+        (SwitchVerdict::NobodyThere, "where nothing listens: in use?"),
     ];
     let parts: Vec<String> = words
         .iter()

@@ -1,0 +1,64 @@
+//! What the server itself says of columns: `information_schema.columns` tells of each what one may do with it.
+//!
+//! `SHOW GRANTS` tells of the rows of one account alone. A server looks for rows by the host that somebody comes from,
+//! so rows of other accounts (of any host, of the anonymous user) may give more or take away, and nobody without
+//! rights on `mysql.db` sees them. Of whoever may read everything the server tells that alone, and nothing of rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::check::grants::Rights;
+
+/// Rights that the server tells of columns.
+const TOLD: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
+
+/// A schema, a table and a column.
+type Column = (String, String, String);
+
+/// Rights by column; a column that may not even be seen is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Effective(BTreeMap<Column, BTreeSet<String>>);
+
+impl Effective {
+    /// From rows of schema, table, column and `select,insert`.
+    pub fn read(rows: impl IntoIterator<Item = [String; 4]>) -> Self {
+        let rights = |text: &str| {
+            let words = text.split(',').map(str::to_ascii_uppercase);
+            words.filter(|it| TOLD.contains(&&**it)).collect()
+        };
+        let rows = rows.into_iter();
+        Self(
+            rows.map(|[schema, table, column, text]| ((schema, table, column), rights(&text)))
+                .collect(),
+        )
+    }
+
+    fn at(&self, column: &Column) -> BTreeSet<String> {
+        self.0.get(column).cloned().unwrap_or_default()
+    }
+
+    /// Whether the server tells of one of these columns something else than the grants do.
+    pub(super) fn differs_from(&self, rights: &Rights, of: &Self) -> bool {
+        let mut columns = self.0.keys().chain(of.0.keys());
+        columns.any(|column @ (schema, table, name)| {
+            let by_grants = TOLD
+                .iter()
+                .filter(|it| rights.may_on_column(it, schema, table, name));
+            let by_grants: BTreeSet<String> = by_grants.map(|it| (*it).to_owned()).collect();
+            by_grants != self.at(column)
+        })
+    }
+
+    /// Schemas and tables with the rights that are told here and not there.
+    pub(super) fn beyond(&self, other: &Self) -> BTreeMap<(String, String), BTreeSet<String>> {
+        let mut lost: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+        for (column, rights) in &self.0 {
+            let theirs = other.at(column);
+            let missing = rights.difference(&theirs).cloned();
+            let (schema, table, _) = column;
+            let of_table = lost.entry((schema.clone(), table.clone())).or_default();
+            of_table.extend(missing);
+        }
+        lost.retain(|_, rights| !rights.is_empty());
+        lost
+    }
+}

@@ -1,0 +1,71 @@
+//! The statements that make the account of the socket like the one of TCP. Its password is not ours to print: `…`
+//! stands for it.
+
+use super::{MysqlLogin, SocketRow, missing_rights};
+use crate::check::grants::Server;
+
+/// Stands for the account in a grant.
+pub(super) const ACCOUNT: &str = "ACCOUNT";
+
+/// `'app'@'localhost'`.
+pub(super) fn quoted(user: &str, host: &str) -> String {
+    let quoted = |text: &str| text.replace('\'', "''");
+    format!("'{}'@'{}'", quoted(user), quoted(host))
+}
+
+/// The account of the socket, made or changed so that the client gets in with its password, and may what it may
+/// over TCP.
+pub(super) fn twin(user: &str, tcp: &MysqlLogin, row: SocketRow) -> Vec<String> {
+    let account = quoted(user, "localhost");
+    let identified = identified(tcp);
+    let create = |exists: &str| format!("CREATE USER {exists}{account} {identified};");
+    let alter = format!("ALTER USER {account} {identified} REQUIRE NONE ACCOUNT UNLOCK;");
+    let mut lines = match row {
+        SocketRow::Absent => vec![create("")],
+        SocketRow::Unknown => vec![create("IF NOT EXISTS "), alter],
+        SocketRow::Present => vec![alter],
+        SocketRow::AsksSystem => vec![let_in_with_password(&account, tcp)],
+        SocketRow::Locked => vec![format!("ALTER USER {account} ACCOUNT UNLOCK;")],
+        SocketRow::Expired => vec![format!("ALTER USER {account} {identified};")],
+    };
+    if !matches!(row, SocketRow::Locked | SocketRow::Expired) {
+        let rights = missing_rights(tcp, &MysqlLogin::default(), None, true);
+        lines.extend(granted(&rights, &account));
+    }
+    lines
+}
+
+/// Grants for an account.
+pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
+    let line = |grant: &String| grant.replace(ACCOUNT, account) + ";";
+    grants.iter().map(line).collect()
+}
+
+/// With the plugin of TCP, which the client knows; both servers have a default that every client of theirs knows.
+fn identified(tcp: &MysqlLogin) -> String {
+    match (tcp.server, &*tcp.plugin) {
+        (Server::Mariadb, plugin @ "ed25519") => {
+            format!("IDENTIFIED VIA {plugin} USING PASSWORD('…')")
+        }
+        (Server::Mysql, plugin) if plugin.ends_with("_password") => {
+            format!("IDENTIFIED WITH {plugin} BY '…'")
+        }
+        _ => "IDENTIFIED BY '…'".to_owned(),
+    }
+}
+
+/// MariaDB lets in either way; MySQL has one plugin for an account.
+fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
+    match tcp.server {
+        Server::Mariadb => {
+            let plugin = match &*tcp.plugin {
+                "ed25519" => "ed25519",
+                _ => "mysql_native_password",
+            };
+            format!(
+                "ALTER USER {account} IDENTIFIED VIA unix_socket OR {plugin} USING PASSWORD('…');"
+            )
+        }
+        Server::Mysql => format!("ALTER USER {account} {};", identified(tcp)),
+    }
+}

@@ -1,0 +1,82 @@
+//! Which rows of the server's tables decide whether a right may be used.
+//!
+//! # Source
+//! `acl_get` and `table_hash_search` in `sql/sql_acl.cc` of MariaDB and `sql/auth` of MySQL: rows are looked for by
+//! user and by the host that somebody comes from, so those of `user@'%'` count for `user@localhost` as well; the first
+//! one by host, then by schema, alone counts.
+
+use std::collections::BTreeMap;
+
+use super::pattern::{exactness, matches};
+use super::place::Place;
+use super::{Grant, Level, Server};
+
+/// Which of several equally exact rows counts, where a server does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// Any of them: of the account whose rights are wanted.
+    Any,
+    /// All of them: of the account that should have them.
+    All,
+}
+
+/// What the grants of one account or role allow; of schemas that fit, the most exact alone counts.
+pub(super) fn may_one(
+    grants: &[&Grant],
+    server: Server,
+    right: &str,
+    place: &Place,
+    doubt: Doubt,
+) -> bool {
+    let gives = |it: &&&Grant| !it.is_revoke && it.gives(right);
+    let is_global = grants
+        .iter()
+        .filter(gives)
+        .any(|it| it.level == Level::Global);
+    let Some(schema) = place.schema() else {
+        return is_global;
+    };
+    let is_of_schema = |level: &Level| matches!(level, Level::Schema(it) if matches(it, schema));
+    let mut revokes = grants.iter().filter(|it| it.is_revoke && it.gives(right));
+    let is_revoked = revokes.any(|it| is_of_schema(&it.level));
+    if is_global && !is_revoked {
+        return true;
+    }
+    // Lines of one pattern are one row; a row for the very host comes before all others.
+    let mut rows: BTreeMap<(bool, &str), bool> = BTreeMap::new();
+    for grant in grants.iter().filter(|it| !it.is_revoke) {
+        if let Level::Schema(pattern) = &grant.level
+            && matches(pattern, schema)
+        {
+            *rows.entry((!grant.is_of_any_host, pattern)).or_default() |= grant.gives(right);
+        }
+    }
+    let fitting = rows.iter();
+    let exactness = |is_of_host: bool, pattern| (is_of_host, exactness(pattern, server));
+    let fitting =
+        fitting.map(|((is_of_host, pattern), gives)| (exactness(*is_of_host, pattern), *gives));
+    let most = fitting.clone().map(|(exactness, _)| exactness).max();
+    let mut best = fitting.filter(|(exactness, _)| Some(*exactness) == most);
+    let is_given = match doubt {
+        Doubt::Any => best.any(|(_, gives)| gives),
+        Doubt::All => most.is_some() && best.all(|(_, gives)| gives),
+    };
+    if is_given {
+        return true;
+    }
+    let of_table = || {
+        let all = grants.iter();
+        all.filter(|it| !it.is_revoke && place.is_in(&it.level))
+    };
+    let has_own = of_table().any(|it| !it.is_of_any_host);
+    let mut of_table = of_table().filter(|it| !has_own || !it.is_of_any_host);
+    of_table.any(|it| match place {
+        Place::Column(_, _, column) => {
+            it.gives(right)
+                || it
+                    .column_rights
+                    .contains(&(right.to_owned(), column.clone()))
+        }
+        _ => it.gives(right),
+    })
+}

@@ -1,0 +1,62 @@
+//! What the logins show, beside what the rules say: one cause is one point.
+
+use looptax_record::{Outcome, Point, PointCode, StepPlace};
+
+use super::verdict::RELOAD;
+use crate::check::Refusal;
+
+/// The points of a login that was tried over both transports, and of the rules for the socket.
+///
+/// `refusal` is what the server said over the socket; `line` would let the client in there as over TCP.
+pub fn postgres_logins(
+    login: Point,
+    rules: Point,
+    refusal: Option<&Refusal>,
+    line: String,
+) -> Vec<Point> {
+    match (login.code, refusal) {
+        (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],
+        (PointCode::LoginFailsOverSocket, Some(refusal)) => {
+            if rules.outcome == Outcome::Fail {
+                let what = format!("{}; over the socket: {}", rules.what, refusal.words);
+                return vec![Point { what, ..rules }];
+            }
+            vec![of_refusal(login, refusal, line), beside_a_login(rules)]
+        }
+        _ => vec![login, rules],
+    }
+}
+
+/// Whoever was let in needs no rule that is known.
+fn beside_a_login(rules: Point) -> Point {
+    match rules.outcome {
+        Outcome::Unknown => Point {
+            outcome: Outcome::Note,
+            next: None,
+            ..rules
+        },
+        Outcome::Fail => Point {
+            what: format!(
+                "{}; the server has older rules in force, by which the login works",
+                rules.what
+            ),
+            ..rules
+        },
+        Outcome::Pass | Outcome::Note => rules,
+    }
+}
+
+/// The rules that are in force do not let the client in, whatever the file says.
+///
+/// # Source
+/// postgresql.org/docs/current/errcodes-appendix.html
+fn of_refusal(login: Point, refusal: &Refusal, line: String) -> Point {
+    if !["28000", "28P01"].contains(&&*refusal.code) {
+        let outcome = Outcome::Unknown;
+        return Point { outcome, ..login }.with_next("look at the server's words, and check again");
+    }
+    login
+        .with_next("what the socket asks for is not what TCP asks for; above the other lines of pg_hba.conf this asks for the same")
+        .with_steps(StepPlace::HbaLine, [line])
+        .with_steps(StepPlace::Sql, [RELOAD])
+}

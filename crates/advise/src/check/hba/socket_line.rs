@@ -1,0 +1,101 @@
+//! A line for the socket that lets somebody in as TCP does.
+
+use std::net::IpAddr;
+
+use super::Hba;
+use super::line::{HbaLine, Wrap};
+
+/// Methods that ask for the same over either transport.
+const ON_SOCKETS: [&str; 7] = [
+    "scram-sha-256",
+    "md5",
+    "password",
+    "trust",
+    "pam",
+    "ldap",
+    "radius",
+];
+
+/// Names that mean something else without quotes.
+const KEYWORDS: [&str; 5] = ["all", "sameuser", "samerole", "samegroup", "replication"];
+
+impl Hba {
+    /// A line for the socket that asks the client for what TCP asks it for; a password, where TCP asks for what a
+    /// socket has not.
+    pub fn socket_line(&self, database: &str, user: &str, tcp: IpAddr) -> String {
+        let today = self.line_of_tcp(database, user, tcp);
+        let today = today.filter(|it| ON_SOCKETS.contains(&&*it.method));
+        let mut words = vec!["local".to_owned(), quoted(database), quoted(user)];
+        match today {
+            Some(line) => {
+                words.push(line.method.clone());
+                words.extend(line.options.iter().cloned());
+            }
+            None => words.push("scram-sha-256".to_owned()),
+        }
+        words.join("  ")
+    }
+
+    /// The line that lets somebody in over TCP, without TLS or with it.
+    pub(super) fn line_of_tcp(&self, database: &str, user: &str, tcp: IpAddr) -> Option<&HbaLine> {
+        let over = |wrap| self.decides(database, user, Some((tcp, wrap))).0;
+        let is_entry = |line: &&HbaLine| line.method != "reject";
+        over(Wrap::None)
+            .filter(is_entry)
+            .or_else(|| over(Wrap::Tls))
+    }
+}
+
+/// A name that is meant as it stands.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) && !KEYWORDS.contains(&name) {
+        return name.to_owned();
+    }
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, user: &str, expected: &str) {
+        let line = Hba::parse(text).socket_line("shop", user, IpAddr::from([127, 0, 0, 1]));
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn the_method_of_tcp_is_taken_where_a_socket_has_it() {
+        check(
+            "host all all 127.0.0.1/32 md5",
+            "app",
+            "local  shop  app  md5",
+        );
+        check(
+            "hostssl all all 127.0.0.1/32 pam pamservice=pg",
+            "app",
+            "local  shop  app  pam  pamservice=pg",
+        );
+        check(
+            "hostnossl all all 127.0.0.1/32 reject\nhostssl all all all password",
+            "app",
+            "local  shop  app  password",
+        );
+        for text in [
+            "hostssl all all 127.0.0.1/32 cert",
+            "host all all all ident",
+            "",
+        ] {
+            check(text, "app", "local  shop  app  scram-sha-256");
+        }
+    }
+
+    #[test]
+    fn names_that_mean_something_are_quoted() {
+        check("", "all", "local  shop  \"all\"  scram-sha-256");
+        check("", "a b", "local  shop  \"a b\"  scram-sha-256");
+        check("", "+staff", "local  shop  \"+staff\"  scram-sha-256");
+        check("", "a\"b", "local  shop  \"a\"\"b\"  scram-sha-256");
+    }
+}

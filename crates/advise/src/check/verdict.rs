@@ -1,0 +1,24 @@
+//! What the points of a check come to.
+
+use looptax_record::{Outcome, Point, SwitchVerdict, Topic};
+
+/// What has to be known before anybody may say that it would work.
+const ESSENTIAL: [Topic; 5] = [
+    Topic::Server,
+    Topic::Path,
+    Topic::Account,
+    Topic::Login,
+    Topic::Configuration,
+];
+
+/// No where one point says no; open where an essential one is.
+pub fn verdict(points: &[Point]) -> SwitchVerdict {
+    let is_open = |it: &Point| it.outcome == Outcome::Unknown && ESSENTIAL.contains(&it.topic);
+    if points.iter().any(|it| it.outcome == Outcome::Fail) {
+        SwitchVerdict::WouldNotWork
+    } else if points.iter().any(is_open) {
+        SwitchVerdict::Open
+    } else {
+        SwitchVerdict::WouldWork
+    }
+}

@@ -1,0 +1,368 @@
+//! Accounts as people have them, made at random: what `check` says of each, what is so by connecting, and whether its
+//! advice, followed to the letter, ends what it complains of.
+//!
+//! The servers' own client decides. `LOOPTAX_PAIRS` and `LOOPTAX_SEED` are for `cargo lab oracle accounts`.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use looptax_dsn::Kind;
+use looptax_path::Conversation;
+use looptax_testkit::runner::Finished;
+use serde_json::Value;
+
+use super::grants::{Dice, SCHEMAS, make_schemas, probes};
+use super::{check, open_up, steps};
+use crate::fixture::{Server, is_root, is_there};
+
+const PAIRS: usize = 24;
+/// Checks of one pair: its own, and after each round of advice.
+const MOST_CHECKS: usize = 4;
+const NOBODY: u32 = 65_534;
+
+/// The account that answers on the socket beside the one of TCP.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Twin {
+    None,
+    Same,
+    OtherPassword,
+    AsksSystem,
+    Locked,
+    Expired,
+    Anonymous,
+}
+
+/// Who connects: a system user and a user of the server.
+#[derive(Debug)]
+struct Situation {
+    is_nobody: bool,
+    user: &'static str,
+    tcp_host: &'static str,
+    database: Option<&'static str>,
+    setup: Vec<String>,
+}
+
+impl Situation {
+    fn random(dice: &mut Dice, kind: Kind) -> Self {
+        let user = dice.one(&["app", "app", "nobody"]);
+        let twin = dice.one(&[
+            Twin::None,
+            Twin::Same,
+            Twin::Same,
+            Twin::Same,
+            Twin::OtherPassword,
+            Twin::AsksSystem,
+            Twin::Locked,
+            Twin::Expired,
+            Twin::Anonymous,
+        ]);
+        let tcp_host = match twin {
+            Twin::Anonymous => "%",
+            _ => dice.one(&["127.0.0.1", "127.0.0.1", "127.0.0.%", "%"]),
+        };
+        let mut it = Self {
+            is_nobody: dice.below(2) == 0,
+            user,
+            tcp_host,
+
+            database: dice.one(&[None, Some("shop"), Some("shop"), Some("sh_p")]),
+            setup: Vec::new(),
+        };
+        let tcp = format!("'{user}'@'{tcp_host}'");
+        it.make(dice, kind, &tcp, "IDENTIFIED BY 'pw'");
+        // The one of TCP is to get in there.
+        if let Some(database) = it.database {
+            it.setup
+                .push(format!("GRANT SELECT ON {database}.t TO {tcp}"));
+        }
+        let asks_system = match kind {
+            Kind::Mariadb => "IDENTIFIED VIA unix_socket",
+            _ => "IDENTIFIED WITH auth_socket",
+        };
+        let how = match twin {
+            Twin::None => return it,
+            Twin::Same => "IDENTIFIED BY 'pw'",
+            Twin::OtherPassword => "IDENTIFIED BY 'other'",
+            Twin::AsksSystem => asks_system,
+            Twin::Locked => "IDENTIFIED BY 'pw' ACCOUNT LOCK",
+            Twin::Expired => "IDENTIFIED BY 'pw' PASSWORD EXPIRE",
+            Twin::Anonymous => "",
+        };
+        let name = if twin == Twin::Anonymous { "" } else { user };
+        let socket = format!("'{name}'@'localhost'");
+        if dice.below(2) == 0 {
+            it.make(dice, kind, &socket, how);
+            return it;
+        }
+        // Somebody has done the same for both, and perhaps more for the one.
+        let grants: Vec<String> = { it.setup.iter() }
+            .filter(|line| line.contains(&tcp) && !line.starts_with("CREATE "))
+            .cloned()
+            .collect();
+        it.setup.push(format!("CREATE USER {socket} {how}"));
+        it.setup
+            .extend(grants.iter().map(|line| line.replace(&tcp, &socket)));
+        if dice.below(3) == 0 {
+            it.setup.push(format!("{} TO {socket}", dice.grant()));
+        }
+        it
+    }
+
+    /// An account with some rights of its own.
+    fn make(&mut self, dice: &mut Dice, kind: Kind, account: &str, how: &str) {
+        self.setup.push(format!("CREATE USER {account} {how}"));
+        for _ in 0..dice.below(4) {
+            self.setup.push(format!("{} TO {account}", dice.grant()));
+        }
+        match dice.below(8) {
+            0 => self.setup.push(format!("GRANT reader TO {account}")),
+            1 => {
+                let word = if kind == Kind::Mariadb { "FOR" } else { "TO" };
+                self.setup.extend([
+                    format!("GRANT reader TO {account}"),
+                    format!("SET DEFAULT ROLE reader {word} {account}"),
+                ]);
+            }
+            2 if kind == Kind::Mysql => self.setup.extend([
+                format!("GRANT SELECT, INSERT ON *.* TO {account}"),
+                format!("REVOKE INSERT ON shop.* FROM {account}"),
+            ]),
+            _ => {}
+        }
+    }
+
+    fn args(&self) -> Vec<&'static str> {
+        let mut args = vec!["-c", "1"];
+        if self.is_nobody {
+            args.extend(["--user", "nobody"]);
+        }
+        args
+    }
+
+    /// Which of the probes it may do over a transport; `None` where it does not get in.
+    fn may(
+        &self,
+        admin: &mut Conversation,
+        kind: Kind,
+        over: &[String],
+    ) -> Option<BTreeSet<String>> {
+        let schemas = self
+            .database
+            .map_or(SCHEMAS.to_vec(), |database| vec![database]);
+        let probes: Vec<String> = schemas.into_iter().flat_map(probes).collect();
+        // The file is handed over open: whoever reads it may not get at its folder.
+        let mut file = tempfile::tempfile().unwrap();
+        writeln!(file, "SELECT 1 WHERE 1 = 0;").unwrap();
+        for probe in &probes {
+            writeln!(file, "{probe};").unwrap();
+        }
+        let mut command = native(kind);
+        command
+            .args([
+                "--force",
+                "--batch",
+                "--password=pw",
+                &format!("--user={}", self.user),
+            ])
+            .args(over)
+            .args(self.database)
+            .stdin(rewound(file))
+            .stdout(Stdio::null())
+            .env("LC_ALL", "C");
+        if self.is_nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        let mut denied = BTreeSet::new();
+        for line in words.lines().filter(|line| line.starts_with("ERROR ")) {
+            let number = line
+                .split_once(" at line ")
+                .and_then(|(_, rest)| rest.split_once(": "));
+            let Some((number, why)) = number else {
+                return None;
+            };
+            // An expired password lets one in and no further.
+            if line.starts_with("ERROR 1820") {
+                return None;
+            }
+            if why.contains("denied") {
+                denied.insert(number.parse::<usize>().unwrap() - 2);
+            }
+        }
+        for schema in SCHEMAS {
+            admin
+                .execute(&format!("DROP TABLE IF EXISTS {schema}.made"))
+                .unwrap();
+        }
+        let allowed = probes
+            .into_iter()
+            .enumerate()
+            .filter(|(idx, _)| !denied.contains(idx));
+        Some(allowed.map(|(_, probe)| probe).collect())
+    }
+
+    /// Whether the switch works, by doing it.
+    fn works(&self, server: &Server, admin: &mut Conversation, kind: Kind) -> bool {
+        let tcp = server.it.tcp;
+        let over_tcp = [
+            "--protocol=tcp".to_owned(),
+            format!("--host={}", tcp.ip()),
+            format!("--port={}", tcp.port()),
+        ];
+        let over_socket = [format!("--socket={}", server.socket())];
+        let tcp = self
+            .may(admin, kind, &over_tcp)
+            .expect("made to get in over TCP");
+        self.may(admin, kind, &over_socket)
+            .is_some_and(|unix| unix.is_superset(&tcp))
+    }
+
+    fn undo(&self, admin: &mut Conversation) {
+        for account in [
+            format!("'{}'@'{}'", self.user, self.tcp_host),
+            format!("'{}'@'localhost'", self.user),
+            format!("'{}'@'%'", self.user),
+            "''@'localhost'".to_owned(),
+        ] {
+            admin
+                .execute(&format!("DROP USER IF EXISTS {account}"))
+                .unwrap();
+        }
+    }
+}
+
+fn native(kind: Kind) -> Command {
+    match kind {
+        Kind::Mariadb => {
+            let mut command = Command::new("mariadb");
+            command.arg("--no-defaults");
+            command
+        }
+        _ => {
+            let mut command = Command::new("mysql");
+            command.args(["--no-defaults", "--get-server-public-key"]);
+            command
+        }
+    }
+}
+
+fn rewound(mut file: File) -> Stdio {
+    use std::io::Seek;
+    file.rewind().unwrap();
+    Stdio::from(file)
+}
+
+fn number(name: &str, usual: usize) -> usize {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
+}
+
+/// What is not fine, in a line each.
+fn told(run: &Finished) -> String {
+    let points: Value = serde_json::from_str(&run.stdout).unwrap();
+    let points = points.as_array().unwrap().iter();
+    let lines = points.filter(|it| it["outcome"] != "pass");
+    lines.map(|it| format!("\n{it}")).collect()
+}
+
+/// Says `would work` or `would not work` where that is so, and its advice ends what it complains of.
+fn hold_against(server: &Server, admin: &mut Conversation, kind: Kind, it: &Situation) -> bool {
+    let address = format!(
+        "mysql://{}:pw@{}/{}",
+        it.user,
+        server.it.tcp,
+        it.database.unwrap_or_default()
+    );
+    let mut has_refused = false;
+    let mut followed: Vec<String> = Vec::new();
+    for _ in 0..MOST_CHECKS {
+        let run = check(server, &address, &it.args());
+        let so_far = followed.clone();
+        let wrong = |what: &str| -> ! {
+            run.fail(&format!(
+                "{what}: {it:#?}\nfollowed {so_far:#?}\nthe points {}",
+                told(&run)
+            ))
+        };
+        let works = it.works(server, admin, kind);
+        match run.status.code().unwrap_or(-1) {
+            0 if !works => wrong("said to work, and does not"),
+            1 if works => wrong("said not to work, and does"),
+            0 => return has_refused,
+            1 => {}
+            _ => wrong("not known"),
+        }
+        has_refused = true;
+        let lines = steps(&run, "sql");
+        if lines.is_empty() {
+            wrong("no advice");
+        }
+        for line in lines {
+            let sql = line.trim_end_matches(';').replace('…', "pw");
+            if let Err(error) = admin.execute(&sql) {
+                wrong(&format!("{sql}: {error}"));
+            }
+            followed.push(sql);
+        }
+    }
+    panic!("advice without an end: {it:#?}\n{followed:#?}")
+}
+
+fn compare_pairs(kind: Kind, client: &str) {
+    let Some(server) = Server::start(kind) else {
+        return;
+    };
+    if !is_there(client) || !is_root() {
+        return;
+    }
+    let _reachable = open_up(Path::new(&server.socket()).parent().unwrap());
+    let mut admin = server.talk();
+    make_schemas(&mut admin);
+    let mut setup = vec![
+        "CREATE ROLE reader",
+        "GRANT SELECT ON shop.* TO reader",
+        "GRANT INSERT ON shop_eu.u TO reader",
+    ];
+    if kind == Kind::Mysql {
+        setup.extend([
+            "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'",
+            "SET GLOBAL partial_revokes = ON",
+        ]);
+    }
+    for sql in setup {
+        admin.execute(sql).unwrap();
+    }
+    let mut dice = Dice::new(number("LOOPTAX_SEED", 20) as u64);
+    let n_pairs = number("LOOPTAX_PAIRS", PAIRS);
+    let mut n_refused = 0_usize;
+    for _ in 0..n_pairs {
+        let it = Situation::random(&mut dice, kind);
+        for sql in &it.setup {
+            admin
+                .execute(sql)
+                .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        n_refused += usize::from(hold_against(&server, &mut admin, kind, &it));
+        it.undo(&mut admin);
+    }
+    println!("{kind}: {n_pairs} pairs of accounts, {n_refused} would not work");
+    // Neither answer is the only one.
+    assert!(
+        (n_pairs / 8..n_pairs - n_pairs / 8).contains(&n_refused),
+        "{n_refused} of {n_pairs}"
+    );
+}
+
+#[test]
+fn r20_check_is_right_of_random_accounts_of_mariadb_and_its_advice_ends() {
+    compare_pairs(Kind::Mariadb, "mariadb");
+}
+
+#[test]
+fn r20_check_is_right_of_random_accounts_of_mysql_and_its_advice_ends() {
+    compare_pairs(Kind::Mysql, "mysql");
+}

@@ -1,0 +1,74 @@
+//! The lines to change in an application's configuration, to be copied.
+
+use std::fmt::Write;
+
+use looptax_record::{Change, CheckedConnection, Edit, SwitchVerdict};
+
+use super::wrapped;
+use crate::terminal::style::{Style, cleaned};
+
+/// Lines to be copied stay whole, however long.
+pub(super) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
+    let when = match answer.verdict {
+        SwitchVerdict::WouldNotWork => "once that is mended, ",
+        _ => "",
+    };
+    let many = answer.changes.len() > 1;
+    let whose = if many {
+        format!(", if it is {}", change.title)
+    } else {
+        String::new()
+    };
+    let place = match answer.line {
+        Some(_) => answer.source.clone(),
+        None => format!("what sets {} (unit, container, shell)", answer.source),
+    };
+    let mut text = wrapped(&format!("  do    {when}change {place}{whose}:\n"), style);
+    for edit in &change.edits {
+        text += &cleaned(&edited(edit), style);
+    }
+    let mut rest = String::new();
+    if !change.advice.is_empty() {
+        let _ = writeln!(rest, "        also: {}", change.advice);
+    }
+    if !change.restart.is_empty() {
+        let _ = writeln!(rest, "        then: {}", change.restart);
+    }
+    // Where it is not known which application it is, those of all would be a wall of text.
+    for trap in change.traps.iter().filter(|_| !many) {
+        let _ = writeln!(rest, "        beware: {trap}");
+    }
+    if !change.is_read {
+        let _ = writeln!(
+            rest,
+            "        how we know: generally known, not read in its source: try it on a copy"
+        );
+    }
+    text + &wrapped(&rest, style)
+}
+
+fn edited(edit: &Edit) -> String {
+    let place = edit
+        .line
+        .map(|line| format!("line {line}, "))
+        .unwrap_or_default();
+    // A setting of several lines is shown in one.
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match (&edit.before, &edit.after) {
+        (Some(before), Some(after)) => {
+            format!(
+                "        {place}instead of  {}\n        write       {:indent$}{}\n",
+                flat(before),
+                "",
+                flat(after),
+                indent = place.len()
+            )
+        }
+        (Some(before), None) => format!("        {place}take out    {}\n", flat(before)),
+        (None, Some(after)) if edit.line.is_some() => {
+            format!("        {place}add below   {}\n", flat(after))
+        }
+        (None, Some(after)) => format!("        set         {}\n", flat(after)),
+        (None, None) => String::new(),
+    }
+}
