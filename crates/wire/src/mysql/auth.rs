@@ -36,6 +36,8 @@ pub(super) struct Authentication<'a> {
 enum Plugin {
     Native,
     CachingSha2,
+    /// Also what a server asks for whose user does not exist.
+    Sha256,
     Ed25519,
     Clear,
 }
@@ -46,6 +48,7 @@ impl Plugin {
         match asked {
             AuthPlugin::MysqlNativePassword => Ok(Self::Native),
             AuthPlugin::CachingSha2Password => Ok(Self::CachingSha2),
+            AuthPlugin::Sha256Password => Ok(Self::Sha256),
             AuthPlugin::Ed25519 => Ok(Self::Ed25519),
             AuthPlugin::MysqlClearPassword if channel.is_private() => Ok(Self::Clear),
             other => Err(WireError::Unsupported {
@@ -58,6 +61,7 @@ impl Plugin {
         match self {
             Self::Native => AuthPlugin::MysqlNativePassword,
             Self::CachingSha2 => AuthPlugin::CachingSha2Password,
+            Self::Sha256 => AuthPlugin::Sha256Password,
             Self::Ed25519 => AuthPlugin::Ed25519,
             Self::Clear => AuthPlugin::MysqlClearPassword,
         }
@@ -67,6 +71,7 @@ impl Plugin {
         match self {
             Self::Native => "mysql_native_password",
             Self::CachingSha2 => "caching_sha2_password",
+            Self::Sha256 => "sha256_password",
             Self::Ed25519 => "client_ed25519",
             Self::Clear => "mysql_clear_password",
         }
@@ -188,7 +193,11 @@ impl<'a> Authentication<'a> {
         self.procedure = self.plugin.procedure();
         self.salt = request.plugin_data().to_vec();
         self.awaits_key = false;
-        self.answer(action, request.plugin_data())
+        let mut challenge = request.plugin_data();
+        if self.plugin == Plugin::Sha256 {
+            challenge = challenge.get(..SALT_BYTES).unwrap_or(challenge);
+        }
+        self.answer(action, challenge)
     }
 
     /// What the plugin says to a challenge; `None` when it only listens.
@@ -197,7 +206,11 @@ impl<'a> Authentication<'a> {
         action: &'static str,
         challenge: &[u8],
     ) -> Result<Option<Vec<u8>>, WireError> {
-        const ASK_FOR_KEY: &[u8] = &[0x02];
+        let asks_for_key: &[u8] = match self.plugin {
+            Plugin::CachingSha2 => &[0x02],
+            Plugin::Sha256 => &[0x01],
+            Plugin::Native | Plugin::Ed25519 | Plugin::Clear => &[],
+        };
         if self.awaits_key {
             rsa::check(action, challenge, self.password.len())?;
         }
@@ -210,8 +223,8 @@ impl<'a> Authentication<'a> {
             .procedure
             .run(circumstances, challenge)
             .map_err(|_| fault::malformed(action, "a challenge of the plugin", challenge))?;
-        self.awaits_key =
-            self.plugin == Plugin::CachingSha2 && packet.as_deref() == Some(ASK_FOR_KEY);
+        let packet: Option<Vec<u8>> = packet;
+        self.awaits_key = !asks_for_key.is_empty() && packet.as_deref() == Some(asks_for_key);
         Ok(packet)
     }
 }

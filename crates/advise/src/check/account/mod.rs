@@ -26,6 +26,8 @@ pub struct MysqlLogin {
     pub rights: Rights,
     /// The databases that it sees.
     pub databases: Vec<String>,
+    /// Whether a role is in use from the login on.
+    pub has_active_role: bool,
     /// What the server says of the database's columns.
     pub effective: Effective,
     /// How the account is asked who it is: `caching_sha2_password`; empty where the server did not tell.
@@ -98,7 +100,9 @@ fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
             |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
         let is_wider = login.account != other.account && other.account.ends_with("@%");
         let mut login = login.clone();
-        if is_wider && is_named(other) {
+        // MySQL puts the rights of roles together for the one account.
+        let is_by_account = login.server == Server::Mysql && login.has_active_role;
+        if is_wider && is_named(other) && !is_by_account {
             login.rights = login.rights.with_other_host(&other.rights);
         }
         login
@@ -386,7 +390,7 @@ mod tests {
 
     fn rights(grants: &[&str]) -> Rights {
         let lines: Vec<String> = grants.iter().map(|it| (*it).to_owned()).collect();
-        Rights::read(&lines, Server::Mariadb)
+        Rights::read(&lines, Server::Mariadb, false)
     }
 
     fn login(account: &str, grants: &[&str]) -> MysqlLogin {

@@ -8,6 +8,13 @@ use super::read::read;
 use super::rows::{Doubt, may_one};
 use super::{ALL, Grant, Level, Server};
 
+/// Rights of MariaDB alone.
+const OF_MARIADB: [&str; 3] = [
+    "DELETE HISTORY",
+    "DELETE VERSIONING ROWS",
+    "SHOW CREATE ROUTINE",
+];
+
 /// MariaDB's name for everybody.
 const PUBLIC: &str = "PUBLIC";
 
@@ -16,6 +23,8 @@ const PUBLIC: &str = "PUBLIC";
 pub struct Rights {
     server: Server,
     grants: Vec<Grant>,
+    /// `partial_revokes` of MySQL takes patterns for names.
+    has_plain_names: bool,
 }
 
 /// What one login may and another may not.
@@ -37,11 +46,14 @@ impl Lacking {
 }
 
 impl Rights {
-    /// From the lines of `SHOW GRANTS`.
-    pub fn read(lines: &[String], server: Server) -> Self {
+    /// From the lines of `SHOW GRANTS`. With `has_plain_names` (MySQL's `partial_revokes`) `%` and `_` are letters
+    /// like others.
+    pub fn read(lines: &[String], server: Server, has_plain_names: bool) -> Self {
+        let read = |line: &String| read_line(line, has_plain_names);
         Self {
             server,
-            grants: lines.iter().map(|line| read(line)).collect(),
+            grants: lines.iter().map(read).collect(),
+            has_plain_names,
         }
     }
 
@@ -70,15 +82,8 @@ impl Rights {
     /// `seen` names databases that there are: a row for one of them hides those for patterns that fit it as well.
     pub fn beyond(&self, other: &Self, database: Option<&str>, seen: &[String]) -> Vec<Lacking> {
         // What everybody may is nobody's own.
-        let own = Self {
-            server: self.server,
-            grants: self
-                .grants
-                .iter()
-                .filter(|it| it.grantee != PUBLIC)
-                .cloned()
-                .collect(),
-        };
+        let mut own = self.clone();
+        own.grants.retain(|it| it.grantee != PUBLIC);
         let of_roles = own.other_lines(other);
         if database.is_some() {
             let mut lacking = own.beyond_at(&own.places(other, database), other, database);
@@ -97,7 +102,7 @@ impl Rights {
         }
         let named = seen
             .iter()
-            .map(|it| (Place::Schema(it.clone()), escaped(it)));
+            .map(|it| (Place::Schema(it.clone()), self.in_grant(it, escaped(it))));
         let mut given = of_roles;
         for places in [own.places(other, None), named.collect()] {
             for more in own.beyond_at(&places, &improved, None) {
@@ -127,7 +132,7 @@ impl Rights {
             let is_here = database.is_none_or(|database| place.schema() == Some(database));
             let rights = self.names_at(place);
             let missing = rights.into_iter().filter(|right| {
-                self.may(right, place, Doubt::Any) && !other.may(right, place, Doubt::All)
+                self.may_by_itself(right, place) && !other.may(right, place, Doubt::All)
             });
             let mut missing: BTreeSet<String> = missing.collect();
             if !missing.is_empty() && other.would_be_hidden_by(place, pattern) {
@@ -167,19 +172,19 @@ impl Rights {
             Level::Schema(row) if !it.is_of_any_host && matches(row, schema) => Some(row),
             _ => None,
         });
-        rows.clone().next().is_some() && rows.all(|row| row != pattern)
+        let name = escaped(pattern);
+        rows.clone().next().is_some()
+            && rows.all(|row| row != pattern && !(self.has_plain_names && *row == name))
     }
 
     /// These rights and what those statements give.
     fn with(&self, statements: &[String]) -> Self {
         let given = statements.iter().map(|it| Grant {
             grantee: self.grantee(),
-            ..read(&it.replace("ACCOUNT", "`it`@`here`"))
+            ..read_line(&it.replace("ACCOUNT", "`it`@`here`"), self.has_plain_names)
         });
-        Self {
-            server: self.server,
-            grants: self.grants.iter().cloned().chain(given).collect(),
-        }
+        let grants = self.grants.iter().cloned().chain(given).collect();
+        Self { grants, ..*self }
     }
 
     /// Whether every table may be read.
@@ -207,10 +212,42 @@ impl Rights {
         })
     }
 
-    /// Whether these rights have all that there is at a place.
+    /// How a schema is written in a grant: its pattern, or its name as it is.
+    fn in_grant(&self, name: &str, pattern: String) -> String {
+        if self.has_plain_names {
+            name.to_owned()
+        } else {
+            pattern
+        }
+    }
+
+    /// Whether a right may be used at a place, in any other schema by a grant on `*.*`: those on patterns are looked
+    /// at one by one.
+    fn may_by_itself(&self, right: &str, place: &Place) -> bool {
+        let place = match place.schema() {
+            Some(ANY_OTHER) => &Place::Server,
+            _ => place,
+        };
+        self.may(right, place, Doubt::Any)
+    }
+
+    /// Whether these rights have all that there is at a place. All on `*.*` is more than all in every schema.
     fn has_all_at(&self, place: &Place) -> bool {
-        let mut all = place.rights().iter();
-        !place.rights().is_empty() && all.all(|right| self.may(right, place, Doubt::Any))
+        if place.schema() == Some(ANY_OTHER) {
+            return self.may(ALL, &Place::Server, Doubt::Any);
+        }
+        let all = self.rights_at(place);
+        !all.is_empty() && all.iter().all(|it| self.may(it, place, Doubt::Any))
+    }
+
+    /// The rights that the server knows at a place.
+    fn rights_at(&self, place: &Place) -> Vec<&'static str> {
+        let all = match place {
+            Place::Column(..) => &super::TABLE_RIGHTS,
+            place => place.rights(),
+        };
+        let is_known = |it: &&str| self.server == Server::Mariadb || !OF_MARIADB.contains(it);
+        all.iter().copied().filter(is_known).collect()
     }
 
     /// Every place that the grants of either tell from another, of a schema that the grants may be about, with the
@@ -219,11 +256,13 @@ impl Rights {
         let both = || self.grants.iter().chain(&other.grants);
         let mut places: BTreeSet<Place> = BTreeSet::from([Place::Server]);
         let mut schemas = BTreeMap::from([(ANY_OTHER.to_owned(), String::new())]);
-        schemas.extend(database.map(|it| (it.to_owned(), escaped(it))));
+        schemas.extend(database.map(|it| (it.to_owned(), self.in_grant(it, escaped(it)))));
         for grant in both() {
             match &grant.level {
                 Level::Schema(pattern) if Some(&*example(pattern)) != database => {
-                    schemas.insert(example(pattern), pattern.clone());
+                    let name = example(pattern);
+                    let text = self.in_grant(&name, pattern.clone());
+                    schemas.insert(name, text);
                 }
                 Level::Table(schema, table) => {
                     places.insert(Place::Table(schema.clone(), table.clone()));
@@ -262,10 +301,7 @@ impl Rights {
             names.retain(|name| !super::SCHEMA_RIGHTS.contains(&name.as_str()));
             return names;
         }
-        let all = match place {
-            Place::Column(..) => &super::TABLE_RIGHTS,
-            place => place.rights(),
-        };
+        let all = self.rights_at(place);
         names.retain(|name| name == super::GRANT_OPTION || all.contains(&name.as_str()));
         names.extend(all.iter().map(|it| (*it).to_owned()));
         names
@@ -303,6 +339,16 @@ impl Rights {
     }
 }
 
+fn read_line(line: &str, has_plain_names: bool) -> Grant {
+    let mut grant = read(line);
+    if let Level::Schema(name) = &mut grant.level
+        && has_plain_names
+    {
+        *name = escaped(name);
+    }
+    grant
+}
+
 fn quoted_role(role: &str) -> String {
     match role.rsplit_once('@') {
         Some((name, host)) => format!("{}@{}", quoted(name), quoted(host)),
@@ -319,7 +365,7 @@ mod tests {
             .iter()
             .map(|it| format!("GRANT {it} TO `a`@`h`"))
             .collect();
-        Rights::read(&lines, Server::Mariadb)
+        Rights::read(&lines, Server::Mariadb, false)
     }
 
     /// What TCP's grants have beyond the socket's, on the database `shop` or everywhere.
@@ -407,6 +453,21 @@ mod tests {
     }
 
     #[test]
+    fn with_partial_revokes_a_pattern_is_a_name() {
+        let read = |line: &str| {
+            let line = format!("GRANT {line} TO `a`@`h`");
+            Rights::read(&[line], Server::Mysql, true)
+        };
+        let (own, other) = (read("SELECT ON `shop_eu`.*"), read("SELECT ON `shop%`.*"));
+        let lacking = own.beyond(&other, None, &["shop_eu".to_owned()]);
+        assert_eq!(
+            lacking[0].grants,
+            ["GRANT SELECT ON `shop_eu`.* TO ACCOUNT"]
+        );
+        assert_eq!(own.beyond(&own, None, &["shop_eu".to_owned()]), []);
+    }
+
+    #[test]
     fn roles_and_strange_lines_are_covered_by_themselves_alone() {
         let role = ["`reader`@`%`"];
         check(&role, &role, None, &[], &[]);
@@ -416,7 +477,7 @@ mod tests {
     #[test]
     fn the_right_to_hand_on_is_a_right() {
         let line = |option: &str| format!("GRANT SELECT ON `shop`.* TO `a`@`h`{option}");
-        let of = |option: &str| Rights::read(&[line(option)], Server::Mysql);
+        let of = |option: &str| Rights::read(&[line(option)], Server::Mysql, false);
         let (with, without) = (of(" WITH GRANT OPTION"), of(""));
         let lacking = with.beyond(&without, None, &[]);
         assert_eq!(

@@ -112,7 +112,7 @@ fn tried(
         !refusal.is_some_and(|why| why.contains("denied"))
     };
     let all = SCHEMAS.map(|schema| probes(schema).iter().map(&mut may).collect());
-    (all.to_vec(), Rights::read(&lines, rules))
+    (all.to_vec(), Rights::read(&lines, rules, false))
 }
 
 /// Whether what is said to be missing is one of the rights that were tried.

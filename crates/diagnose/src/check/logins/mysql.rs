@@ -30,7 +30,9 @@ pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     } else {
         Rules::Mysql
     };
-    let rights = Rights::read(&column("SHOW GRANTS"), server);
+    let has_plain_names = column("SELECT @@partial_revokes").join("") == "1";
+    let rights = Rights::read(&column("SHOW GRANTS"), server, has_plain_names);
+    let role = column("SELECT CURRENT_ROLE()").join("");
     let databases = column("SHOW DATABASES");
     let made = column("SHOW CREATE USER CURRENT_USER()").join("");
     let (_, how) = made.split_once(" IDENTIFIED ").unwrap_or_default();
@@ -39,6 +41,7 @@ pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
         account: account.unwrap_or_default(),
         rights,
         effective: effective(conversation, server, database),
+        has_active_role: !matches!(role.as_str(), "" | "NONE"),
         databases,
         plugin: plugin(how),
         // Their names of the plugin: MariaDB's, and MySQL's.

@@ -240,7 +240,11 @@ fn refuses_plugins_that_are_unknown_or_unsafe_here() {
         b"\xfemysql_old_password\0abcdefgh",
         "mysql_old_password",
     );
-    check_refused(Channel::Local, b"\xfesha256_password\0", "sha256_password");
+    check_refused(
+        Channel::Local,
+        b"\xfeauth_gssapi_client\0",
+        "auth_gssapi_client",
+    );
     check_refused(Channel::Local, b"\xfeparsec\0", "parsec");
     check_refused(Channel::Local, b"\xfe\x1b[2J\0", "\\x1b[2J");
 }
