@@ -15,15 +15,15 @@ use looptax_testkit::scratch::Scratch;
 use crate::fixture::{Alive, Server, exe, is_root, is_there};
 
 /// A PostgreSQL whose rules change, and a connection that was there before them.
-struct Ruled {
-    server: Server,
+pub(crate) struct Ruled {
+    pub(crate) server: Server,
     scratch: Scratch,
-    hba: PathBuf,
+    pub(crate) hba: PathBuf,
     admin: Conversation,
 }
 
 impl Ruled {
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let server = Server::start(Kind::Postgres).filter(|_| is_there("psql"))?;
         Some(Self {
             hba: server.column("SHOW hba_file").remove(0).into(),
@@ -33,13 +33,13 @@ impl Ruled {
         })
     }
 
-    fn ask(&mut self, sql: &str) -> Option<String> {
+    pub(crate) fn ask(&mut self, sql: &str) -> Option<String> {
         let rows = self.admin.query(sql).unwrap();
         rows.into_iter().find_map(|row| row.into_iter().next()?)
     }
 
     /// Puts rules into force.
-    fn rule(&mut self, rules: &str) {
+    pub(crate) fn rule(&mut self, rules: &str) {
         fs::write(&self.hba, rules).unwrap();
         let loaded = "SELECT pg_conf_load_time()::text";
         let before = self.ask(loaded);

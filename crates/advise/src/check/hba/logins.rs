@@ -33,6 +33,7 @@ fn beside_a_login(rules: Point) -> Point {
         Outcome::Unknown => Point {
             outcome: Outcome::Note,
             next: None,
+            steps: Vec::new(),
             ..rules
         },
         Outcome::Fail => Point {

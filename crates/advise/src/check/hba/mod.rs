@@ -12,6 +12,7 @@ mod logins;
 mod method;
 mod name;
 mod read;
+mod settle;
 mod socket_line;
 mod verdict;
 
@@ -21,6 +22,7 @@ pub use address::Origin;
 pub use difference::Difference;
 pub use line::HbaLine;
 pub use logins::postgres_logins;
+pub use settle::Known;
 pub use verdict::postgres_rules;
 
 use line::{Kind, Session, Wrap};

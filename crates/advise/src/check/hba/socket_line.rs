@@ -47,7 +47,7 @@ impl Hba {
 }
 
 /// A name that is meant as it stands.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) && !KEYWORDS.contains(&name) {
         return name.to_owned();

@@ -6,6 +6,7 @@ use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 use super::Hba;
 use super::line::HbaLine;
+use super::socket_line::quoted;
 
 /// Has the server read the file anew.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
@@ -72,7 +73,7 @@ pub fn postgres_rules(
             Outcome::Note,
             format!("{shown}: everybody on this machine who reaches the socket is `{user}` without a password"),
         )
-        .with_next(format!("to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {database}  {user}  scram-sha-256` above it")),
+        .with_next(format!("to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {}  {}  scram-sha-256` above it", quoted(database), quoted(user))),
         method => {
             let today = hba.line_of_tcp(database, user, tcp);
             let today = today.map_or_else(|| "no line".to_owned(), HbaLine::numbered);

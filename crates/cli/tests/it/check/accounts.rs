@@ -12,11 +12,9 @@ use std::process::{Command, Stdio};
 
 use looptax_dsn::Kind;
 use looptax_path::Conversation;
-use looptax_testkit::runner::Finished;
-use serde_json::Value;
 
 use super::grants::{Dice, SCHEMAS, make_schemas, probes};
-use super::{check, open_up, steps};
+use super::{check, number, open_up, steps, told};
 use crate::fixture::{Server, is_root, is_there};
 
 const PAIRS: usize = 24;
@@ -258,18 +256,6 @@ fn rewound(mut file: File) -> Stdio {
     use std::io::Seek;
     file.rewind().unwrap();
     Stdio::from(file)
-}
-
-fn number(name: &str, usual: usize) -> usize {
-    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
-}
-
-/// What is not fine, in a line each.
-fn told(run: &Finished) -> String {
-    let points: Value = serde_json::from_str(&run.stdout).unwrap();
-    let points = points.as_array().unwrap().iter();
-    let lines = points.filter(|it| it["outcome"] != "pass");
-    lines.map(|it| format!("\n{it}")).collect()
 }
 
 /// Says `would work` or `would not work` where that is so, and its advice ends what it complains of.

@@ -4,6 +4,7 @@ mod account;
 mod accounts;
 mod grants;
 mod path;
+mod roles;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,6 +33,19 @@ pub(super) fn url(server: &Server) -> String {
     server
         .url()
         .replace(&format!(":{}@", server.password()), "@")
+}
+
+/// What is not fine, in a line each.
+pub(super) fn told(run: &Finished) -> String {
+    let points: Value = serde_json::from_str(&run.stdout).unwrap();
+    let points = points.as_array().unwrap().iter();
+    let lines = points.filter(|it| it["outcome"] != "pass");
+    lines.map(|it| format!("\n{it}")).collect()
+}
+
+/// How much of a random trial is done: a variable of `cargo lab oracle accounts`, or what is usual.
+pub(super) fn number(name: &str, usual: usize) -> usize {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
 }
 
 /// The outcome of a topic, and all that is said of it.

@@ -84,7 +84,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             let login_point = entered(&over_tcp, &over_unix, sides);
             points.extend(postgres::points(
                 login_point,
-                &over_unix,
+                (&mut over_tcp, &mut over_unix),
                 sides,
                 &login.user,
             ));
@@ -116,7 +116,7 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
     ];
     points.extend(check::demanded_tls(sides.address));
     if let (Protocol::Postgres, Some(user)) = (sides.address.protocol, &sides.address.user) {
-        points.push(postgres::rules(sides, user));
+        points.push(postgres::rules_unasked(sides, user));
     }
     points
 }

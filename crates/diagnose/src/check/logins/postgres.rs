@@ -1,41 +1,96 @@
 //! Which line of PostgreSQL's `pg_hba.conf` lets a role in.
 
-use looptax_advise::check::{Hba, Refusal, postgres_logins, postgres_rules};
+use looptax_advise::check::{Hba, Known, Refusal, postgres_logins, postgres_rules};
+use looptax_path::Conversation;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
 use super::hba_file;
 use super::sides::{Opened, Sides};
 
+/// The first version whose rules have patterns.
+const WITH_PATTERNS: u32 = 160_000;
+
 /// The login over both, and the rules that decide it.
-pub(super) fn points(login: Point, unix: &Opened, sides: &Sides<'_>, user: &str) -> Vec<Point> {
+pub(super) fn points(
+    login: Point,
+    (tcp, unix): (&mut Opened, &mut Opened),
+    sides: &Sides<'_>,
+    user: &str,
+) -> Vec<Point> {
+    let both = [&mut tcp.conversation, &mut unix.conversation];
+    let conversation = both.into_iter().find_map(|it| it.as_mut().ok());
+    let (rules, line) = rules(sides, user, conversation);
     let refusal = unix.conversation.as_ref().err().map(Refusal::from);
-    let file = sides.server.and_then(hba_file);
-    let hba = file.map_or_else(Hba::default, |file| Hba::parse(&file.text));
-    let database = sides.address.database.as_deref().unwrap_or(user);
-    let line = hba.socket_line(database, user, sides.tcp.ip());
-    postgres_logins(login, rules(sides, user), refusal.as_ref(), line)
+    postgres_logins(login, rules, refusal.as_ref(), line)
 }
 
-/// Which lines of `pg_hba.conf` decide, where the file can be read.
-pub(super) fn rules(sides: &Sides<'_>, user: &str) -> Point {
-    let Some(file) = sides.server.and_then(hba_file) else {
-        return Point::new(
+/// What is known without a login.
+pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
+    rules(sides, user, None).0
+}
+
+/// Which lines decide, where the file can be read, and one for the socket that lets in as TCP does.
+fn rules(
+    sides: &Sides<'_>,
+    user: &str,
+    conversation: Option<&mut Conversation>,
+) -> (Point, String) {
+    let database = sides.address.database.as_deref().unwrap_or(user);
+    let file = sides.server.and_then(hba_file);
+    let mut hba = file
+        .as_ref()
+        .map_or_else(Hba::default, |file| Hba::parse(&file.text));
+    if let Some(conversation) = conversation {
+        settle(&mut hba, user, database, conversation);
+    }
+    let line = hba.socket_line(database, user, sides.tcp.ip());
+    let Some(file) = file else {
+        let point = Point::new(
             Topic::Hba,
             PointCode::HbaNotReadable,
             Outcome::Unknown,
-            "the file was not found, or may not be read".to_owned(),
-            "looked where its command line and its configuration say, else in its data folder"
-                .to_owned(),
+            "the file was not found, or may not be read",
+            "looked where its command line and its configuration say, else in its data folder",
         )
         .with_next("run it as root, or look at SELECT * FROM pg_hba_file_rules");
+        return (point, line);
     };
-    let database = sides.address.database.as_deref().unwrap_or(user);
-    postgres_rules(
-        &Hba::parse(&file.text),
-        database,
+    let (ip, client) = (sides.tcp.ip(), &sides.client.user);
+    let point = postgres_rules(&hba, database, user, ip, client, &file.path);
+    (point, line)
+}
+
+/// By what any role may ask; what the server does not answer stays open.
+fn settle(hba: &mut Hba, user: &str, database: &str, conversation: &mut Conversation) {
+    let mut column = |sql: &str| -> Option<Vec<String>> {
+        let rows = conversation.query(sql).ok()?;
+        rows.into_iter()
+            .map(|row| row.into_iter().next().flatten())
+            .collect()
+    };
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let of_user = quoted(user);
+    let roles = column(&format!(
+        "WITH RECURSIVE of AS (SELECT oid FROM pg_roles WHERE rolname = {of_user} \
+         UNION SELECT roleid FROM pg_auth_members JOIN of ON member = of.oid) \
+         SELECT rolname::text FROM pg_roles JOIN of USING (oid)"
+    ));
+    let version = column("SELECT current_setting('server_version_num')");
+    let version = version.and_then(|it| it.first()?.parse::<u32>().ok());
+    let (Some(roles), Some(version)) = (roles, version) else {
+        return;
+    };
+    let known = Known {
         user,
-        sides.tcp.ip(),
-        &sides.client.user,
-        &file.path,
-    )
+        database,
+        roles: &roles,
+    };
+    hba.settle(&known, |pattern, name| {
+        if version < WITH_PATTERNS {
+            return Some(name.strip_prefix('/') == Some(pattern));
+        }
+        let (name, pattern) = (quoted(name), quoted(pattern));
+        let answer = column(&format!("SELECT ({name} ~ {pattern})::text"))?;
+        Some(answer.first()? == "true")
+    });
 }

@@ -1,0 +1,92 @@
+//! What the server says of roles and patterns, put in the place of the words that leave it open.
+
+use super::Hba;
+use super::name::Name;
+
+/// Somebody who logs in, as the server knows them.
+#[derive(Debug)]
+pub struct Known<'a> {
+    /// The role.
+    pub user: &'a str,
+    /// The database.
+    pub database: &'a str,
+    /// The role itself, and those that it is a member of, directly or not; being a superuser makes no member.
+    pub roles: &'a [String],
+}
+
+impl Hba {
+    /// Settles which roles, databases of roles and patterns mean somebody. `matches` says whether a pattern means a
+    /// name; `None` where it cannot tell.
+    pub fn settle(
+        &mut self,
+        known: &Known<'_>,
+        mut matches: impl FnMut(&str, &str) -> Option<bool>,
+    ) {
+        let is_role = |name: &str| known.roles.iter().any(|it| it == name);
+        for line in &mut self.lines {
+            settle(&mut line.users, known.user, &mut matches, |keyword| {
+                keyword.strip_prefix('+').map(is_role)
+            });
+            settle(
+                &mut line.databases,
+                known.database,
+                &mut matches,
+                |keyword| {
+                    matches!(keyword, "samerole" | "samegroup").then(|| is_role(known.database))
+                },
+            );
+        }
+    }
+}
+
+/// A word that means this name becomes the name, one that does not is left out.
+fn settle(
+    names: &mut Vec<Name>,
+    wanted: &str,
+    matches: &mut impl FnMut(&str, &str) -> Option<bool>,
+    means: impl Fn(&str) -> Option<bool>,
+) {
+    let mut settled = Vec::new();
+    for name in names.drain(..) {
+        let by_keyword = name.keyword().and_then(&means);
+        let by_pattern = || matches(name.text.strip_prefix('/')?, wanted);
+        match by_keyword.or_else(by_pattern) {
+            Some(true) => settled.push(Name {
+                text: wanted.to_owned(),
+                is_quoted: true,
+            }),
+            Some(false) => {}
+            None => settled.push(name),
+        }
+    }
+    *names = settled;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<u32>) {
+        let mut hba = Hba::parse(text);
+        let roles = ["app".to_owned(), "staff".to_owned()];
+        let known = Known {
+            user: "app",
+            database: "staff",
+            roles: &roles,
+        };
+        hba.settle(&known, |pattern, name| Some(name.starts_with(pattern)));
+        let (line, is_unsure) = hba.decides("staff", "app", None);
+        assert_eq!((line.map(|it| it.number), is_unsure), (expected, false));
+    }
+
+    #[test]
+    fn roles_and_patterns_are_what_the_server_says() {
+        check("local all +staff md5", Some(1));
+        check("local all +other md5\nlocal all all md5", Some(2));
+        check("local all \"+staff\" md5", None);
+        check("local samerole app md5", Some(1));
+        check("local all /ap md5", Some(1));
+        check("local /x,/st all md5", Some(1));
+    }
+}

@@ -1,0 +1,210 @@
+//! Roles of PostgreSQL as people have them, and random rules: what `check` says, what psql finds, and whether the
+//! advice, followed to the letter, ends what it complains of.
+//!
+//! `LOOPTAX_PAIRS` and `LOOPTAX_SEED` are for `cargo lab oracle accounts`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::grants::Dice;
+use super::{check, number, open_up, steps, told};
+use crate::fixture::is_root;
+use crate::run_rules::Ruled;
+
+const CASES: usize = 40;
+/// Checks of one case: its own, and after each round of advice.
+const MOST_CHECKS: usize = 4;
+const NOBODY: u32 = 65_534;
+const ROLES: [&str; 4] = ["app", "nobody", "a b", "all"];
+const METHODS: [&str; 7] = [
+    "trust",
+    "reject",
+    "md5",
+    "scram-sha-256",
+    "password",
+    "peer",
+    "peer map=m",
+];
+
+/// Who connects, and the rules.
+#[derive(Debug)]
+struct Case {
+    role: &'static str,
+    database: &'static str,
+    password: &'static str,
+    is_nobody: bool,
+    /// How the role's password is kept; `None` where it has none.
+    kept: Option<&'static str>,
+    rules: String,
+}
+
+impl Case {
+    fn random(dice: &mut Dice, admin: &str) -> Self {
+        let mut rules = format!("local all \"{admin}\" trust\n");
+        for _ in 0..dice.below(4) {
+            let user = dice.one(&["all", "app", "nobody", "+staff", "\"a b\"", "/^app"]);
+            let database = dice.one(&["all", "all", "shop", "sameuser", "\"sh op\""]);
+            let is_local = dice.below(2) == 0;
+            // There is `peer` on the socket alone.
+            let methods = if is_local {
+                &METHODS[..]
+            } else {
+                &METHODS[..5]
+            };
+            let method = dice.one(methods);
+            rules += &match is_local {
+                true => format!("local {database} {user} {method}\n"),
+                false => format!("host {database} {user} 127.0.0.1/32 {method}\n"),
+            };
+        }
+        // Most get in over TCP.
+        let last = dice.one(&["trust", "md5", "scram-sha-256", "password"]);
+        rules += &format!("host all all 127.0.0.1/32 {last}\n");
+        if dice.below(3) > 0 {
+            rules += &format!(
+                "local all all {}\n",
+                dice.one(&["md5", "scram-sha-256", "peer"])
+            );
+        }
+        Self {
+            role: dice.one(&ROLES),
+            database: dice.one(&["shop", "shop", "sh op"]),
+            password: dice.one(&["pw", "pw", "pw", "pw", "wrong"]),
+            is_nobody: dice.below(2) == 0,
+            kept: dice.one(&[
+                Some("md5"),
+                Some("scram-sha-256"),
+                Some("scram-sha-256"),
+                None,
+            ]),
+            rules,
+        }
+    }
+
+    fn make(&self, ruled: &mut Ruled) {
+        let role = self.role;
+        if let Some(kept) = self.kept {
+            ruled.ask(&format!("SET password_encryption = '{kept}'"));
+            ruled.ask(&format!("ALTER ROLE \"{role}\" PASSWORD 'pw'"));
+        } else {
+            ruled.ask(&format!("ALTER ROLE \"{role}\" PASSWORD NULL"));
+        }
+        ruled.rule(&self.rules);
+    }
+
+    /// Whether psql gets in.
+    fn gets_in(&self, host: &str, port: u16) -> bool {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "\\'"));
+        let target = format!(
+            "host={host} port={port} user={} dbname={} gssencmode=disable",
+            quoted(self.role),
+            quoted(self.database)
+        );
+        let mut command = Command::new("psql");
+        command
+            .args(["-wAtX", "-c", "SELECT current_user", &target])
+            .env("PGPASSWORD", self.password)
+            .env("PGPASSFILE", "/dev/null")
+            .current_dir("/");
+        if self.is_nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.output().unwrap().status.success()
+    }
+
+    fn address(&self, port: u16) -> String {
+        let spelled = |text: &str| text.replace(' ', "%20");
+        format!(
+            "postgres://{}:{}@127.0.0.1:{port}/{}",
+            spelled(self.role),
+            self.password,
+            spelled(self.database)
+        )
+    }
+}
+
+/// Says `would work` or `would not work` where that is so, and its advice ends what it complains of: whether that was
+/// needed.
+fn hold_against(ruled: &mut Ruled, it: &Case) -> bool {
+    let port = ruled.server.it.tcp.port();
+    let folder = Path::new(&ruled.server.socket())
+        .parent()
+        .unwrap()
+        .to_owned();
+    let folder = folder.display().to_string();
+    let mut has_refused = false;
+    let mut followed: Vec<String> = Vec::new();
+    for _ in 0..MOST_CHECKS {
+        let mut args = vec!["-c", "1"];
+        if it.is_nobody {
+            args.extend(["--user", "nobody"]);
+        }
+        let run = check(&ruled.server, &it.address(port), &args);
+        let so_far = followed.clone();
+        let wrong = |what: &str| -> ! {
+            run.fail(&format!(
+                "{what}: {it:#?}\nfollowed {so_far:#?}\nthe points {}",
+                told(&run)
+            ))
+        };
+        let is_in_today = it.gets_in("127.0.0.1", port);
+        let works = it.gets_in(&folder, port);
+        match run.status.code().unwrap_or(-1) {
+            0 if !works => wrong("said to work, and does not"),
+            1 if works => wrong("said not to work, and does"),
+            0 => return has_refused,
+            // What is wrong over TCP already is nothing for the socket to mend.
+            1 | 3 if !is_in_today => return true,
+            1 => {}
+            _ => wrong("not known"),
+        }
+        has_refused = true;
+        let lines = steps(&run, "hba-line");
+        if lines.is_empty() {
+            wrong("no advice");
+        }
+        let before = fs::read_to_string(&ruled.hba).unwrap();
+        ruled.rule(&format!("{}\n{before}", lines.join("\n")));
+        followed.extend(lines);
+        let sql = steps(&run, "sql");
+        if sql != ["SELECT pg_reload_conf();"] {
+            wrong("one cause is one point");
+        }
+    }
+    panic!("advice without an end: {it:#?}\n{followed:#?}")
+}
+
+#[test]
+fn r20_check_is_right_of_random_roles_of_postgres_and_its_advice_ends() {
+    let Some(mut ruled) = Ruled::start().filter(|_| is_root()) else {
+        return;
+    };
+    let _reachable = open_up(Path::new(&ruled.server.socket()).parent().unwrap());
+    // Servers of one's own let nobody else in.
+    fs::set_permissions(ruled.server.socket(), fs::Permissions::from_mode(0o777)).unwrap();
+    ruled.ask("CREATE ROLE staff");
+    for role in ROLES {
+        ruled.ask(&format!("CREATE ROLE \"{role}\" LOGIN"));
+    }
+    ruled.ask("GRANT staff TO app");
+    ruled.ask("CREATE DATABASE shop");
+    ruled.ask("CREATE DATABASE \"sh op\"");
+    fs::write(ruled.hba.with_file_name("pg_ident.conf"), "m nobody app\n").unwrap();
+    let admin = ruled.server.it.login.user.clone();
+    let n_cases = number("LOOPTAX_PAIRS", CASES);
+    let mut dice = Dice::new(number("LOOPTAX_SEED", 20) as u64);
+    let mut n_refused = 0;
+    for _ in 0..n_cases {
+        let it = Case::random(&mut dice, &admin);
+        it.make(&mut ruled);
+        n_refused += usize::from(hold_against(&mut ruled, &it));
+    }
+    println!("postgres: {n_cases} roles and rules, {n_refused} would not work");
+    assert!(
+        (n_cases / 8..n_cases - n_cases / 8).contains(&n_refused),
+        "{n_refused} of {n_cases}"
+    );
+}
