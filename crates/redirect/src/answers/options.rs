@@ -60,7 +60,8 @@ const CARRIED: [(i32, i32); 24] = [
     (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
 ];
-/// Taken before `connect`, and refused (EINVAL) by a socket that is connected. Source: net/ipv4/tcp.c, net/ipv6/ipv6_sockglue.c.
+/// Taken before `connect`, and refused (EINVAL) by a socket that is connected. Source:
+/// `net/ipv4/tcp.c`, `net/ipv6/ipv6_sockglue.c`.
 const OF_CLOSED: [(i32, i32); 3] = [
     (libc::IPPROTO_TCP, libc::TCP_FASTOPEN),
     (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),

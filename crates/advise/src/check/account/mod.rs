@@ -5,6 +5,7 @@
 //! password, other rights, another plugin.
 
 mod effective;
+mod login;
 mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,69 +14,9 @@ use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 use super::grants::{Rights, Server};
 pub use effective::Effective;
-use statements::{ACCOUNT, granted, quoted, twin};
-
-/// A login over one transport, as the server told of it.
-#[derive(Debug, Clone, Default)]
-pub struct MysqlLogin {
-    /// Whose rules and words they are.
-    pub server: Server,
-    /// `CURRENT_USER()`: the account that was chosen; empty when the login failed.
-    pub account: String,
-    /// By `SHOW GRANTS`.
-    pub rights: Rights,
-    /// The databases that it sees.
-    pub databases: Vec<String>,
-    /// Whether a role is in use from the login on.
-    pub has_active_role: bool,
-    /// What the server says of the database's columns.
-    pub effective: Effective,
-    /// How the account is asked who it is: `caching_sha2_password`; empty where the server did not tell.
-    pub plugin: String,
-    /// Whether the server asks the operating system who somebody is, in place of a password.
-    pub asks_system: bool,
-    /// The server's refusal.
-    pub refusal: Option<Refusal>,
-    /// The server's refusal of the database alone.
-    pub database_refusal: Option<String>,
-}
-
-/// Why somebody does not get in.
-#[derive(Debug, Clone, Default)]
-pub struct Refusal {
-    /// For a person.
-    pub words: String,
-    /// The server's number; empty where it was not the server.
-    pub code: String,
-}
-
-/// An account as `mysql.user` has it, where we may read it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MysqlAccount {
-    /// Its host part.
-    pub host: String,
-    /// Its plugin.
-    pub plugin: String,
-    /// `ANY`, `X509`, `SPECIFIED`; empty where TLS is not demanded.
-    pub ssl_type: String,
-}
-
-/// What is known of `user@localhost`, who does not get in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SocketRow {
-    /// Nothing.
-    Unknown,
-    /// There is none.
-    Absent,
-    /// It is there.
-    Present,
-    /// It is there, and the operating system is asked who somebody is.
-    AsksSystem,
-    /// Somebody locked it.
-    Locked,
-    /// Its password has expired.
-    Expired,
-}
+use login::SocketRow;
+pub use login::{MysqlAccount, MysqlLogin, Refusal};
+use statements::{ACCOUNT, granted, missing_rights, quoted, twin};
 
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 
@@ -199,9 +140,10 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
         return lacking(user, &who, tcp, unix, &missing);
     }
     let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
-    let lost = match is_told {
-        true => tcp.effective.beyond(&unix.effective),
-        false => BTreeMap::new(),
+    let lost = if is_told {
+        tcp.effective.beyond(&unix.effective)
+    } else {
+        BTreeMap::new()
     };
     if !lost.is_empty() && missing.is_empty() {
         return hidden_rows(&who, tcp, unix, &lost);
@@ -294,20 +236,6 @@ fn doubtful(point: Point) -> Point {
         ),
         ..point
     }
-}
-
-/// What the first login may and the second may not, as statements: on the database, or elsewhere.
-fn missing_rights(
-    has: &MysqlLogin,
-    lacks: &MysqlLogin,
-    database: Option<&str>,
-    is_in_database: bool,
-) -> Vec<String> {
-    let lacking = has.rights.beyond(&lacks.rights, database, &has.databases);
-    let asked = lacking
-        .into_iter()
-        .filter(|it| it.is_in_database == is_in_database);
-    asked.flat_map(|it| it.grants).collect()
 }
 
 /// The account of the socket may less.

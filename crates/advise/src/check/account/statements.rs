@@ -1,7 +1,7 @@
 //! The statements that make the account of the socket like the one of TCP. Its password is not ours to print: `…`
 //! stands for it.
 
-use super::{MysqlLogin, SocketRow, missing_rights};
+use super::login::{MysqlLogin, SocketRow};
 use crate::check::grants::Server;
 
 /// Stands for the account in a grant.
@@ -68,4 +68,18 @@ fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
         }
         Server::Mysql => format!("ALTER USER {account} {};", identified(tcp)),
     }
+}
+
+/// What the first login may and the second may not, as statements: on the database, or elsewhere.
+pub(super) fn missing_rights(
+    has: &MysqlLogin,
+    lacks: &MysqlLogin,
+    database: Option<&str>,
+    is_in_database: bool,
+) -> Vec<String> {
+    let lacking = has.rights.beyond(&lacks.rights, database, &has.databases);
+    let asked = lacking
+        .into_iter()
+        .filter(|it| it.is_in_database == is_in_database);
+    asked.flat_map(|it| it.grants).collect()
 }

@@ -333,7 +333,7 @@ impl Rights {
         let keeps_its_role = has_default(other);
         let theirs = lines_of(other);
         let missing = lines_of(self).into_iter().filter(|it| {
-            !theirs.contains(it) && !(keeps_its_role && it.starts_with("SET DEFAULT ROLE"))
+            !(theirs.contains(it) || keeps_its_role && it.starts_with("SET DEFAULT ROLE"))
         });
         missing.collect()
     }

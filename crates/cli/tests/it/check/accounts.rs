@@ -14,7 +14,7 @@ use looptax_dsn::Kind;
 use looptax_path::Conversation;
 
 use super::grants::{Dice, SCHEMAS, make_schemas, probes};
-use super::{check, number, open_up, steps, told};
+use super::{check, number, open_up, report, steps, told};
 use crate::fixture::{Server, is_root, is_there};
 
 const PAIRS: usize = 24;
@@ -238,18 +238,14 @@ impl Situation {
 }
 
 fn native(kind: Kind) -> Command {
-    match kind {
-        Kind::Mariadb => {
-            let mut command = Command::new("mariadb");
-            command.arg("--no-defaults");
-            command
-        }
-        _ => {
-            let mut command = Command::new("mysql");
-            command.args(["--no-defaults", "--get-server-public-key"]);
-            command
-        }
-    }
+    let (program, more): (_, &[&str]) = if kind == Kind::Mariadb {
+        ("mariadb", &[])
+    } else {
+        ("mysql", &["--get-server-public-key"])
+    };
+    let mut command = Command::new(program);
+    command.arg("--no-defaults").args(more);
+    command
 }
 
 fn rewound(mut file: File) -> Stdio {
@@ -344,7 +340,9 @@ fn compare_pairs(kind: Kind, client: &str) {
         n_refused += usize::from(hold_against(&server, &mut admin, kind, &it));
         it.undo(&mut admin);
     }
-    println!("{kind}: {n_pairs} pairs of accounts, {n_refused} would not work");
+    report(&format!(
+        "{kind}: {n_pairs} pairs of accounts, {n_refused} would not work"
+    ));
     // Neither answer is the only one.
     assert!(
         (n_pairs / 8..n_pairs - n_pairs / 8).contains(&n_refused),

@@ -40,7 +40,16 @@ pub(super) fn told(run: &Finished) -> String {
     let points: Value = serde_json::from_str(&run.stdout).unwrap();
     let points = points.as_array().unwrap().iter();
     let lines = points.filter(|it| it["outcome"] != "pass");
-    lines.map(|it| format!("\n{it}")).collect()
+    lines
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// What a random trial came to, for whoever runs it by itself.
+#[allow(clippy::print_stdout, reason = "a figure to be read")]
+pub(super) fn report(words: &str) {
+    println!("{words}");
 }
 
 /// How much of a random trial is done: a variable of `cargo lab oracle accounts`, or what is usual.

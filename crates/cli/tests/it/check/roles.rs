@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::grants::Dice;
-use super::{check, number, open_up, steps, told};
+use super::{check, number, open_up, report, steps, told};
 use crate::fixture::is_root;
 use crate::run_rules::Ruled;
 
@@ -43,7 +43,7 @@ struct Case {
 
 impl Case {
     fn random(dice: &mut Dice, admin: &str) -> Self {
-        let mut rules = format!("local all \"{admin}\" trust\n");
+        let mut rules = vec![format!("local all \"{admin}\" trust")];
         for _ in 0..dice.below(4) {
             let user = dice.one(&["all", "app", "nobody", "+staff", "\"a b\"", "/^app"]);
             let database = dice.one(&["all", "all", "shop", "sameuser", "\"sh op\""]);
@@ -55,19 +55,20 @@ impl Case {
                 &METHODS[..5]
             };
             let method = dice.one(methods);
-            rules += &match is_local {
-                true => format!("local {database} {user} {method}\n"),
-                false => format!("host {database} {user} 127.0.0.1/32 {method}\n"),
-            };
+            rules.push(if is_local {
+                format!("local {database} {user} {method}")
+            } else {
+                format!("host {database} {user} 127.0.0.1/32 {method}")
+            });
         }
         // Most get in over TCP.
         let last = dice.one(&["trust", "md5", "scram-sha-256", "password"]);
-        rules += &format!("host all all 127.0.0.1/32 {last}\n");
+        rules.push(format!("host all all 127.0.0.1/32 {last}"));
         if dice.below(3) > 0 {
-            rules += &format!(
-                "local all all {}\n",
+            rules.push(format!(
+                "local all all {}",
                 dice.one(&["md5", "scram-sha-256", "peer"])
-            );
+            ));
         }
         Self {
             role: dice.one(&ROLES),
@@ -80,7 +81,7 @@ impl Case {
                 Some("scram-sha-256"),
                 None,
             ]),
-            rules,
+            rules: rules.join("\n") + "\n",
         }
     }
 
@@ -202,7 +203,9 @@ fn r20_check_is_right_of_random_roles_of_postgres_and_its_advice_ends() {
         it.make(&mut ruled);
         n_refused += usize::from(hold_against(&mut ruled, &it));
     }
-    println!("postgres: {n_cases} roles and rules, {n_refused} would not work");
+    report(&format!(
+        "postgres: {n_cases} roles and rules, {n_refused} would not work"
+    ));
     assert!(
         (n_cases / 8..n_cases - n_cases / 8).contains(&n_refused),
         "{n_refused} of {n_cases}"

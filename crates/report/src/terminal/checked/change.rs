@@ -4,8 +4,13 @@ use std::fmt::Write;
 
 use looptax_record::{Change, CheckedConnection, Edit, SwitchVerdict};
 
-use super::wrapped;
+use crate::terminal::lines::fitted;
 use crate::terminal::style::{Style, cleaned};
+
+/// Clean, and broken to the terminal's width.
+pub(super) fn wrapped(part: &str, style: Style) -> String {
+    fitted(&cleaned(part, style), style.width)
+}
 
 /// Lines to be copied stay whole, however long.
 pub(super) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {

@@ -8,9 +8,8 @@ use std::fmt::Write;
 use looptax_advise::check::verdict;
 use looptax_record::{Checked, CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
 
-use super::lines::fitted;
 use super::style::{Style, cleaned};
-use change::change_of;
+use change::{change_of, wrapped};
 
 /// The conclusion, the points and the lines to change; `unread` is what was not understood, with its place. With
 /// `is_verbose` every point is told, and how it is known. Ends with a line break.
@@ -23,10 +22,6 @@ pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: St
         }
         Checked::Connections(found) => told.connections(found, unread),
     }
-}
-
-fn wrapped(part: &str, style: Style) -> String {
-    fitted(&cleaned(part, style), style.width)
 }
 
 /// How it is told.
