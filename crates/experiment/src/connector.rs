@@ -9,7 +9,7 @@ use std::io;
 use looptax_bench::{
     ConnectError, Connector, Helper, OneShotClients, Origins, Records, Wired, Worker,
 };
-use looptax_dsn::Arm;
+use looptax_dsn::{Arm, Protocol};
 use looptax_failure::{Explain, Failure};
 use looptax_path::{
     Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, ServerView, Unlimited, prove,
@@ -120,8 +120,17 @@ impl<'a> TargetConnector<'a> {
         let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
         let [baseline, other] = conversations.each_mut().map(|side| &mut side[0]);
         if self.target.processes_per_arm().is_none() {
-            let view = baseline.server_view(&[baseline_ids, other_ids].concat())?;
-            return Ok([view.clone(), view]);
+            let view = baseline.server_view(&[&*baseline_ids, &*other_ids].concat())?;
+            let is_told = other_ids.iter().all(|id| view.lists(*id));
+            if is_told || baseline.protocol() != Protocol::Mysql {
+                return Ok([view.clone(), view]);
+            }
+            // Without the right PROCESS an account sees its own connections alone, and has another name on the socket.
+            let of_other = other.server_view(&other_ids)?;
+            let is_one =
+                of_other.identity == view.identity && baseline.is_one_server_with(other)?;
+            let of_other = if is_one { of_other } else { view.clone() };
+            return Ok([view, of_other]);
         }
         let views = [
             baseline.server_view(&baseline_ids)?,

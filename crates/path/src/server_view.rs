@@ -45,6 +45,38 @@ impl Conversation {
     }
 }
 
+impl Conversation {
+    /// Whether one server is behind both, where it lists an account's own connections alone: a lock that the other
+    /// takes under a name that nobody else has is seen with its connection's number. It is given back at once.
+    ///
+    /// # Errors
+    /// [`PathError::Protocol`] when the server refuses, or speaks no SQL.
+    ///
+    /// # Source
+    /// dev.mysql.com and mariadb.com, `GET_LOCK`, `IS_USED_LOCK`: of the whole server, and no right is needed.
+    pub fn is_one_server_with(&mut self, other: &mut Self) -> Result<bool, PathError> {
+        let own = std::process::id();
+        let id = other.connection_id();
+        let name = format!("looptax_{own}_{id}_{}", self.connection_id());
+        let held = other.first_cell(&format!("SELECT GET_LOCK('{name}', 0)"))?;
+        let holder = self.first_cell(&format!("SELECT IS_USED_LOCK('{name}')"))?;
+        other.first_cell(&format!("SELECT RELEASE_LOCK('{name}')"))?;
+        Ok(held.as_deref() == Some("1") && holder == Some(id.to_string()))
+    }
+
+    fn first_cell(&mut self, sql: &str) -> Result<Option<String>, PathError> {
+        let rows = self.query(sql).map_err(|source| PathError::Protocol {
+            action: "ask whether one server is behind both",
+            endpoint: self.endpoint().to_string(),
+            source,
+        })?;
+        Ok(rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next()?))
+    }
+}
+
 type Row = Vec<Option<Vec<u8>>>;
 
 fn text(row: &Row, column: usize) -> Option<String> {
@@ -82,15 +114,23 @@ fn mysql(
         .collect::<Vec<_>>()
         .join(" ");
     let ids = list(ids);
-    let sql = if connection.is_mariadb() {
-        format!("SELECT ID, HOST, TID FROM information_schema.PROCESSLIST WHERE ID IN ({ids})")
+    let of_ids = format!("FROM information_schema.PROCESSLIST p WHERE p.ID IN ({ids})");
+    let rows = if connection.is_mariadb() {
+        connection.query(&format!("SELECT p.ID, p.HOST, p.TID {of_ids}"))?
     } else {
-        format!(
-            "SELECT p.ID, p.HOST, t.THREAD_OS_ID FROM information_schema.PROCESSLIST p \
-             LEFT JOIN performance_schema.threads t ON t.PROCESSLIST_ID = p.ID WHERE p.ID IN ({ids})"
-        )
+        let threads = "LEFT JOIN performance_schema.threads t ON t.PROCESSLIST_ID = p.ID WHERE";
+        let with_threads = of_ids.replace("WHERE", threads);
+        let asked = connection.query(&format!(
+            "SELECT p.ID, p.HOST, t.THREAD_OS_ID {with_threads}"
+        ));
+        match asked {
+            // The threads are for whoever may read that schema; the connections are everybody's own.
+            Err(WireError::Server { .. }) => {
+                connection.query(&format!("SELECT p.ID, p.HOST, NULL {of_ids}"))?
+            }
+            asked => asked?,
+        }
     };
-    let rows = connection.query(&sql)?;
     let clients = rows
         .iter()
         .filter_map(|row| {

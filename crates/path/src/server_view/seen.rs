@@ -40,6 +40,12 @@ pub struct ServerView {
 }
 
 impl ServerView {
+    /// Whether the server told of this connection.
+    pub fn lists(&self, connection_id: u64) -> bool {
+        let mut clients = self.clients.iter();
+        clients.any(|it| it.connection_id == connection_id)
+    }
+
     pub(super) fn has_workers(&self) -> bool {
         self.clients.iter().all(|client| client.worker.is_some())
     }
