@@ -26,7 +26,7 @@ pub struct Address {
     pub database: Option<String>,
     /// Socket, where the URL names one: for PostgreSQL its folder.
     pub socket: Option<PathBuf>,
-    /// What demands TLS, as it was written: `sslmode=require`.
+    /// What demands TLS, as it was written: `sslmode=require`, `rediss://`.
     pub tls: Option<String>,
     /// What rules TLS out, as it was written: `sslmode=disable`.
     pub no_tls: Option<String>,
@@ -46,6 +46,8 @@ struct Parts {
     path: String,
     /// Parameters, decoded.
     pairs: Vec<(String, String)>,
+    /// A scheme that demands TLS, as it was written.
+    sealed: Option<String>,
 }
 
 /// Parameters that name a socket for all but libpq, which has its folder in `host`.
@@ -88,12 +90,6 @@ pub enum AddressError {
     Encoding {
         /// Which part.
         part: &'static str,
-    },
-    /// It wants TLS, which there is not over a socket.
-    #[error("`{scheme}://` asks for TLS, which no server of that kind has on its socket")]
-    Tls {
-        /// The scheme.
-        scheme: String,
     },
 }
 
@@ -157,6 +153,7 @@ impl Parts {
             password: None,
             path: String::new(),
             pairs,
+            sealed: None,
         }
     }
 
@@ -183,6 +180,7 @@ impl Parts {
                 .pairs()
                 .map(|pair| (pair.name(), pair.value()))
                 .collect(),
+            sealed: is_sealed(url.scheme()).then(|| format!("{}://", url.scheme())),
         })
     }
 
@@ -239,7 +237,9 @@ impl Parts {
             password: password.map(Secret::new),
             database,
             socket: socket.map(PathBuf::from),
-            tls: self.tls(|value| !NO_TLS.contains(&value) && !WISHES.contains(&value)),
+            tls: self
+                .tls(|value| !NO_TLS.contains(&value) && !WISHES.contains(&value))
+                .or(self.sealed.clone()),
             no_tls: self.tls(|value| NO_TLS.contains(&value)),
             unread: self.unread(),
         })
@@ -320,6 +320,11 @@ fn with_host(text: &str) -> (Cow<'_, str>, bool) {
     (format!("{scheme}://{authority}none{path}").into(), true)
 }
 
+/// Whether a scheme is that of a port for TLS.
+fn is_sealed(scheme: &str) -> bool {
+    ["rediss", "valkeys"].contains(&scheme)
+}
+
 /// What a scheme stands for, and whether it is that of a socket.
 fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
     // SQLAlchemy names the driver behind a plus.
@@ -327,17 +332,12 @@ fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
         "redis+socket" | "redis+unix" | "valkey+unix" | "redis-socket" | "unix" => {
             return Ok((Protocol::Redis, true));
         }
-        "rediss" | "valkeys" => {
-            return Err(AddressError::Tls {
-                scheme: scheme.to_owned(),
-            });
-        }
         _ => scheme.split('+').next().unwrap_or(scheme),
     };
     match base {
         "mysql" | "mysql2" | "mariadb" | "trilogy" => Ok((Protocol::Mysql, false)),
         "postgres" | "postgresql" | "pgsql" => Ok((Protocol::Postgres, false)),
-        "redis" | "valkey" => Ok((Protocol::Redis, false)),
+        "redis" | "valkey" | "rediss" | "valkeys" => Ok((Protocol::Redis, false)),
         "memcached" | "memcache" => Ok((Protocol::Memcached, false)),
         _ => Err(AddressError::Scheme {
             scheme: scheme.to_owned(),
@@ -454,6 +454,8 @@ mod tests {
         let found = Address::parse("mysql://h/d?charset=utf8&host=x&socket=s&ssl=0").unwrap();
         assert_eq!(found.unread, ["charset", "host", "socket"]);
         assert_eq!(found.no_tls.as_deref(), Some("ssl=0"));
+        let sealed = Address::parse("rediss://h:6390").unwrap();
+        assert_eq!(sealed.tls.as_deref(), Some("rediss://"));
         let port = Address::parse("mysql://h?port=secret").unwrap_err();
         assert_eq!(port.to_string(), "the URL's `port=` is no port");
     }
@@ -496,7 +498,6 @@ mod tests {
             "mysql://u:secret@h:port/d",
             "secret",
             "oracle://u:secret@h/d",
-            "rediss://:secret@h",
         ] {
             let error = Address::parse(url).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");

@@ -12,6 +12,17 @@ use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, 
 use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
 pub(crate) use protocol::ProtocolConnection;
 
+/// When a login is made over TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sealing {
+    /// Never: somebody rules it out.
+    Never,
+    /// Where the server refuses it without.
+    IfRefused,
+    /// Wherever there is TLS: somebody demands it. On a socket MySQL and MariaDB alone have it.
+    Always,
+}
+
 /// A connection that is logged in and not yet under load.
 pub struct Conversation {
     pub(crate) connection: ProtocolConnection,
@@ -66,6 +77,44 @@ impl Conversation {
         let connection = sealed::log_in(protocol, link, login, tls, limits.io, false);
         is_logged_in.store(true, Ordering::Relaxed);
         Self::from_sealed_login(connection, facts, &endpoint)
+    }
+
+    /// Logs in plainly, or over TLS where `sealing` or the server wants it; [`LinkFacts::tls`] says which it was.
+    ///
+    /// # Errors
+    /// As [`Self::open`]: of the two refusals the one that came further.
+    pub fn open_as_wanted(
+        protocol: Protocol,
+        endpoint: &Endpoint,
+        login: &Login,
+        sealing: Sealing,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let is_sealable = match protocol {
+            Protocol::Mysql => true,
+            Protocol::Postgres | Protocol::Redis => matches!(endpoint, Endpoint::Tcp(_)),
+            Protocol::Memcached | Protocol::Echo => false,
+        };
+        let refused = if sealing == Sealing::Always && is_sealable {
+            None
+        } else {
+            let may_seal = sealing == Sealing::IfRefused && is_sealable;
+            match Self::open(protocol, endpoint, login, limits) {
+                Err(refused) if may_seal && refused.may_want_tls() => Some(refused),
+                opened => return opened,
+            }
+        };
+        let tls = TlsClient::trusting_anybody().map_err(|source| PathError::Option {
+            action: "set TLS up",
+            source: std::io::Error::other(source),
+        })?;
+        let link = Link::open(endpoint, limits)?;
+        match (Self::over_tls(link, protocol, login, &tls, limits), refused) {
+            (Err(sealed), Some(refused)) if sealed.may_want_tls() || sealed.refusal().is_none() => {
+                Err(refused)
+            }
+            (sealed, _) => sealed,
+        }
     }
 
     /// Agrees with the echo server on what requests are, over a connection that is open already.

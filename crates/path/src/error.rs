@@ -102,6 +102,25 @@ pub enum PathError {
     },
 }
 
+impl PathError {
+    /// The code and the words with which a server refused.
+    pub fn refusal(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Protocol {
+                source: WireError::Server { code, message },
+                ..
+            } => Some((code, message)),
+            _ => None,
+        }
+    }
+
+    /// Whether a login was refused that the server may take over TLS. MariaDB says the same of a wrong password.
+    pub(crate) fn may_want_tls(&self) -> bool {
+        self.refusal()
+            .is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
+    }
+}
+
 impl Explain for PathError {
     fn hint(&self) -> Option<String> {
         match self {
@@ -193,7 +212,7 @@ fn wire_hint(source: &WireError) -> Option<String> {
         }
         WireError::Server { code, .. } => server_hint(code),
         WireError::NoTls => {
-            Some("leave tls out of --arms, or give the server a certificate".to_owned())
+            Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned())
         }
         WireError::Malformed { .. } => Some(
             "is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`"

@@ -22,7 +22,7 @@ mod stopping;
 mod tls;
 mod workload;
 
-pub use conversation::Conversation;
+pub use conversation::{Conversation, Sealing};
 pub use endpoint::{Endpoint, host_of};
 pub use error::{MAX_SOCKET_PATH_BYTES, PathError};
 pub use family::Family;

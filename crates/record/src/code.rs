@@ -100,9 +100,9 @@ codes! {
         LoginFails,
         /// The account demands TLS, on the socket too.
         AccountDemandsTls,
-        /// The URL demands TLS, which the server does not have on its socket.
+        /// The URL demands TLS, or the server does of TCP, and there is none on its socket.
         TlsNotOnSocket,
-        /// The URL demands TLS, and a driver may go on paying for it on the socket.
+        /// The URL demands TLS, or the server does of TCP, and a driver may go on paying for it on the socket.
         TlsOnSocket,
         /// The server demands a secure transport, and a socket counts as one.
         SocketCountsAsSecure,

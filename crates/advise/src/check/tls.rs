@@ -3,31 +3,50 @@
 use looptax_dsn::{Address, Protocol};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
-/// What the URL's demand for TLS means on the socket; nothing where it demands none.
+/// What TLS over TCP means on the socket, where the URL demands it or the server takes the login with it alone;
+/// nothing otherwise.
 ///
 /// # Source
 /// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); what the drivers
 /// make of that stands in their own code.
-pub fn demanded_tls(address: &Address) -> Option<Point> {
-    const HOW: &str = "read the URL";
-    let demand = address.tls.as_deref()?;
-    Some(match address.protocol {
-        Protocol::Postgres => Point::new(
-            Topic::Tls,
-            PointCode::TlsNotOnSocket,
-            Outcome::Unknown,
-            format!("the URL says `{demand}`, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"),
-            HOW,
+pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
+    let (demand, next, how) = match address.tls.as_deref() {
+        Some(demand) => (
+            format!("the URL says `{demand}`"),
+            format!("take `{demand}` out for the socket, which leaves the machine for nobody"),
+            "read the URL",
         ),
-        _ => Point::new(
-            Topic::Tls,
+        None if is_alone => (
+            "over TCP the server takes this login with TLS alone".to_owned(),
+            "take out for the socket what makes the driver insist on TLS: it leaves the machine for nobody".to_owned(),
+            "the server refused the login over TCP without TLS, and took it with",
+        ),
+        None => return None,
+    };
+    let (code, outcome, what) = match address.protocol {
+        Protocol::Mysql => (
             PointCode::TlsOnSocket,
             Outcome::Note,
-            format!("the URL says `{demand}`: a driver that does TLS on the socket too goes on paying for it there"),
-            HOW,
+            format!(
+                "{demand}: a driver that does TLS on the socket too goes on paying for it there"
+            ),
         ),
-    }
-    .with_next(format!("take `{demand}` out for the socket, which leaves the machine for nobody")))
+        Protocol::Postgres => (
+            PointCode::TlsNotOnSocket,
+            Outcome::Unknown,
+            format!(
+                "{demand}, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"
+            ),
+        ),
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => (
+            PointCode::TlsNotOnSocket,
+            Outcome::Note,
+            format!(
+                "{demand}, and there is none on its socket: a driver is told the socket's path in place of that"
+            ),
+        ),
+    };
+    Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
 }
 
 /// `require_secure_transport` of MySQL and MariaDB lets sockets in; nothing where it is off or unknown.
@@ -52,7 +71,7 @@ mod tests {
 
     fn outcome(url: &str) -> Option<Outcome> {
         let address = Address::parse(url).unwrap();
-        demanded_tls(&address).map(|point| point.outcome)
+        demanded_tls(&address, false).map(|point| point.outcome)
     }
 
     #[test]

@@ -476,7 +476,7 @@ fn a_running_server_without_tls_says_so() {
     };
     let scratch = Scratch::new();
     let run = server.compare(&scratch).args(["--arms", "unix,tls"]).run();
-    run.expect_error(2, &["offers no TLS", "leave tls out of --arms"]);
+    run.expect_error(2, &["offers no TLS", "leave TLS out of --arms"]);
     server.compare(&scratch).run().expect_code(0);
     check_names(&scratch, &["unix", "tcp"]);
 }

@@ -9,6 +9,7 @@
     reason = "these are tests, in folders of their own"
 )]
 
+mod accounts;
 mod arms;
 mod bad_input;
 mod check;

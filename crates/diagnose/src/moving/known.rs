@@ -34,17 +34,17 @@ pub(super) enum Verdict {
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
 /// Whom TCP refuses gets in over the socket, or has more rights there: good news for `check`, and nothing that a program may be given unasked.
-const MORE: [PointCode; 3] = [
+const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
     PointCode::AccountGetsMore,
     PointCode::LoginFailsOverTcp,
+    // Whoever has to do TLS keeps what it has.
+    PointCode::TlsOnSocket,
+    PointCode::TlsNotOnSocket,
 ];
 
 /// What tells of the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
-
-/// What else a refusal over both may mean, since the trial has no TLS.
-const OPEN: &str = "; an account that demands TLS looks like that, too";
 
 /// What is added to a refusal where it was tried without a password.
 const NO_PASSWORD: &str =
@@ -89,7 +89,7 @@ pub(super) fn verdict(
         match login {
             Some(login) if login.outcome != Outcome::Unknown => {}
             Some(login) if has_password(address) => {
-                return Ok(Verdict::Fails(format!("{who}{}{OPEN}", login.what)));
+                return Ok(Verdict::Fails(format!("{who}{}", login.what)));
             }
             // Who asks has to hear that there is no answer.
             Some(login) if idx < args.check.len() => {

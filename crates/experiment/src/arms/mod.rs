@@ -172,7 +172,12 @@ pub(crate) fn choose(
             spec.name(),
             why.join("; ")
         ),
-        "looptax compare --help lists the arms; unix and tcp are always there",
+        match spec {
+            TargetSpec::Running(running) if running.tls.is_some() => {
+                "--arms unix,tls holds the socket against TCP with TLS"
+            }
+            _ => "looptax compare --help lists the arms; unix and tcp are always there",
+        },
     ))
 }
 
@@ -181,9 +186,11 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
-            (Some(wish), _) if !arm.is_tls() => {
+            // Over TCP, that is: what goes over a socket leaves the machine for nobody.
+            (Some(wish), _) if !arm.is_tls() && arm != Arm::Unix => {
                 return Some(format!("`{wish}` in the URL demands TLS"));
             }
+            (Some(_), _) if arm == Arm::Tls => None,
             (_, Some(wish)) if arm.is_tls() => {
                 return Some(format!("`{wish}` in the URL rules TLS out"));
             }
@@ -234,7 +241,7 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         (Arm::Unix | Arm::Tcp | Arm::Redirect, _)
         | (Arm::Tls, Protocol::Mysql | Protocol::Postgres)
         | (Arm::TlsUnix, Protocol::Mysql) => None,
-        (Arm::Tls, _) => Some("its TLS has a port of its own, which looptax does not know"),
+        (Arm::Tls, _) => Some("its TLS has a port of its own: name that as rediss://…"),
         (Arm::Tcp6, _) => {
             Some("a running server is measured where it was named: give [::1] in its URL")
         }

@@ -80,16 +80,35 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
     measured
 }
 
-/// The comparisons of a target, now that it can be asked what it offers.
+/// The comparisons of a target, now that it can be asked what it offers, and what it takes this account over.
 ///
 /// # Errors
-/// What keeps TLS from being measured, where nothing else would be left.
+/// What keeps an arm from being measured, where nothing else would be left.
 fn offered(
     planned: &TargetPlan,
     target: &Target,
     writer: &mut RecordWriter,
 ) -> Result<Vec<Case>, Failure> {
+    let name = &target.name;
     let mut arms = planned.arms.clone();
+    let refused = refused(&arms, target);
+    arms.retain(|it| !refused.contains(it));
+    if arms.len() < 2 || refused.contains(&planned.arms[0]) {
+        let words: Vec<&str> = refused.iter().map(|it| it.name()).collect();
+        let [over_socket, over_tcp] = target.asks;
+        return Err(Failure::usage(
+            format!(
+                "{name}: over {} the server takes this account with TLS alone",
+                words.join(" and ")
+            ),
+            format!(
+                "--arms {over_socket},{over_tcp} measures what it allows; `looptax check` says what takes the demand away"
+            ),
+        ));
+    }
+    let why = "is not measured: there the server takes this account with TLS alone";
+    let problems = refused.iter().map(|arm| format!("{name}: {arm} {why}"));
+    writer.record.problems.extend(problems);
     for arm in [Arm::Tls, Arm::TlsUnix] {
         let is_unsure = planned.unsure == Some(arm);
         if !arms.contains(&arm) || target.is_private() && !is_unsure {
@@ -104,10 +123,21 @@ fn offered(
         }
         arms.retain(|it| *it != arm);
         if is_offered || !is_unsure {
-            let name = &target.name;
             let why = format!("{name}: {arm} is not measured: {error}");
             writer.record.problems.push(why);
         }
     }
     Ok(planned.only(&arms))
+}
+
+/// The arms without TLS among these on which a running server refuses the account for want of it.
+fn refused(arms: &[Arm], target: &Target) -> Vec<Arm> {
+    let [over_socket, over_tcp] = target.asks;
+    let is_refused = |arm: &Arm| match arm {
+        // What is moved comes in by the socket.
+        Arm::Unix | Arm::Redirect => over_socket.is_tls(),
+        Arm::Tcp => over_tcp.is_tls(),
+        _ => false,
+    };
+    arms.iter().copied().filter(is_refused).collect()
 }

@@ -151,7 +151,9 @@ impl Experiment {
     pub fn arms_for(&self, spec: &TargetSpec) -> (Vec<Arm>, Option<Arm>) {
         let may_offer = match spec {
             TargetSpec::Private(kind) => *kind == Kind::Mysql,
-            TargetSpec::Running(_) => matches!(spec.kind(), Kind::Mysql | Kind::Postgres),
+            TargetSpec::Running(running) => {
+                running.tls.is_some() || matches!(spec.kind(), Kind::Mysql | Kind::Postgres)
+            }
         };
         let mut arms = self.arms.clone();
         if !self.adds_tls || !may_offer {

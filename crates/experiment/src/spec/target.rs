@@ -101,7 +101,7 @@ fn running(word: &str) -> Result<Running, Failure> {
         AddressError::Broken { source } => {
             Failure::usage(format!("the target's URL is broken: {source}"), FORMS)
         }
-        AddressError::Scheme { .. } | AddressError::Tls { .. } => unknown(),
+        AddressError::Scheme { .. } => unknown(),
         error => Failure::usage(error, FORMS),
     })?;
     let is_socket = address.host.is_none() && address.protocol == Protocol::Redis;
@@ -214,6 +214,13 @@ mod tests {
     }
 
     #[test]
+    fn a_scheme_may_demand_tls() {
+        let found = url("rediss://127.0.0.1:7");
+        assert_eq!(found.tls.as_deref(), Some("rediss://"));
+        assert_eq!(found.shown, "rediss://127.0.0.1:7");
+    }
+
+    #[test]
     fn parameters_count_as_the_parts_they_stand_for() {
         let found = url("postgres://localhost?user=u&password=p&port=7&dbname=d&host=/run/pg");
         assert_eq!(found.tcp, "127.0.0.1:7".parse().unwrap());
@@ -258,7 +265,6 @@ mod tests {
         refused("mysql://root@db.example/");
         refused("memcached://127.0.0.1");
         refused("unix:///run/redis.sock");
-        refused("rediss://127.0.0.1");
         refused("mysql://localhost?port=x");
     }
 

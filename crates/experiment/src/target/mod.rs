@@ -70,6 +70,8 @@ pub struct Target {
     /// Abstract sockets, without the zero byte before their names.
     abstract_names: Vec<Vec<u8>>,
     pub(crate) arms: TargetArms,
+    /// Over the socket and over TCP: the arms that questions go over, with TLS where the account needs it.
+    pub(crate) asks: [Arm; 2],
     private: Option<PrivateServer>,
     /// With the connection that made it: a full server takes no new one to clear up by.
     scratch: Option<(Scratch, Conversation)>,
@@ -154,9 +156,10 @@ impl Target {
             let conversations = endpoints.map(|endpoint| self.converse_at(arm, &endpoint, limits));
             conversations.collect::<Result<Vec<_>, PathError>>()
         };
-        let mut conversations = converse_on(Arm::Unix)?;
+        let [over_socket, over_tcp] = self.asks;
+        let mut conversations = converse_on(over_socket)?;
         if self.processes_per_arm().is_some() {
-            conversations.extend(converse_on(Arm::Tcp)?);
+            conversations.extend(converse_on(over_tcp)?);
         }
         Ok(conversations)
     }
@@ -203,7 +206,7 @@ impl Target {
             && scratch.drop_from(&mut keeper).is_err()
         {
             // The server may have closed a connection that said nothing for so long.
-            scratch.drop_from(&mut self.converse(Arm::Unix)?)?;
+            scratch.drop_from(&mut self.converse(self.asks[0])?)?;
         }
         if let Some(server) = self.private.take() {
             server.stop()?;

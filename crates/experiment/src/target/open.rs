@@ -23,7 +23,7 @@ impl Target {
         room::check_files(settings, matches!(spec, TargetSpec::Private(_)))?;
         let mut target = match spec {
             TargetSpec::Private(kind) => private::start(*kind, arms, settings, host),
-            TargetSpec::Running(spec) => running::open(spec, arms, settings, host.ask),
+            TargetSpec::Running(spec) => running::open(spec, settings, host.ask),
         }?;
         if let Some(supervisor) = host
             .machine

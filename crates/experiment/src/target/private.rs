@@ -80,6 +80,7 @@ pub(super) fn start(
         pids: server.instances.iter().map(|it| it.pid).collect(),
         settings: server.settings.clone(),
         offers_tls: None,
+        asks: [Arm::Unix, Arm::Tcp],
         has_load_limits: false,
         sockets: all().filter_map(|it| it.socket.clone()).collect(),
         addresses: all().filter_map(|it| it.tcp).collect(),

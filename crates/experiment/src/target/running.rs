@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_failure::Failure;
-use looptax_path::{Conversation, Endpoint, Limits, PathError, TlsClient, Workload};
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing, TlsClient, Workload};
 use looptax_wire::{Login, WireError};
 
 use super::AskPassword;
@@ -24,7 +24,6 @@ const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 /// Logs in over TCP, asks for the socket, and decides what can be asked without harm.
 pub(super) fn open(
     spec: &Running,
-    arms: &[Arm],
     settings: &Experiment,
     ask: AskPassword,
 ) -> Result<Target, Failure> {
@@ -56,24 +55,38 @@ pub(super) fn open(
         offers_tls: conversation.offers_tls(),
         has_load_limits: !settings.is_own_server,
         sockets: vec![socket],
+        asks: [Arm::Unix, sealed(&conversation, [Arm::Tcp, Arm::Tls])],
         addresses: vec![spec.tcp],
         tls_addresses: vec![spec.tcp],
         abstract_names: Vec::new(),
-        arms: TargetArms::sealed_by(
-            { arms.iter().any(|arm| arm.is_tls()) }
-                .then(TlsClient::trusting_anybody)
-                .transpose()
-                .map_err(Failure::new)?,
-        ),
+        arms: TargetArms::sealed_by(Some(TlsClient::trusting_anybody().map_err(Failure::new)?)),
         private: None,
         scratch: None,
     };
-    let mut by_socket = target.converse(Arm::Unix)?;
+    let mut by_socket = Conversation::open_as_wanted(
+        spec.protocol,
+        &target.endpoint(Arm::Unix)?,
+        &target.login,
+        match spec.no_tls {
+            Some(_) => Sealing::Never,
+            None => Sealing::IfRefused,
+        },
+        Limits::default(),
+    )?;
+    target.asks[0] = sealed(&by_socket, [Arm::Unix, Arm::TlsUnix]);
     target.pids = by_socket.facts().peer_pid.into_iter().collect();
     refuse_if_different(&mut conversation, &mut by_socket)?;
     drop(by_socket);
     choose_workload(&mut target, conversation, settings)?;
     Ok(target)
+}
+
+/// The second of two arms where the login took TLS.
+fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
+    match conversation.facts().tls {
+        Some(_) => sealed,
+        None => plain,
+    }
 }
 
 /// Both arms must lead to one server, before anything is written to either.
@@ -101,8 +114,15 @@ fn refuse_if_different(
 /// Logs in; asks for a password when the server wants one, none was given, and somebody can answer.
 fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Failure> {
     let endpoint = Endpoint::Tcp(spec.tcp);
-    let open =
-        |login: &Login| Conversation::open(spec.protocol, &endpoint, login, Limits::default());
+    let sealing = match (&spec.tls, &spec.no_tls) {
+        (Some(_), _) => Sealing::Always,
+        (None, Some(_)) => Sealing::Never,
+        (None, None) => Sealing::IfRefused,
+    };
+    let open = |login: &Login| {
+        let limits = Limits::default();
+        Conversation::open_as_wanted(spec.protocol, &endpoint, login, sealing, limits)
+    };
     let mut login = spec.login.clone();
     let refused = match open(&login) {
         Ok(conversation) => return Ok((conversation, login)),
@@ -195,7 +215,7 @@ fn in_scratch(
         // error that brought us here matters more than a second one.
         looptax_path::wait_again();
         drop(conversation);
-        if let Ok(mut conversation) = target.converse(Arm::Tcp) {
+        if let Ok(mut conversation) = target.converse(target.asks[1]) {
             let _ = scratch.drop_from(&mut conversation);
         }
         return Err(failure);

@@ -22,6 +22,8 @@ pub struct MysqlLogin {
     pub plugin: String,
     /// Whether the server asks the operating system who somebody is, in place of a password.
     pub asks_system: bool,
+    /// Whether the server takes it over TLS alone.
+    pub needs_tls: bool,
     /// The server's refusal.
     pub refusal: Option<Refusal>,
     /// The server's refusal of the database alone.

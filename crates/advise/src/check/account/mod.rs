@@ -29,7 +29,7 @@ pub fn mysql_account(
 ) -> Vec<Point> {
     let (tcp, unix) = &by_host(tcp, unix);
     let mut points = vec![same_account(user, database, tcp, unix, accounts)];
-    points.extend(demands_tls(user, accounts));
+    points.extend(demands_tls(user, unix, accounts));
     points.extend(cold_cache(accounts));
     points
 }
@@ -272,26 +272,44 @@ fn lacking(
         .with_steps(StepPlace::Sql, steps)
 }
 
-/// `REQUIRE SSL` counts on the socket too.
-fn demands_tls(user: &str, accounts: &[MysqlAccount]) -> Option<Point> {
+/// `REQUIRE SSL` counts on the socket too, as a login there shows, or else `mysql.user`.
+///
+/// # Source
+/// Seen in MariaDB 10.11; dev.mysql.com, CREATE USER, "SSL/TLS Options".
+fn demands_tls(user: &str, unix: &MysqlLogin, accounts: &[MysqlAccount]) -> Option<Point> {
     let at = |host: &str| accounts.iter().find(|it| it.host == host);
-    let account = at("localhost").or_else(|| at("%"))?;
-    (!account.ssl_type.is_empty()).then(|| {
-        Point::new(
-            Topic::Tls,
-            PointCode::AccountDemandsTls,
-            Outcome::Fail,
-            format!(
-                "'{user}'@'{}' demands TLS ({}), on the socket too",
-                account.host, account.ssl_type
-            ),
-            "read mysql.user",
-        )
-        .with_next(format!(
-            "ALTER USER '{user}'@'{}' REQUIRE NONE; or go on with TLS over the socket",
-            account.host
-        ))
-    })
+    let of_login = unix.account.rsplit_once('@').filter(|_| unix.needs_tls);
+    let (name, host, how) = if let Some((name, host)) = of_login {
+        let how = "the server refused the login over the socket without TLS, and took it with";
+        (name, host, how)
+    } else {
+        let account = at("localhost").or_else(|| at("%"));
+        let account = account.filter(|it| !it.ssl_type.is_empty())?;
+        (user, &*account.host, "read mysql.user")
+    };
+    let kind = at(host).map_or("SSL", |it| match &*it.ssl_type {
+        "" | "ANY" => "SSL",
+        other => other,
+    });
+    let whom = if host == "localhost" {
+        "every program that logs in as it over the socket"
+    } else {
+        "every program that logs in as it, those over TCP too"
+    };
+    let account = quoted(name, host);
+    let what = format!("{account} demands TLS ({kind}), on the socket too");
+    let next = format!(
+        "let it in without TLS, which holds for {whom}, or take a driver that does TLS on the socket too, and goes on paying for it; run as an administrator"
+    );
+    let step = format!("ALTER USER {account} REQUIRE NONE;");
+    let point = Point::new(
+        Topic::Tls,
+        PointCode::AccountDemandsTls,
+        Outcome::Fail,
+        what,
+        how,
+    );
+    Some(point.with_next(next).with_steps(StepPlace::Sql, [step]))
 }
 
 /// Drivers that send no clear password over a socket fail when the server has not cached it.

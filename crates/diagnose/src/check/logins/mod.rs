@@ -18,7 +18,7 @@ use std::thread;
 use looptax_advise::check::{self, mysql_account};
 use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits, PathError};
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -62,7 +62,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         Some(point) if tcp.is_none() || unix.is_none() => point,
         _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
     }];
-    points.extend(check::demanded_tls(sides.address));
+    points.extend(check::demanded_tls(sides.address, over_tcp.is_sealed()));
     match sides.address.protocol {
         Protocol::Mysql => {
             let database = login.database.as_deref();
@@ -114,7 +114,7 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
             sides.address.database.as_deref().unwrap_or_default()
         )),
     ];
-    points.extend(check::demanded_tls(sides.address));
+    points.extend(check::demanded_tls(sides.address, false));
     if let (Protocol::Postgres, Some(user)) = (sides.address.protocol, &sides.address.user) {
         points.push(postgres::rules_unasked(sides, user));
     }
@@ -147,7 +147,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
             let network = File::open(place)?;
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
         }
-        Ok(open(sides.address.protocol, &endpoint, login))
+        Ok(open(sides.address, &endpoint, login))
     });
     let (opened, database_refusal) = match tried {
         Ok((opened, refusal)) => (opened.map_err(|error| Refused::from(&error)), refusal),
@@ -185,7 +185,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let tried = SocketHandle::open(path, client).and_then(|socket| {
         let (opened, refusal) = on_a_thread(|| {
             rights.map_or(Ok(()), Rights::take)?;
-            Ok(open(sides.address.protocol, &socket.endpoint(), login))
+            Ok(open(sides.address, &socket.endpoint(), login))
         })?;
         is_met = matches!(opened, Ok(_) | Err(PathError::Protocol { .. }));
         database_refusal = refusal.map(|words| socket.named(&words, path));
@@ -211,13 +211,22 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-/// Logs in; without the database where the account may not have that, whose words come beside.
+/// Logs in, over TLS where the URL demands it of TCP or the server refuses the login without; without the database
+/// where the account may not have that, whose words come beside.
 fn open(
-    protocol: Protocol,
+    address: &Address,
     endpoint: &Endpoint,
     login: &Login,
 ) -> (Result<Conversation, PathError>, Option<String>) {
-    let log_in = |login: &Login| Conversation::open(protocol, endpoint, login, Limits::default());
+    let is_tcp = matches!(endpoint, Endpoint::Tcp(_));
+    let sealing = match (&address.tls, &address.no_tls) {
+        (Some(_), _) if is_tcp => Sealing::Always,
+        (None, Some(_)) => Sealing::Never,
+        _ => Sealing::IfRefused,
+    };
+    let (protocol, limits) = (address.protocol, Limits::default());
+    let log_in =
+        |login: &Login| Conversation::open_as_wanted(protocol, endpoint, login, sealing, limits);
     let opened = log_in(login);
     let Err(error) = &opened else {
         return (opened, None);

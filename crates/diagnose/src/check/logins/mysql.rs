@@ -9,6 +9,7 @@ use super::sides::{Opened, Refused};
 
 /// Account and rights over one transport.
 pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
+    let needs_tls = opened.is_sealed();
     let conversation = match &mut opened.conversation {
         Ok(conversation) => conversation,
         Err(why) => return refused(why),
@@ -43,6 +44,7 @@ pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
         effective: effective(conversation, server, database),
         has_active_role: !matches!(role.as_str(), "" | "NONE"),
         databases,
+        needs_tls,
         plugin: plugin(how),
         // Their names of the plugin: MariaDB's, and MySQL's.
         asks_system: how.contains("unix_socket") || how.contains("auth_socket"),

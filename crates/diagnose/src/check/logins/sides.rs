@@ -37,6 +37,14 @@ pub(in crate::check) struct Opened {
     pub is_met: bool,
 }
 
+impl Opened {
+    /// Whether it is over TLS.
+    pub(in crate::check) fn is_sealed(&self) -> bool {
+        let opened = self.conversation.as_ref();
+        opened.is_ok_and(|it| it.facts().tls.is_some())
+    }
+}
+
 /// Why nobody is logged in.
 #[derive(Debug, Clone)]
 pub(in crate::check) struct Refused {

@@ -1,0 +1,52 @@
+//! Accounts as people have them: what `check` and `compare` say of each, on real servers.
+
+mod tls;
+
+use std::fs;
+use std::path::PathBuf;
+
+use looptax_dsn::Kind;
+use looptax_servers::Listening;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+
+use crate::fixture::{SHORT, Server, compare};
+
+/// Starts a server that offers TLS.
+fn with_tls(kind: Kind) -> Option<Server> {
+    let listening = Listening {
+        has_tls: true,
+        ..Listening::default()
+    };
+    Server::start_listening(kind, 20, listening)
+}
+
+/// Runs these statements as the administrator.
+fn execute(server: &Server, statements: &[&str]) {
+    let mut talk = server.talk();
+    for sql in statements {
+        talk.execute(sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+/// Puts PostgreSQL's rules into force, with the administrator's own line before them.
+fn rule(server: &Server, rules: &str) {
+    let file = PathBuf::from(server.column("SHOW hba_file").remove(0));
+    let admin = &server.it.login.user;
+    fs::write(file, format!("local all {admin} scram-sha-256\n{rules}\n")).unwrap();
+    // Each new connection is held against the rules of when it comes, once they are read.
+    let before = server.column("SELECT pg_conf_load_time()::text");
+    server.column("SELECT pg_reload_conf()::text");
+    looptax_testkit::patience::wait_for("the reload", std::time::Duration::from_secs(10), || {
+        (server.column("SELECT pg_conf_load_time()::text") != before).then_some(())
+    });
+}
+
+/// A short comparison of an address with these options.
+fn short<'a>(scratch: &'a Scratch, url: &str, options: &[&str]) -> Looptax<'a> {
+    compare(scratch)
+        .args([url, "--yes"])
+        .args(SHORT)
+        .args(options.iter().copied())
+}

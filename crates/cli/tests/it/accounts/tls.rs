@@ -1,0 +1,140 @@
+//! Accounts that the server takes over TLS alone.
+
+use looptax_dsn::Kind;
+use serde_json::Value;
+
+use super::{execute, rule, short, with_tls};
+use crate::check::{check, expect};
+use crate::fixture::{Server, saved};
+use looptax_testkit::scratch::Scratch;
+
+/// Which arms a run held against each other.
+#[track_caller]
+fn check_arms(server: &str, options: &[&str], arms: [&str; 2], problem: &str) {
+    let scratch = Scratch::new();
+    short(&scratch, server, options).run().expect_code(0);
+    let record = saved(&scratch);
+    let comparisons = record["comparisons"].as_array().unwrap();
+    let names = |comparison: &Value| -> Vec<String> {
+        let arms = comparison["arms"].as_array().unwrap().iter();
+        arms.map(|it| it["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let found: Vec<Vec<String>> = comparisons.iter().map(names).collect();
+    assert_eq!(found, [arms], "{server} {options:?}");
+    let problems = record["problems"].to_string();
+    assert!(problems.contains(problem), "{problems}");
+}
+
+fn mariadb() -> Option<Server> {
+    let server = with_tls(Kind::Mariadb)?;
+    execute(
+        &server,
+        &[
+            "CREATE USER 'both'@'localhost' IDENTIFIED BY 'pw' REQUIRE SSL",
+            "CREATE USER 'both'@'127.0.0.1' IDENTIFIED BY 'pw' REQUIRE SSL",
+            "CREATE USER 'tcp'@'localhost' IDENTIFIED BY 'pw'",
+            "CREATE USER 'tcp'@'127.0.0.1' IDENTIFIED BY 'pw' REQUIRE SSL",
+        ],
+    );
+    Some(server)
+}
+
+#[test]
+fn r20_check_logs_in_over_tls_where_the_account_requires_it() {
+    let Some(server) = mariadb() else { return };
+    let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
+    let run = check(&server, &url("tcp"), &["-c", "1"]);
+    expect(&run, "account", "note", &["same rights"]);
+    expect(
+        &run,
+        "TLS",
+        "note",
+        &["over TCP the server takes this login with TLS alone"],
+    );
+    run.expect_code(0);
+    let run = check(&server, &url("both"), &["-c", "1"]);
+    let advice = "ALTER USER 'both'@'localhost' REQUIRE NONE";
+    let words = [
+        "'both'@'localhost' demands TLS (SSL), on the socket too",
+        advice,
+    ];
+    assert!(
+        words.iter().all(|it| run.stdout.contains(it)),
+        "{}",
+        run.stdout
+    );
+    run.expect_code(1);
+    execute(&server, &[advice]);
+    check(&server, &url("both"), &["-c", "1"]).expect_code(0);
+}
+
+#[test]
+fn r20_compare_takes_the_arms_that_an_account_allows() {
+    let Some(server) = mariadb() else { return };
+    let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
+    let tls = ["unix", "tls"];
+    check_arms(&url("tcp"), &[], tls, "tcp is not measured");
+    for demand in [
+        "ssl=true",
+        "ssl-mode=REQUIRED",
+        "sslmode=require",
+        "tls=true",
+    ] {
+        check_arms(
+            &format!("{}?{demand}", url("tcp")),
+            &[],
+            tls,
+            "tcp is not measured",
+        );
+    }
+    let sealed = ["tls-unix", "tls"];
+    check_arms(&url("both"), &["--arms", "tls-unix,tls"], sealed, "");
+    let scratch = Scratch::new();
+    let run = short(&scratch, &url("both"), &[]).run();
+    run.expect_error(
+        2,
+        &["over unix and tcp", "TLS alone", "--arms tls-unix,tls"],
+    );
+}
+
+#[test]
+fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
+    let Some(server) = with_tls(Kind::Postgres) else {
+        return;
+    };
+    execute(&server, &["CREATE ROLE app LOGIN PASSWORD 'pw'"]);
+    rule(
+        &server,
+        "local all app scram-sha-256\nhostssl all app 127.0.0.1/32 scram-sha-256",
+    );
+    let url = format!("postgres://app:pw@{}/postgres", server.it.tcp);
+    let socket = server.socket();
+    let tls = ["unix", "tls"];
+    check_arms(&url, &["--socket", &socket], tls, "tcp is not measured");
+    check_arms(
+        &format!("{url}?sslmode=require"),
+        &["--socket", &socket],
+        tls,
+        "demands TLS",
+    );
+    let run = check(&server, &url, &["-c", "1"]);
+    expect(&run, "login", "pass", &["works over both"]);
+    expect(&run, "TLS", "unknown", &["with TLS alone", "node-pg"]);
+    run.expect_code(0);
+}
+
+#[test]
+fn r20_redis_is_named_by_its_port_for_tls() {
+    let Some(server) = with_tls(Kind::Redis) else {
+        return;
+    };
+    let Some(tls) = server.it.instances[0].tls else {
+        return;
+    };
+    let url = format!("rediss://:{}@{tls}", server.password());
+    check_arms(&url, &[], ["unix", "tls"], "demands TLS");
+    let run = check(&server, &url, &["-c", "1"]);
+    expect(&run, "login", "pass", &["works over both"]);
+    run.expect_code(0);
+}
