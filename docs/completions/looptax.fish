@@ -44,7 +44,7 @@ fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_needs_command" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
@@ -122,7 +122,7 @@ fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server. Default: the server is asked' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
@@ -192,7 +192,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand find" -s h -l help -d 'P
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l app -d 'An application\'s configuration file instead: wp-config.php, .env, settings.py, database.yml and those of some sixty others. Each connection in it is checked, with the lines to change' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l pid -d 'The client\'s process: its user and groups, its view of the folders, its confinement. Without a DSN or FILE its connections are looked for: in its environment, in the configuration files of its working folder, and among the servers that it is connected to over TCP' -r
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l user -d 'The client\'s user: www-data. Default: whoever runs this' -r
-complete -c looptax -n "__fish_looptax_using_subcommand check" -l socket -d 'The server\'s socket (PostgreSQL: or its folder). Default: that of the server that listens on the DSN\'s port here' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l socket -d 'The server\'s socket, or its folder. Default: that of the server that listens on the DSN\'s port here' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s c -l connections -d 'Connections that come at once when the client starts: PHP-FPM\'s `pm.max_children`, workers times pool size' -r
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -201,7 +201,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand check" -l json -d 'Print
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l for -d 'Only for these: a driver, framework or application (mysqli, pgx, wordpress), or a language (php, python); all: every one' -r
-complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l socket -d 'The server\'s socket (PostgreSQL: or its folder). Default: the URL\'s own, or that of the server that listens on the URL\'s port here, or the usual one' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l socket -d 'The server\'s socket, or its folder. Default: the URL\'s own, or that of the server that listens on the URL\'s port here, or the usual one' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

@@ -295,7 +295,8 @@ pub(crate) struct CompareArgs {
     /// event client, and poll beside it at 64.
     #[arg(long, value_name = "FROM..TO", conflicts_with = "connections")]
     pub(crate) sweep: Option<String>,
-    /// Socket of the running server. Default: the server is asked.
+    /// Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and
+    /// what else proves to be its.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     /// Rows (keys) of a private server: 100000, 500k, 10M.

@@ -3,10 +3,13 @@
 //!
 //! Looks at the machine; connects to nothing.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::Fields;
-use looptax_discover::{Endpoint, NamespaceId, Place, Server};
+use looptax_discover::{
+    Endpoint, FoundBy, NamespaceId, Place, Server, socket_named, sockets_beside,
+};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 
@@ -23,6 +26,8 @@ pub struct SocketOf {
     pub words: String,
     /// Whether it is only where the packages usually put it: nobody has seen it.
     pub is_guess: bool,
+    /// Whether it counts only once a login has shown that the server on the port is behind it.
+    pub is_candidate: bool,
 }
 
 impl SocketOf {
@@ -75,12 +80,22 @@ impl<'a> Near<'a> {
 /// Finds it.
 pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     if let Some(path) = given {
-        return Ok(socket_at(address, path, "as given"));
+        let named = socket_named(path, address.protocol, address.port);
+        let path = named.map_err(|n| {
+            Failure::usage(
+                format!("{n} sockets lie in the folder {}", path.display()),
+                "name the socket's file: --socket FILE",
+            )
+        })?;
+        return Ok(socket_at(address, &path, "as given"));
     }
     if let Some(path) = &address.socket {
         return Ok(socket_at(address, path, "the URL's own"));
     }
     let Some(server) = near.server(address) else {
+        if let Some(found) = candidate(address, near) {
+            return Ok(found);
+        }
         let words =
             "the usual one: no server was seen on that port here, so look whether it is right";
         return Ok(SocketOf {
@@ -98,6 +113,21 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
     }
 }
 
+/// The one socket of the user whose listener is on the port, where the process behind it is not to be seen.
+fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
+    let here = Near::us(&[]).network;
+    let ip = own_address(address.host.as_deref().unwrap_or("localhost"));
+    let ip = ip.filter(|_| near.network.is_some() && near.network == here)?;
+    let mut found = sockets_beside(address.protocol, SocketAddr::new(ip, address.port));
+    found.retain(|it| it.by != FoundBy::UsualPlace);
+    let [only] = &*found else { return None };
+    let words = "the only one of the user whose listener is on that port";
+    Some(SocketOf {
+        is_candidate: true,
+        ..socket_at(address, &only.path, words)
+    })
+}
+
 /// PostgreSQL's path may be given as the folder or as the file.
 fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     let address = Address {
@@ -111,6 +141,7 @@ fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
         file: file.to_string_lossy().into_owned(),
         folder: folder.to_string_lossy().into_owned(),
         is_guess: false,
+        is_candidate: false,
     }
 }
 

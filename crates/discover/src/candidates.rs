@@ -37,15 +37,14 @@ const POSTGRES_PREFIX: &str = ".s.PGSQL.";
 
 /// Sockets at usual places that no process listens on: what a crash left.
 pub(crate) fn deserted(networks: &Networks) -> Vec<PathBuf> {
-    let usual = PATHS.iter().map(PathBuf::from);
-    usual
-        .chain(
-            POSTGRES_FOLDERS
-                .iter()
-                .flat_map(|folder| postgres_in(folder)),
-        )
-        .filter(|path| is_deserted(path, networks))
-        .collect()
+    usual().filter(|path| is_deserted(path, networks)).collect()
+}
+
+/// Sockets at usual places, whether there or not.
+pub(crate) fn usual() -> impl Iterator<Item = PathBuf> {
+    let folders = POSTGRES_FOLDERS.iter();
+    let of_postgres = folders.flat_map(|folder| postgres_in(folder));
+    PATHS.iter().map(PathBuf::from).chain(of_postgres)
 }
 
 fn postgres_in(folder: &str) -> Vec<PathBuf> {

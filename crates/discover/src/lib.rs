@@ -6,6 +6,7 @@
 //! error: one process that nobody may look at must not hide the others. Every name in the results was
 //! chosen by somebody else: whoever prints one cleans it first. Called by the command line.
 
+mod beside;
 mod candidates;
 mod connections;
 mod error;
@@ -21,6 +22,7 @@ mod sock_diag;
 mod survey;
 mod version;
 
+pub use beside::{Beside, FoundBy, socket_named, sockets_beside};
 pub use connections::{Client, Connection, Hop, OtherConnections};
 pub use error::DiscoverError;
 pub use home::Home;

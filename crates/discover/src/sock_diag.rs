@@ -54,6 +54,8 @@ pub struct Traffic {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TcpSocket {
     pub(crate) inode: u64,
+    /// The user who opened it.
+    pub(crate) uid: u32,
     pub(crate) local: SocketAddr,
     /// `None`: it listens.
     pub(crate) remote: Option<SocketAddr>,
@@ -191,6 +193,7 @@ fn tcp_socket(response: &InetResponse) -> TcpSocket {
     let is_listening = header.state == TCP_LISTEN;
     TcpSocket {
         inode: u64::from(header.inode),
+        uid: header.uid,
         local: address(id.source_address, id.source_port),
         remote: (!is_listening).then(|| address(id.destination_address, id.destination_port)),
         queue: Queue {

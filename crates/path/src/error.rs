@@ -167,7 +167,7 @@ fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
             path.display()
         ),
         io::ErrorKind::ConnectionRefused => {
-            "the file is there, but nobody listens on it: restart the server".to_owned()
+            "the file is there, and nobody listens on it: it is what a server left that has ended; `ss -xl` lists sockets".to_owned()
         }
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             "the server's backlog is full, or it does not accept: is it hung?".to_owned()

@@ -23,7 +23,7 @@ pub(crate) struct CheckArgs {
     /// The client's user: www-data. Default: whoever runs this.
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// The server's socket (PostgreSQL: or its folder). Default: that of the server that listens on the
+    /// The server's socket, or its folder. Default: that of the server that listens on the
     /// DSN's port here.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,

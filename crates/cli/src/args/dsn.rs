@@ -24,7 +24,7 @@ pub(crate) struct DsnArgs {
         value_name = "NAME,…"
     )]
     pub(crate) wanted: Vec<String>,
-    /// The server's socket (PostgreSQL: or its folder). Default: the URL's own, or that of the server that
+    /// The server's socket, or its folder. Default: the URL's own, or that of the server that
     /// listens on the URL's port here, or the usual one.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,

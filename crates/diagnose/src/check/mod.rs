@@ -93,10 +93,26 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         client,
         is_reachable,
     };
-    points.extend(match question.no_login {
+    let of_login = match question.no_login {
         None => logins::points(&sides),
         Some(why) => logins::unasked(&sides, why),
-    });
+    };
+    let is_same = |it: &Point| it.code == PointCode::ServerSame;
+    if socket.is_candidate && !of_login.iter().any(is_same) {
+        return Ok(vec![nobody_known(sides.tcp, question)]);
+    }
+    if socket.is_candidate {
+        let port = address.port;
+        let title = address.protocol.title();
+        points[0] = Point::new(
+            Topic::Server,
+            PointCode::ServerListens,
+            Outcome::Pass,
+            format!("a server of {title} listens on port {port}; its process is not ours to see"),
+            "logged in to it, and held it against the one behind the socket",
+        );
+    }
+    points.extend(of_login);
     points.extend(backlog(server, &socket, question.n_connections));
     points.push(check::losses());
     Ok(points)

@@ -8,6 +8,7 @@ mod private;
 mod room;
 mod running;
 mod scratch;
+mod socket;
 pub(crate) mod workloads;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

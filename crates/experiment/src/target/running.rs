@@ -1,7 +1,5 @@
 //! A running server that somebody cares for: what it is, what we may ask of it, and what forbids it.
 
-use std::path::PathBuf;
-
 use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_failure::Failure;
@@ -9,10 +7,10 @@ use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing, TlsClient
 use looptax_wire::{Login, WireError};
 
 use super::AskPassword;
-use super::load_limits::{config, refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
+use super::load_limits::{refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
 use super::scratch::Scratch;
 use super::workloads::{self, Place};
-use super::{Script, Target, connections, sending, threads_of};
+use super::{Script, Target, connections, sending, socket, threads_of};
 use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
 use crate::spec::target::Running;
@@ -21,7 +19,7 @@ use crate::spec::target::Running;
 const SYSBENCH: (&str, &str) = ("sbtest1", "id");
 const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 
-/// Logs in over TCP, asks for the socket, and decides what can be asked without harm.
+/// Logs in over TCP, finds the socket, and decides what can be asked without harm.
 pub(super) fn open(
     spec: &Running,
     settings: &Experiment,
@@ -33,10 +31,12 @@ pub(super) fn open(
         let most = connections(settings, false).into_iter().max().unwrap_or(1);
         refuse_if_crowded(&mut conversation, 2 * u64::from(most))?;
     }
-    let socket = match settings.socket.as_ref().or(spec.socket.as_ref()) {
-        Some(path) => path.clone(),
-        None => ask_socket(&mut conversation)?,
+    let given = settings.socket.as_ref().or(spec.socket.as_ref());
+    let sealing = match spec.no_tls {
+        Some(_) => Sealing::Never,
+        None => Sealing::IfRefused,
     };
+    let (socket, by_socket) = socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
     let mut target = Target {
         kind: kind_of(&conversation).to_owned(),
         version: conversation.server_version().to_owned(),
@@ -50,12 +50,15 @@ pub(super) fn open(
         script: Script::read(spec.protocol, settings)?,
         n_keys: 1,
         threads: threads_of(spec.protocol),
-        pids: Vec::new(),
+        pids: by_socket.facts().peer_pid.into_iter().collect(),
         settings: Vec::new(),
         offers_tls: conversation.offers_tls(),
         has_load_limits: !settings.is_own_server,
         sockets: vec![socket],
-        asks: [Arm::Unix, sealed(&conversation, [Arm::Tcp, Arm::Tls])],
+        asks: [
+            sealed(&by_socket, [Arm::Unix, Arm::TlsUnix]),
+            sealed(&conversation, [Arm::Tcp, Arm::Tls]),
+        ],
         addresses: vec![spec.tcp],
         tls_addresses: vec![spec.tcp],
         abstract_names: Vec::new(),
@@ -63,20 +66,6 @@ pub(super) fn open(
         private: None,
         scratch: None,
     };
-    let mut by_socket = Conversation::open_as_wanted(
-        spec.protocol,
-        &target.endpoint(Arm::Unix)?,
-        &target.login,
-        match spec.no_tls {
-            Some(_) => Sealing::Never,
-            None => Sealing::IfRefused,
-        },
-        Limits::default(),
-    )?;
-    target.asks[0] = sealed(&by_socket, [Arm::Unix, Arm::TlsUnix]);
-    target.pids = by_socket.facts().peer_pid.into_iter().collect();
-    refuse_if_different(&mut conversation, &mut by_socket)?;
-    drop(by_socket);
     choose_workload(&mut target, conversation, settings)?;
     Ok(target)
 }
@@ -87,28 +76,6 @@ fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
         Some(_) => sealed,
         None => plain,
     }
-}
-
-/// Both arms must lead to one server, before anything is written to either.
-fn refuse_if_different(
-    by_tcp: &mut Conversation,
-    by_socket: &mut Conversation,
-) -> Result<(), PathError> {
-    let identity = |conversation: &mut Conversation| {
-        let id = conversation.connection_id();
-        Ok(conversation.server_view(&[id])?.identity)
-    };
-    let [tcp, unix] = [identity(by_tcp)?, identity(by_socket)?];
-    if tcp == unix {
-        return Ok(());
-    }
-    Err(PathError::DifferentServers {
-        detail: format!(
-            "over {} it says `{tcp}`, over {} `{unix}`",
-            by_tcp.endpoint(),
-            by_socket.endpoint()
-        ),
-    })
 }
 
 /// Logs in; asks for a password when the server wants one, none was given, and somebody can answer.
@@ -297,34 +264,6 @@ fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u
         [count, 1, max] if count == max => Some(count),
         _ => None,
     }
-}
-
-fn ask_socket(conversation: &mut Conversation) -> Result<PathBuf, Failure> {
-    let none = || {
-        Failure::usage(
-            "the server does not tell its socket",
-            "give it with --socket; `ss -xl` lists sockets",
-        )
-    };
-    let first = |rows: Vec<Vec<Option<String>>>| rows.into_iter().next()?.into_iter().next()?;
-    let path = match conversation.protocol() {
-        Protocol::Mysql => first(conversation.query("SELECT @@socket")?),
-        Protocol::Postgres => {
-            let folders =
-                first(conversation.query("SHOW unix_socket_directories")?).unwrap_or_default();
-            let port = first(conversation.query("SHOW port")?).unwrap_or_default();
-            folders
-                .split(',')
-                .map(str::trim)
-                .find(|it| it.starts_with('/'))
-                .map(|it| format!("{it}/.s.PGSQL.{port}"))
-        }
-        Protocol::Redis => config(conversation, "unixsocket"),
-        Protocol::Memcached | Protocol::Echo => None,
-    };
-    path.filter(|path| path.starts_with('/'))
-        .map(PathBuf::from)
-        .ok_or_else(none)
 }
 
 fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {

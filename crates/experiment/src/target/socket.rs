@@ -1,0 +1,132 @@
+//! The socket of a running server: the one that was given, or the first of the candidates that proves to be the
+//! server's.
+//!
+//! Candidates are what the kernel lists for the process on the port, what the server says itself, and what else may
+//! be. Each is logged in to, and believed where the server is the same over both.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use looptax_discover::{FoundBy, how_to_add_a_socket, socket_named, sockets_beside};
+use looptax_dsn::Protocol;
+use looptax_failure::Failure;
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
+use looptax_wire::Login;
+
+use super::load_limits::config;
+
+/// Finds it and logs in to it.
+///
+/// # Errors
+/// Why the surest of the candidates is not the one; what to do where there is none.
+pub(super) fn find(
+    given: Option<&PathBuf>,
+    tcp: SocketAddr,
+    by_tcp: &mut Conversation,
+    login: &Login,
+    sealing: Sealing,
+) -> Result<(PathBuf, Conversation), Failure> {
+    let protocol = by_tcp.protocol();
+    let mut first_error = None;
+    for path in candidates(given, tcp, by_tcp)? {
+        let endpoint = Endpoint::unix(&path)?;
+        let opened =
+            Conversation::open_as_wanted(protocol, &endpoint, login, sealing, Limits::default());
+        let proved = opened.and_then(|mut by_socket| {
+            refuse_if_different(by_tcp, &mut by_socket)?;
+            Ok(by_socket)
+        });
+        match proved {
+            Ok(by_socket) => return Ok((path, by_socket)),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    Err(match first_error {
+        Some(error) => error.into(),
+        None => Failure::usage(
+            format!("no socket of the server on {tcp} was found"),
+            "--socket FILE names it; root sees whose sockets are whose, and `ss -xl` lists them",
+        ),
+    })
+}
+
+/// Where to look, the surest place first.
+fn candidates(
+    given: Option<&PathBuf>,
+    tcp: SocketAddr,
+    by_tcp: &mut Conversation,
+) -> Result<Vec<PathBuf>, Failure> {
+    let protocol = by_tcp.protocol();
+    if let Some(given) = given {
+        return named(given, protocol, tcp.port()).map(|path| vec![path]);
+    }
+    let seen = sockets_beside(protocol, tcp);
+    let told = told(by_tcp);
+    if told.as_deref() == Some("") {
+        return Err(Failure::usage(
+            format!("the server on {tcp} says that it has no socket"),
+            how_to_add_a_socket(protocol.kind()),
+        ));
+    }
+    let told = told.map(PathBuf::from).filter(|it| it.is_absolute());
+    let is_sure = |by: FoundBy| by == FoundBy::Process;
+    let sure = seen.iter().filter(|it| is_sure(it.by));
+    let others = seen.iter().filter(|it| !is_sure(it.by));
+    let mut all: Vec<PathBuf> = sure.map(|it| it.path.clone()).collect();
+    all.extend(told);
+    all.extend(others.map(|it| it.path.clone()));
+    Ok(all)
+}
+
+/// A folder means the socket in it.
+fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure> {
+    socket_named(path, protocol, port).map_err(|n| {
+        Failure::usage(
+            format!("{n} sockets lie in the folder {}", path.display()),
+            "name the socket's file: --socket FILE; `ss -xl` lists sockets",
+        )
+    })
+}
+
+/// What the server says, where the account may ask; empty where it has none.
+fn told(conversation: &mut Conversation) -> Option<String> {
+    let protocol = conversation.protocol();
+    let mut first = |sql: &str| {
+        let rows = conversation.query(sql).ok()?;
+        rows.into_iter().next()?.into_iter().next()?
+    };
+    match protocol {
+        Protocol::Mysql => first("SELECT @@socket"),
+        Protocol::Postgres => {
+            let folders = first("SHOW unix_socket_directories")?;
+            let port = first("SHOW port")?;
+            let mut folders = folders.split(',').map(str::trim);
+            let folder = folders.find(|it| it.starts_with('/'));
+            Some(folder.map_or_else(String::new, |it| format!("{it}/.s.PGSQL.{port}")))
+        }
+        Protocol::Redis => config(conversation, "unixsocket"),
+        Protocol::Memcached | Protocol::Echo => None,
+    }
+}
+
+/// Both must lead to one server, before anything is written to either.
+fn refuse_if_different(
+    by_tcp: &mut Conversation,
+    by_socket: &mut Conversation,
+) -> Result<(), PathError> {
+    let identity = |conversation: &mut Conversation| {
+        let id = conversation.connection_id();
+        Ok(conversation.server_view(&[id])?.identity)
+    };
+    let [tcp, unix] = [identity(by_tcp)?, identity(by_socket)?];
+    if tcp == unix {
+        return Ok(());
+    }
+    Err(PathError::DifferentServers {
+        detail: format!(
+            "over {} it says `{tcp}`, over {} `{unix}`",
+            by_tcp.endpoint(),
+            by_socket.endpoint()
+        ),
+    })
+}
