@@ -73,6 +73,14 @@ impl<'a> Near<'a> {
     /// The server behind the address.
     pub fn server(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
+        servers.find(|it| {
+            it.kind.protocol() == Some(address.protocol) && listens_for(it, address, self.network)
+        })
+    }
+
+    /// The server there, of whatever kind.
+    pub fn listener(self, address: &Address) -> Option<&'a Server> {
+        let mut servers = self.servers.iter();
         servers.find(|it| listens_for(it, address, self.network))
     }
 }
@@ -156,7 +164,7 @@ fn usual(address: &Address) -> PathBuf {
     })
 }
 
-/// Whether this server is the one behind the address.
+/// Whether this server listens at the address.
 fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>) -> bool {
     let Some(ip) = own_address(address.host.as_deref().unwrap_or("localhost")) else {
         return false;
@@ -165,16 +173,15 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
     let is_near = |endpoint: &Endpoint| {
         !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network)
     };
-    server.kind.protocol() == Some(address.protocol)
-        && server
-            .endpoints
-            .iter()
-            .any(|endpoint| match endpoint.place {
-                Place::Tcp(own) => {
-                    own.port() == address.port
-                        && (own.ip() == ip || own.ip().is_unspecified())
-                        && is_near(endpoint)
-                }
-                Place::Path { .. } | Place::Abstract(_) => false,
-            })
+    server
+        .endpoints
+        .iter()
+        .any(|endpoint| match endpoint.place {
+            Place::Tcp(own) => {
+                own.port() == address.port
+                    && (own.ip() == ip || own.ip().is_unspecified())
+                    && is_near(endpoint)
+            }
+            Place::Path { .. } | Place::Abstract(_) => false,
+        })
 }

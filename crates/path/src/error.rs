@@ -15,6 +15,9 @@ use crate::LocalPorts;
 /// unix(7): `sun_path` has 108 bytes.
 pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 
+/// What Redis says of a password where it wants none.
+pub const NEEDLESS_PASSWORD: &str = "without any password configured";
+
 /// Opening or proving an arm failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
@@ -119,6 +122,12 @@ impl PathError {
         self.refusal()
             .is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
+
+    /// Whether a Redis refused a password because it wants none.
+    pub fn is_needless_password(&self) -> bool {
+        self.refusal()
+            .is_some_and(|(_, words)| words.contains(NEEDLESS_PASSWORD))
+    }
 }
 
 impl Explain for PathError {
@@ -129,6 +138,9 @@ impl Explain for PathError {
             }
             Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
+            Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => {
+                question_hint(source)
+            }
             Self::Protocol { source, .. } => wire_hint(source),
             Self::Refused { .. } => {
                 Some("mend it; the server's own client shows the same".to_owned())
@@ -153,6 +165,21 @@ impl Explain for PathError {
             Self::Unproved { .. } | Self::DifferentServers { .. } => Severity::Invalid,
             _ => Severity::Environment,
         }
+    }
+}
+
+/// The question by which both arms are proved to lead to one server.
+pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
+
+/// What an account has to be allowed, so that the arms can be proved.
+fn question_hint(source: &WireError) -> Option<String> {
+    match source {
+        WireError::Server { code, .. } if code == "NOPERM" => Some(
+            "INFO and CLIENT LIST prove that both ways lead to one server: allow them to this user (ACL SETUSER NAME \
+             +info +client|list) or take another one; `looptax check` needs neither"
+                .to_owned(),
+        ),
+        _ => wire_hint(source),
     }
 }
 
@@ -237,7 +264,8 @@ fn server_hint(code: &str) -> Option<String> {
         }
         "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" => {
             "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
-             differ between socket and TCP"
+             differ between socket and TCP, and one may want a client's certificate, which looptax has not: \
+             `looptax check` says more"
         }
         "1040" | "1203" | "53300" => {
             "the server allows no more connections: lower -c or raise its limit"

@@ -24,7 +24,7 @@ mod workload;
 
 pub use conversation::{Conversation, Sealing};
 pub use endpoint::{Endpoint, host_of};
-pub use error::{MAX_SOCKET_PATH_BYTES, PathError};
+pub use error::{MAX_SOCKET_PATH_BYTES, NEEDLESS_PASSWORD, PathError};
 pub use family::Family;
 pub use link::{Calls, Limits, Link, LinkFacts, Unlimited};
 pub use network::{
@@ -33,6 +33,7 @@ pub use network::{
 };
 pub use one_shot::OneShot;
 pub use ports::LocalPorts;
+pub use prepare::MISSING_KEYS;
 pub use proof::{Proof, prove};
 pub use server_view::{ClientSeen, SeenAs, ServerView};
 pub use session::Session;

@@ -10,7 +10,7 @@ use crate::workload::ping;
 use crate::{Conversation, PathError, Sending, Workload};
 
 /// What no key starts with: a GET of it is a [`Workload::Ping`].
-const MISSING: &str = "looptax:missing:";
+pub const MISSING_KEYS: &str = "looptax:missing:";
 
 impl Conversation {
     /// Prepares the workload on this connection.
@@ -179,7 +179,7 @@ fn keyed_codec<G: Codec + 'static, S: Codec + 'static>(
 ) -> Option<Box<dyn Codec>> {
     Some(match workload {
         Workload::Get { prefix } => pipelined(get(prefix), workload, pipeline),
-        Workload::Ping => pipelined(get(MISSING), workload, pipeline),
+        Workload::Ping => pipelined(get(MISSING_KEYS), workload, pipeline),
         Workload::Set {
             prefix,
             value_bytes,

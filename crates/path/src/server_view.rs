@@ -13,6 +13,7 @@ use looptax_dsn::Protocol;
 use looptax_wire::WireError;
 
 use crate::conversation::ProtocolConnection;
+use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, Link, PathError};
 pub use seen::{ClientSeen, SeenAs, ServerView};
 
@@ -32,7 +33,7 @@ impl Conversation {
             ProtocolConnection::Echo(it) => Ok(echo(it, ids)),
         };
         let view = answer.map_err(|source| PathError::Protocol {
-            action: "ask the server about our connections",
+            action: ASK_CONNECTIONS,
             endpoint,
             source,
         })?;
@@ -258,7 +259,7 @@ fn redis_text(
         }
         _ => Err(WireError::Malformed {
             protocol: "Redis",
-            action: "ask the server about our connections",
+            action: ASK_CONNECTIONS,
             expected: "a bulk string",
             found: "another type".to_owned(),
         }),

@@ -30,6 +30,8 @@ codes! {
         NothingListens,
         /// Something listens on the port, and what it is cannot be seen.
         ListenerUnknown,
+        /// A server listens on the port that speaks otherwise than the address says.
+        ListenerOfAnotherKind,
         /// The host is another machine.
         ServerElsewhere,
         /// The host is the name of a container of a Compose file.

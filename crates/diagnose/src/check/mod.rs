@@ -64,6 +64,9 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         Err(elsewhere) => return Ok(vec![*elsewhere]),
     };
     let server = question.near.server(address);
+    if let Some(other) = question.near.listener(address).filter(|_| server.is_none()) {
+        return Ok(vec![another_kind(other, address)]);
+    }
     let mut points = vec![listening(server, address)];
     let socket = match (
         question.socket,
@@ -158,6 +161,20 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
         ),
     };
     Point::new(Topic::Server, code, outcome, what, how.to_owned())
+}
+
+/// A server that speaks otherwise than the address says.
+fn another_kind(server: &Server, address: &Address) -> Point {
+    let (name, pid, port) = (server.name(), server.process.pid, address.port);
+    let title = address.protocol.title();
+    let point = Point::new(
+        Topic::Server,
+        PointCode::ListenerOfAnotherKind,
+        Outcome::Fail,
+        format!("{name}, pid {pid}, listens on port {port}, and it does not speak {title}"),
+        "looked at the listening sockets of every process",
+    );
+    point.with_next("look at the address's scheme and port")
 }
 
 /// The way to the socket, gone as the client.

@@ -3,7 +3,9 @@
 use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_failure::Failure;
-use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing, TlsClient, Workload};
+use looptax_path::{
+    Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload,
+};
 use looptax_wire::{Login, WireError};
 
 use super::AskPassword;
@@ -95,6 +97,11 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
         Ok(conversation) => return Ok((conversation, login)),
         Err(refused) => refused,
     };
+    if refused.is_needless_password() {
+        login.password = Secret::new(String::new());
+        let conversation = open(&login)?;
+        return Ok((conversation, login));
+    }
     if !login.password.is_empty() || !wants_password(&refused) {
         return Err(refused.into());
     }
@@ -224,6 +231,9 @@ fn read_only(
             "--write makes a scratch place of its own and removes it afterwards; --workload ping needs nothing",
         ));
     }
+    if target.protocol == Protocol::Redis {
+        may_get(&mut conversation)?;
+    }
     let (table, key) = match workload {
         Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. } => SYSBENCH,
         Workload::SelectOnly { .. } => PGBENCH,
@@ -246,6 +256,18 @@ fn read_only(
         other => other,
     };
     Ok(())
+}
+
+/// Whether a user of Redis may ask for the key that no server has.
+fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
+    let key = format!("{MISSING_KEYS}0");
+    let command = vec![b"GET".to_vec(), key.clone().into_bytes()];
+    let asked = conversation.pipeline(&[command]);
+    asked.map(drop).map_err(|error| {
+        Failure::new(error).with_hint(format!(
+            "a request is GET {key}, which is not there: ACL SETUSER NAME +get ~looptax:missing* allows it"
+        ))
+    })
 }
 
 /// The number of rows, when keys run from 1 without gaps.

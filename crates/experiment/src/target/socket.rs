@@ -42,12 +42,38 @@ pub(super) fn find(
         }
     }
     Err(match first_error {
-        Some(error) => error.into(),
+        Some(error) => not_let_in(error, protocol),
         None => Failure::usage(
             format!("no socket of the server on {tcp} was found"),
             "--socket FILE names it; root sees whose sockets are whose, and `ss -xl` lists them",
         ),
     })
+}
+
+/// The server let the account in over TCP: what differs is the way.
+fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
+    let is_refused = error.refusal().is_some_and(|(code, _)| !is_full(code));
+    let failure = Failure::from(error);
+    let why = match protocol {
+        Protocol::Mysql => {
+            "there it is the account at 'localhost', which is missing or has another password or plugin"
+        }
+        Protocol::Postgres => {
+            "a `local` line of pg_hba.conf refuses it, or wants another user (peer)"
+        }
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => return failure,
+    };
+    if !is_refused {
+        return failure;
+    }
+    failure.with_hint(format!(
+        "over TCP it was let in; over the socket {why}: `looptax check` with this address says what to change"
+    ))
+}
+
+/// Whether a server refused because it takes no more connections.
+fn is_full(code: &str) -> bool {
+    ["1040", "1203", "53300"].contains(&code)
 }
 
 /// Where to look, the surest place first.

@@ -17,7 +17,7 @@ const ASK_CLIENT_ID: &str = "ask for the session's number";
 impl<S: Stream> Connection<S> {
     /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when
     /// one is given) and asks for version and session id (`INFO server`, `CLIENT ID`; `HELLO` where the access
-    /// list forbids the first). What none of them may be asked stays unknown and is no error.
+    /// list forbids one of them). What none of them may be asked stays unknown and is no error.
     ///
     /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces
     /// it. The password goes in clear, as the protocol wants: callers connect to this machine's own
@@ -85,18 +85,25 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// The version, from the greeting of Redis 6 and later.
+    /// Version and session's number, from the greeting of Redis 6 and later, which nobody is forbidden.
     fn ask_hello(&mut self) -> Result<(), WireError> {
         let Some(Value::Array(Some(hello))) = self.unless_forbidden(&[b"HELLO", b"2"])? else {
             return Ok(());
         };
-        let pairs = hello.chunks_exact(2);
-        let text = |name: &[u8]| {
-            pairs.clone().find_map(|pair| match pair {
-                [Value::Bulk(Some(key)), Value::Bulk(Some(value))] if key == name => Some(value),
+        let told = |name: &[u8]| {
+            let mut pairs = hello.chunks_exact(2);
+            pairs.find_map(|pair| match pair {
+                [Value::Bulk(Some(key)), value] if key == name => Some(value),
                 _ => None,
             })
         };
+        let text = |name: &[u8]| match told(name) {
+            Some(Value::Bulk(Some(value))) => Some(value),
+            _ => None,
+        };
+        if let Some(Value::Integer(id)) = told(b"id") {
+            self.client_id = u64::try_from(*id).unwrap_or_default();
+        }
         self.is_valkey = text(b"server").is_some_and(|it| it == b"valkey");
         self.server_version = text(b"version").map_or_else(String::new, |it| printable(it));
         Ok(())
@@ -104,6 +111,7 @@ impl<S: Stream> Connection<S> {
 
     fn ask_client_id(&mut self) -> Result<(), WireError> {
         match self.unless_forbidden(&[b"CLIENT", b"ID"])? {
+            None if self.client_id == 0 => self.ask_hello(),
             None => Ok(()),
             Some(Value::Integer(id)) if id >= 0 => {
                 self.client_id = id.cast_unsigned();

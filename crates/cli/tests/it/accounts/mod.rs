@@ -1,5 +1,6 @@
 //! Accounts as people have them: what `check` and `compare` say of each, on real servers.
 
+mod redis;
 mod socket;
 mod tls;
 

@@ -18,7 +18,7 @@ use std::thread;
 use looptax_advise::check::{self, mysql_account};
 use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
+use looptax_path::{Conversation, Endpoint, Limits, NEEDLESS_PASSWORD, PathError, Sealing};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -37,8 +37,15 @@ const DATABASE_DENIED: &str = "1044";
 
 /// What the two logins show.
 pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
-    let login = login(sides.address);
+    let mut login = login(sides.address);
     let mut over_tcp = over_tcp(sides, &login);
+    // One of the environment, which no client of this address sends.
+    let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
+        .is_err_and(|why| why.words.contains(NEEDLESS_PASSWORD));
+    if is_needless {
+        login.password = Secret::new(String::new());
+        over_tcp = self::over_tcp(sides, &login);
+    }
     let mut over_unix = over_unix(sides, &login);
     let how = format!(
         "logged in over TCP, and over the socket as {}, and asked the server who it is",
@@ -90,7 +97,11 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             ));
         }
         Protocol::Redis | Protocol::Memcached | Protocol::Echo => {
-            points.push(entered(&over_tcp, &over_unix, sides));
+            let mut point = entered(&over_tcp, &over_unix, sides);
+            if is_needless {
+                point.how += "; without LOOPTAX_PASSWORD, for the server wants no password";
+            }
+            points.push(point);
         }
     }
     points
@@ -98,6 +109,18 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
 
 /// What is known without a login, for want of a user or a password: nobody logs in with a guess.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
+    // Where no password is wanted there is nothing to guess.
+    if let Protocol::Redis | Protocol::Memcached = sides.address.protocol {
+        let tried = points(sides);
+        if tried.iter().any(|it| it.code == PointCode::LoginWorks) {
+            return tried;
+        }
+    }
+    let user = match (&sides.address.user, sides.address.protocol) {
+        (Some(user), _) => format!("{user}@"),
+        (None, Protocol::Redis) => String::new(),
+        (None, _) => "USER@".to_owned(),
+    };
     let mut points = vec![
         Point::new(
             Topic::Account,
@@ -107,9 +130,8 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
             "nothing was tried with guessed words".to_owned(),
         )
         .with_next(format!(
-            "LOOPTAX_PASSWORD=… looptax check {}://{}@{}/{}",
+            "LOOPTAX_PASSWORD=… looptax check {}://{user}{}/{}",
             sides.address.protocol,
-            sides.address.user.as_deref().unwrap_or("USER"),
             sides.tcp,
             sides.address.database.as_deref().unwrap_or_default()
         )),
