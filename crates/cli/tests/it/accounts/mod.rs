@@ -1,6 +1,7 @@
 //! Accounts as people have them: what `check` and `compare` say of each, on real servers.
 
 mod redis;
+mod situations;
 mod socket;
 mod tls;
 
