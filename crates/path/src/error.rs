@@ -123,6 +123,15 @@ impl PathError {
             .is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
 
+    /// Whether the server asked for a way to log in that is not ours, as MySQL does of users who are not there.
+    pub fn is_of_plugin(&self) -> bool {
+        let source = match self {
+            Self::Protocol { source, .. } => source,
+            _ => return false,
+        };
+        matches!(source, WireError::Unsupported { .. })
+    }
+
     /// Whether a Redis refused a password because it wants none.
     pub fn is_needless_password(&self) -> bool {
         self.refusal()
@@ -141,6 +150,13 @@ impl Explain for PathError {
             Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => {
                 question_hint(source)
             }
+            Self::Protocol {
+                source: WireError::Unsupported { .. },
+                ..
+            } => Some(
+                "look at the user and the account's plugin: MySQL asks for any plugin where there is no such account"
+                    .to_owned(),
+            ),
             Self::Protocol { source, .. } => wire_hint(source),
             Self::Refused { .. } => {
                 Some("mend it; the server's own client shows the same".to_owned())

@@ -52,7 +52,8 @@ pub(super) fn find(
 
 /// The server let the account in over TCP: what differs is the way.
 fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
-    let is_refused = error.refusal().is_some_and(|(code, _)| !is_full(code));
+    let is_refused =
+        error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
     let failure = Failure::from(error);
     let why = match protocol {
         Protocol::Mysql => {
