@@ -156,16 +156,21 @@ fn r20_accounts_of_postgres_are_measured_or_told_why_not() {
 }
 
 #[test]
-fn r20_accounts_of_mariadb_are_measured_or_told_why_not() {
-    let Some(server) = with_tls(Kind::Mariadb) else {
-        return;
-    };
+fn r20_accounts_of_mariadb_and_mysql_are_measured_or_told_why_not() {
+    for kind in [Kind::Mariadb, Kind::Mysql] {
+        if let Some(server) = with_tls(kind) {
+            check_accounts(kind, &server);
+        }
+    }
+}
+
+fn check_accounts(kind: Kind, server: &Server) {
     let both = |user: &str, socket: &str, tcp: &str| {
         [("localhost", socket), ("127.0.0.1", tcp)]
             .into_iter()
             .filter(|(_, how)| !how.is_empty())
             .for_each(|(host, how)| {
-                execute(&server, &[&format!("CREATE USER '{user}'@'{host}' {how}")]);
+                execute(server, &[&format!("CREATE USER '{user}'@'{host}' {how}")]);
             });
     };
     let (pw, sealed) = ("IDENTIFIED BY 'pw'", "IDENTIFIED BY 'pw' REQUIRE SSL");
@@ -176,13 +181,18 @@ fn r20_accounts_of_mariadb_are_measured_or_told_why_not() {
     both("tcp", "", pw);
     both("socket", pw, "");
     both("other", "IDENTIFIED BY 'other'", pw);
-    both("system", "IDENTIFIED VIA unix_socket", pw);
+    // MySQL's plugin of that kind is a package of its own.
+    let system = match kind {
+        Kind::Mariadb => "IDENTIFIED VIA unix_socket",
+        _ => "IDENTIFIED BY 'other'",
+    };
+    both("system", system, pw);
     both("sealed", sealed, sealed);
     both("sealed_tcp", pw, sealed);
     both("certified", certified, certified);
     both("locked", "IDENTIFIED BY 'pw' ACCOUNT LOCK", pw);
     execute(
-        &server,
+        server,
         &[
             "CREATE USER wide@'%' IDENTIFIED BY 'pw'",
             "GRANT PROCESS ON *.* TO seer@localhost",
@@ -195,7 +205,7 @@ fn r20_accounts_of_mariadb_are_measured_or_told_why_not() {
     let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
     let at_localhost: &[&str] = &["'localhost'", "`looptax check`"];
     check_all(
-        &server,
+        server,
         &[
             (&url("plain"), PLAIN),
             (&url("seer"), PLAIN),
@@ -287,11 +297,16 @@ fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
 /// Accounts drawn at random: what `compare` says is held against who is let in.
 #[test]
 fn r20_accounts_at_random_get_what_a_login_of_their_own_finds() {
+    for kind in [Kind::Mariadb, Kind::Mysql] {
+        if let Some(server) = with_tls(kind) {
+            check_random(&server);
+        }
+    }
+}
+
+fn check_random(server: &Server) {
     const N: u64 = 10;
-    let Some(server) = with_tls(Kind::Mariadb) else {
-        return;
-    };
-    let _reachable = reachable(&server);
+    let _reachable = reachable(server);
     let mut state = 20_u64;
     let mut draw = |n: usize| {
         state = state
@@ -308,10 +323,10 @@ fn r20_accounts_at_random_get_what_a_login_of_their_own_finds() {
                 made.push(format!(
                     "CREATE USER '{user}'@'{host}' IDENTIFIED BY '{how}"
                 ));
-                execute(&server, &[made.last().unwrap()]);
+                execute(server, &[made.last().unwrap()]);
             }
         }
-        let [unix, tcp] = let_in(&server, &user);
+        let [unix, tcp] = let_in(server, &user);
         let name = |[plain, _]: [bool; 2], names: [&'static str; 2]| names[usize::from(!plain)];
         let [over_socket, over_tcp] = [name(unix, ["unix", "tls-unix"]), name(tcp, ["tcp", "tls"])];
         let uid = (idx % 2 == 1 && is_root()).then_some(STRANGER);

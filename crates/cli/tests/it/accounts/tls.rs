@@ -26,8 +26,8 @@ fn check_arms(server: &str, options: &[&str], arms: [&str; 2], problem: &str) {
     assert!(problems.contains(problem), "{problems}");
 }
 
-fn mariadb() -> Option<Server> {
-    let server = with_tls(Kind::Mariadb)?;
+fn with_accounts(kind: Kind) -> Option<Server> {
+    let server = with_tls(kind)?;
     execute(
         &server,
         &[
@@ -42,60 +42,68 @@ fn mariadb() -> Option<Server> {
 
 #[test]
 fn r20_check_logs_in_over_tls_where_the_account_requires_it() {
-    let Some(server) = mariadb() else { return };
-    let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
-    let run = check(&server, &url("tcp"), &["-c", "1"]);
-    expect(&run, "account", "note", &["same rights"]);
-    expect(
-        &run,
-        "TLS",
-        "note",
-        &["over TCP the server takes this login with TLS alone"],
-    );
-    run.expect_code(0);
-    let run = check(&server, &url("both"), &["-c", "1"]);
-    let advice = "ALTER USER 'both'@'localhost' REQUIRE NONE";
-    let words = [
-        "'both'@'localhost' demands TLS (SSL), on the socket too",
-        advice,
-    ];
-    assert!(
-        words.iter().all(|it| run.stdout.contains(it)),
-        "{}",
-        run.stdout
-    );
-    run.expect_code(1);
-    execute(&server, &[advice]);
-    check(&server, &url("both"), &["-c", "1"]).expect_code(0);
+    for server in [Kind::Mariadb, Kind::Mysql]
+        .into_iter()
+        .filter_map(with_accounts)
+    {
+        let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
+        let run = check(&server, &url("tcp"), &["-c", "1"]);
+        expect(&run, "account", "note", &["same rights"]);
+        expect(
+            &run,
+            "TLS",
+            "note",
+            &["over TCP the server takes this login with TLS alone"],
+        );
+        run.expect_code(0);
+        let run = check(&server, &url("both"), &["-c", "1"]);
+        let advice = "ALTER USER 'both'@'localhost' REQUIRE NONE";
+        let words = [
+            "'both'@'localhost' demands TLS (SSL), on the socket too",
+            advice,
+        ];
+        assert!(
+            words.iter().all(|it| run.stdout.contains(it)),
+            "{}",
+            run.stdout
+        );
+        run.expect_code(1);
+        execute(&server, &[advice]);
+        check(&server, &url("both"), &["-c", "1"]).expect_code(0);
+    }
 }
 
 #[test]
 fn r20_compare_takes_the_arms_that_an_account_allows() {
-    let Some(server) = mariadb() else { return };
-    let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
-    let tls = ["unix", "tls"];
-    check_arms(&url("tcp"), &[], tls, "tcp is not measured");
-    for demand in [
-        "ssl=true",
-        "ssl-mode=REQUIRED",
-        "sslmode=require",
-        "tls=true",
-    ] {
-        check_arms(
-            &format!("{}?{demand}", url("tcp")),
-            &[],
-            tls,
-            "tcp is not measured",
+    for server in [Kind::Mariadb, Kind::Mysql]
+        .into_iter()
+        .filter_map(with_accounts)
+    {
+        let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
+        let tls = ["unix", "tls"];
+        check_arms(&url("tcp"), &[], tls, "tcp is not measured");
+        for demand in [
+            "ssl=true",
+            "ssl-mode=REQUIRED",
+            "sslmode=require",
+            "tls=true",
+        ] {
+            check_arms(
+                &format!("{}?{demand}", url("tcp")),
+                &[],
+                tls,
+                "tcp is not measured",
+            );
+        }
+        let sealed = ["tls-unix", "tls"];
+        check_arms(&url("both"), &["--arms", "tls-unix,tls"], sealed, "");
+        let scratch = Scratch::new();
+        let run = short(&scratch, &url("both"), &[]).run();
+        run.expect_error(
+            2,
+            &["over unix and tcp", "TLS alone", "--arms tls-unix,tls"],
         );
     }
-    let sealed = ["tls-unix", "tls"];
-    check_arms(&url("both"), &["--arms", "tls-unix,tls"], sealed, "");
-    let scratch = Scratch::new();
-    let run = short(&scratch, &url("both"), &[]).run();
-    run.expect_error(
-        2,
-        &["over unix and tcp", "TLS alone", "--arms tls-unix,tls"],
-    );
 }
 
 #[test]
