@@ -118,9 +118,15 @@ impl<'a> TargetConnector<'a> {
                 .collect()
         };
         let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
-        let [baseline, other] = conversations.each_mut().map(|side| &mut side[0]);
         if self.target.processes_per_arm().is_none() {
-            let view = baseline.server_view(&[&*baseline_ids, &*other_ids].concat())?;
+            let asked = conversations[0][0].server_view(&[&*baseline_ids, &*other_ids].concat());
+            let view = match asked {
+                Err(error) if error.is_forbidden() => {
+                    ServerView::by_kernel(conversations.iter().flatten()).ok_or(error)?
+                }
+                asked => asked?,
+            };
+            let [baseline, other] = conversations.each_mut().map(|side| &mut side[0]);
             let is_told = other_ids.iter().all(|id| view.lists(*id));
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
@@ -132,6 +138,7 @@ impl<'a> TargetConnector<'a> {
             let of_other = if is_one { of_other } else { view.clone() };
             return Ok([view, of_other]);
         }
+        let [baseline, other] = conversations.each_mut().map(|side| &mut side[0]);
         let views = [
             baseline.server_view(&baseline_ids)?,
             other.server_view(&other_ids)?,

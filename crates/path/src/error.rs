@@ -125,11 +125,18 @@ impl PathError {
 
     /// Whether the server asked for a way to log in that is not ours, as MySQL does of users who are not there.
     pub fn is_of_plugin(&self) -> bool {
-        let source = match self {
-            Self::Protocol { source, .. } => source,
-            _ => return false,
-        };
-        matches!(source, WireError::Unsupported { .. })
+        matches!(
+            self,
+            Self::Protocol {
+                source: WireError::Unsupported { .. },
+                ..
+            }
+        )
+    }
+
+    /// Whether the access list of a Redis forbids it.
+    pub fn is_forbidden(&self) -> bool {
+        self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
     /// Whether a Redis refused a password because it wants none.
@@ -192,7 +199,7 @@ fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(
             "INFO and CLIENT LIST prove that both ways lead to one server: allow them to this user (ACL SETUSER NAME \
-             +info +client|list) or take another one; `looptax check` needs neither"
+             +info +client|list), or run it as root, who asks the kernel; `looptax check` needs neither"
                 .to_owned(),
         ),
         _ => wire_hint(source),

@@ -4,6 +4,7 @@
 //! other arm's connections in that list, with the local port that the kernel gave us, proves both
 //! their transport and that they end in the same server.
 
+mod by_kernel;
 mod memcached;
 mod seen;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use looptax_discover::{FoundBy, how_to_add_a_socket, socket_named, sockets_beside};
 use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing, ServerView};
 use looptax_wire::Login;
 
 use super::load_limits::config;
@@ -143,9 +143,17 @@ fn refuse_if_different(
 ) -> Result<(), PathError> {
     let identity = |conversation: &mut Conversation| {
         let id = conversation.connection_id();
-        Ok(conversation.server_view(&[id])?.identity)
+        conversation.server_view(&[id]).map(|view| view.identity)
     };
-    let [tcp, unix] = [identity(by_tcp)?, identity(by_socket)?];
+    let [tcp, unix] = match (identity(by_tcp), identity(by_socket)) {
+        (Err(error), _) if error.is_forbidden() => {
+            let both = [&*by_tcp, &*by_socket].map(Conversation::connection_id);
+            let seen = ServerView::by_kernel([&*by_tcp, &*by_socket].into_iter());
+            let is_one = seen.is_some_and(|view| both.iter().all(|id| view.lists(*id)));
+            return if is_one { Ok(()) } else { Err(error) };
+        }
+        (tcp, unix) => [tcp?, unix?],
+    };
     if tcp == unix {
         return Ok(());
     }

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::{execute, rule, short, with_tls};
 use crate::check::{check, expect};
-use crate::fixture::{Server, saved};
+use crate::fixture::{Server, exe, saved};
+use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
 /// Which arms a run held against each other.
@@ -130,6 +131,33 @@ fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
     expect(&run, "login", "pass", &["works over both"]);
     expect(&run, "TLS", "unknown", &["with TLS alone", "node-pg"]);
     run.expect_code(0);
+}
+
+/// Whoever has to do TLS keeps what it has.
+#[test]
+fn r20_run_leaves_a_login_on_tcp_that_the_server_takes_over_tls_alone() {
+    let Some(server) = with_accounts(Kind::Mariadb) else {
+        return;
+    };
+    let port = server.it.tcp.port().to_string();
+    for user in ["tcp", "both"] {
+        let scratch = Scratch::new();
+        let url = format!("mysql://{user}:pw@{}/", server.it.tcp);
+        let run = Looptax::new(exe(), &scratch)
+            .args([
+                "run",
+                "--dry-run",
+                "--only",
+                &port,
+                "--check",
+                &url,
+                "--",
+                "true",
+            ])
+            .run();
+        run.expect_code(1);
+        assert!(run.stdout.contains("with TLS alone"), "{}", run.stdout);
+    }
 }
 
 #[test]
