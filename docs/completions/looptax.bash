@@ -436,7 +436,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__check)
-            opts="-c -q -h --app --pid --user --socket --connections --json --color --quiet --help"
+            opts="-c -q -h --app --pid --user --socket --connections --verbose --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -197,6 +197,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand check" -s c -l connectio
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l verbose -d 'Say every point, and how it is known'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l json -d 'Print JSON'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
