@@ -12,6 +12,7 @@ use looptax_discover::{
 };
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
+use looptax_record::HowKnown;
 
 use crate::local::own_address;
 
@@ -112,8 +113,20 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         });
     };
     let named = format!("{}, pid {}", server.name(), server.process.pid);
-    match server.paths().next() {
-        Some(path) => Ok(socket_at(address, path, &format!("of {named}"))),
+    match server.socket() {
+        Some((path, HowKnown::Seen)) => Ok(socket_at(address, path, &format!("of {named}"))),
+        Some((path, known)) => {
+            let by = known.inferred_by().unwrap_or_default();
+            Ok(socket_at(address, path, &format!("{by}, of {named}")))
+        }
+        None if server.is_hidden => Ok(SocketOf {
+            is_guess: true,
+            ..socket_at(
+                address,
+                &usual(address),
+                &format!("the usual one: whether {named} listens there is seen by root only"),
+            )
+        }),
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
             looptax_discover::how_to_add_a_socket(server.kind),

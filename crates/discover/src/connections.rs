@@ -44,6 +44,8 @@ pub struct Connection {
 pub struct Client {
     /// The process; `None` where we may not see whose they are.
     pub process: Option<Process>,
+    /// Whose sockets they are, where there is no process; `None` where the kernel does not tell.
+    pub uid: Option<u32>,
     /// The server's place in the survey's list.
     pub server_idx: usize,
     /// Over which transport.
@@ -72,7 +74,7 @@ const PROXIES: [&str; 12] = [
 
 /// The ends of all connections, to be looked up by their addresses, and whose they are.
 pub(crate) struct Ends<'a> {
-    networks: &'a Networks,
+    pub(crate) networks: &'a Networks,
     owners: &'a Owners,
     processes: HashMap<u32, &'a Process>,
     tcp: HashMap<(SocketAddr, SocketAddr), Vec<(NamespaceId, &'a TcpSocket)>>,
@@ -83,6 +85,7 @@ pub(crate) struct Ends<'a> {
 struct Inbound {
     /// `None`: it comes from another machine, or through a rewritten address.
     inode: Option<u64>,
+    uid: Option<u32>,
     way: Way,
     connection: Connection,
 }
@@ -165,8 +168,9 @@ impl<'a> Ends<'a> {
                 continue;
             };
             let pid = self.owners.of_socket(inode).first().copied();
+            let uid = inbound.uid.filter(|_| pid.is_none());
             groups
-                .entry((pid, inbound.way))
+                .entry((pid, uid, inbound.way))
                 .or_default()
                 .push(inbound.connection);
         }
@@ -192,13 +196,23 @@ impl<'a> Ends<'a> {
         let (groups, _) = self.grouped(&endpoints(process, self.networks, self.owners));
         groups
             .into_iter()
-            .map(|((pid, way), connections)| Client {
+            .map(|((pid, uid, way), connections)| Client {
                 process: self.process(pid),
+                uid,
                 server_idx: proxy.server_idx,
                 way,
                 via: Some(via.clone()),
                 connections,
             })
+            .collect()
+    }
+
+    /// Who is connected to one endpoint, with the number of connections.
+    pub(crate) fn clients_of(&self, endpoint: &Endpoint) -> Vec<(Option<Process>, Way, usize)> {
+        let (groups, _) = self.grouped(std::slice::from_ref(endpoint));
+        let clients = groups.into_iter();
+        clients
+            .map(|((pid, _, way), connections)| (self.process(pid), way, connections.len()))
             .collect()
     }
 
@@ -222,6 +236,7 @@ impl<'a> Ends<'a> {
         };
         Inbound {
             inode: end.map(|(_, socket)| socket.inode),
+            uid: end.map(|(_, socket)| socket.uid),
             way,
             connection: Connection {
                 tcp: end.map(|(there, socket)| (*there, socket.local, local)),
@@ -235,6 +250,7 @@ impl<'a> Ends<'a> {
         let peer = accepted.peer.filter(|peer| self.unix.contains_key(peer))?;
         Some(Inbound {
             inode: Some(peer),
+            uid: self.unix[&peer].uid,
             way: Way::Unix,
             connection: Connection {
                 tcp: None,
@@ -281,13 +297,7 @@ pub struct OtherConnections {
 }
 
 /// The clients of all servers, by server, then process; and what was seen beside them.
-pub(crate) fn clients(
-    servers: &[Server],
-    processes: &[Process],
-    networks: &Networks,
-    owners: &Owners,
-) -> (Vec<Client>, Vec<OtherConnections>) {
-    let ends = Ends::new(networks, owners, processes);
+pub(crate) fn clients(servers: &[Server], ends: &Ends<'_>) -> (Vec<Client>, Vec<OtherConnections>) {
     let mut clients = Vec::new();
     let mut others = vec![OtherConnections::default(); servers.len()];
     for (server_idx, server) in servers.iter().enumerate() {
@@ -296,13 +306,14 @@ pub(crate) fn clients(
             n_remote: n_unknown,
             n_closed: ends.n_closed(&server.endpoints),
         };
-        for ((pid, way), connections) in direct {
+        for ((pid, uid, way), connections) in direct {
             // A server's connections to itself are nobody's tax.
             if pid == Some(server.process.pid) {
                 continue;
             }
             let client = Client {
                 process: ends.process(pid),
+                uid,
                 server_idx,
                 way,
                 via: None,
@@ -320,7 +331,8 @@ pub(crate) fn clients(
     (clients, others)
 }
 
-type Groups = BTreeMap<(Option<u32>, Way), Vec<Connection>>;
+/// Connections by process, by user where there is no process, and by transport.
+type Groups = BTreeMap<(Option<u32>, Option<u32>, Way), Vec<Connection>>;
 
 /// Which of a proxy's connections go on to which server is not to be seen when it serves several.
 fn mark_shared_hops(clients: &mut [Client]) {

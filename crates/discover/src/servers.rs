@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use looptax_dsn::Kind;
+use looptax_record::HowKnown;
 
 use crate::kind::{of_program, refined};
 use crate::namespace_id::NamespaceId;
@@ -26,6 +27,8 @@ pub struct Server {
     pub process: Process,
     /// What it listens on.
     pub endpoints: Vec<Endpoint>,
+    /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
+    pub is_hidden: bool,
 }
 
 /// An address that a server listens on.
@@ -37,6 +40,8 @@ pub struct Endpoint {
     pub queue: Queue,
     /// The network namespace that it listens in.
     pub network: NamespaceId,
+    /// How it is known to be the server's.
+    pub known: HowKnown,
     pub(crate) file: Option<FileId>,
 }
 
@@ -99,6 +104,30 @@ impl Server {
         })
     }
 
+    /// Whether it is known to have no such socket.
+    pub fn lacks_socket(&self) -> bool {
+        !self.is_hidden && !self.has_socket()
+    }
+
+    /// What its process was seen to listen on: nothing inferred.
+    pub fn seen_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        let endpoints = self.endpoints.iter();
+        endpoints.filter(|it| it.known == HowKnown::Seen)
+    }
+
+    /// The socket with a path that is known best, and how.
+    pub fn socket(&self) -> Option<(&Path, HowKnown)> {
+        let best = { self.endpoints.iter() }
+            .filter(|it| matches!(it.place, Place::Path { .. }))
+            .map(|it| it.known)
+            .max()?;
+        let mut endpoints = self.endpoints.iter().filter(|it| it.known == best);
+        endpoints.find_map(|it| match &it.place {
+            Place::Path { path, .. } => Some((&**path, best)),
+            Place::Tcp(_) | Place::Abstract(_) => None,
+        })
+    }
+
     /// The sockets with a path, as the server sees them.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.endpoints
@@ -140,6 +169,7 @@ pub(crate) fn servers(
                 kind,
                 version,
                 endpoints: endpoints(process, networks, owners),
+                is_hidden: owners.hidden.contains(&process.pid),
                 process: (*process).clone(),
             }
         })
@@ -156,46 +186,80 @@ fn kind_and_version(kind: Kind, process: &Process) -> (Kind, Option<String>) {
 /// What a process listens on, TCP first.
 pub(crate) fn endpoints(process: &Process, networks: &Networks, owners: &Owners) -> Vec<Endpoint> {
     let is_own = |inode| owners.of_socket(inode).contains(&process.pid);
+    let found = listening(networks, Some(process), is_own).into_iter();
+    found.map(|(endpoint, _)| endpoint).collect()
+}
+
+/// The listening sockets that are wanted by their numbers, TCP first, with their users; paths are what
+/// `process` sees there, or we where it is not known.
+pub(crate) fn listening(
+    networks: &Networks,
+    process: Option<&Process>,
+    is_wanted: impl Fn(u64) -> bool,
+) -> Vec<(Endpoint, Option<u32>)> {
     let mut found = Vec::new();
     for (network, sockets) in &networks.sockets {
         for socket in &sockets.tcp {
-            if socket.remote.is_none() && is_own(socket.inode) {
-                found.push(Endpoint {
+            if socket.remote.is_none() && is_wanted(socket.inode) {
+                let endpoint = Endpoint {
                     place: Place::Tcp(socket.local),
                     queue: socket.queue,
                     network: *network,
+                    known: HowKnown::Seen,
                     file: None,
-                });
+                };
+                found.push((endpoint, Some(socket.uid)));
             }
         }
     }
     for (network, sockets) in &networks.sockets {
         for socket in &sockets.unix {
             let Some(name) = &socket.name else { continue };
-            if socket.is_listening && is_own(socket.inode) {
-                found.push(Endpoint {
+            if socket.is_listening && is_wanted(socket.inode) {
+                let endpoint = Endpoint {
                     place: unix_place(process, name, socket.file),
                     queue: socket.queue.unwrap_or(Queue {
                         waiting: 0,
                         backlog: 0,
                     }),
                     network: *network,
+                    known: HowKnown::Seen,
                     file: socket.file,
-                });
+                };
+                found.push((endpoint, socket.uid));
             }
         }
     }
-    found.sort_by_key(|endpoint| matches!(endpoint.place, Place::Tcp(_)).cmp(&true).reverse());
     found
 }
 
-fn unix_place(process: &Process, name: &UnixName, bound: Option<FileId>) -> Place {
+fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>) -> Place {
     match name {
         UnixName::Abstract(_) => Place::Abstract(name.shown()),
         UnixName::Path(path) => Place::Path {
-            file: file_at(process, path, bound),
+            file: match process {
+                Some(process) => file_at(process, path, bound),
+                None => file_here(path, bound),
+            },
             path: path.clone(),
         },
+    }
+}
+
+/// What lies at `path` for us, where that is the very file that a socket was bound to. Whose root folder the
+/// path counts from is not known, so another file there, or none, says nothing.
+fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
+    let found = fs::symlink_metadata(path).ok();
+    let found = found.filter(|it| path.is_absolute() && it.file_type().is_socket());
+    let same = found.filter(|it| bound.is_some() && is_file(it, bound));
+    same.map_or(SocketFile::Unknown, |it| present(&it))
+}
+
+fn present(found: &fs::Metadata) -> SocketFile {
+    SocketFile::Present {
+        uid: found.uid(),
+        gid: found.gid(),
+        mode: found.mode() & 0o7777,
     }
 }
 
@@ -208,13 +272,7 @@ fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile 
         process.file("cwd").join(path)
     };
     match fs::symlink_metadata(outside) {
-        Ok(found) if found.file_type().is_socket() && is_file(&found, bound) => {
-            SocketFile::Present {
-                uid: found.uid(),
-                gid: found.gid(),
-                mode: found.mode() & 0o7777,
-            }
-        }
+        Ok(found) if found.file_type().is_socket() && is_file(&found, bound) => present(&found),
         Ok(_) => SocketFile::Replaced,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => SocketFile::Missing,
         Err(_) => SocketFile::Unknown,

@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use netlink_packet_core::{
-    Emitable, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    DefaultNla, Emitable, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload, Nla as _,
 };
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{
@@ -31,6 +31,9 @@ use crate::DiscoverError;
 const ANSWER_BYTES: usize = 64 << 10;
 /// A Unix socket's type in a dump: `SOCK_STREAM`.
 const STREAM: u8 = 1;
+/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`, which the library has no name for; kernels before 5.3 pass it over.
+const SHOW_UID: u32 = 0x40;
+const UID: u16 = 7;
 
 /// How full a listening socket's queue of connections is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +82,8 @@ pub(crate) type FileId = (u32, u32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnixSocket {
     pub(crate) inode: u64,
+    /// Whose it is, where the kernel tells.
+    pub(crate) uid: Option<u32>,
     pub(crate) is_listening: bool,
     pub(crate) name: Option<UnixName>,
     pub(crate) file: Option<FileId>,
@@ -135,7 +140,11 @@ pub(crate) fn sockets() -> Result<Sockets, DiscoverError> {
     let request = SockDiagMessage::UnixRequest(UnixRequest {
         state_flags: unix::StateFlags::ESTABLISHED | unix::StateFlags::LISTEN,
         inode: 0,
-        show_flags: ShowFlags::NAME | ShowFlags::VFS | ShowFlags::PEER | ShowFlags::RQLEN,
+        show_flags: ShowFlags::NAME
+            | ShowFlags::VFS
+            | ShowFlags::PEER
+            | ShowFlags::RQLEN
+            | ShowFlags::from_bits_retain(SHOW_UID),
         cookie: [0xff; 8],
     });
     found.n_unread += dump(request, |message| {
@@ -229,6 +238,7 @@ fn traffic(tcp_info: &[u8]) -> Option<Traffic> {
 fn unix_socket(response: &UnixResponse) -> UnixSocket {
     let mut socket = UnixSocket {
         inode: u64::from(response.header.inode),
+        uid: None,
         is_listening: response.header.state == TCP_LISTEN,
         name: None,
         file: None,
@@ -240,6 +250,7 @@ fn unix_socket(response: &UnixResponse) -> UnixSocket {
             unix::nlas::Nla::Name(name) => socket.name = Some(unix_name(name)),
             unix::nlas::Nla::Vfs(vfs) => socket.file = file_id(vfs),
             unix::nlas::Nla::Peer(inode) => socket.peer = Some(u64::from(*inode)),
+            unix::nlas::Nla::Other(other) if other.kind() == UID => socket.uid = number(other),
             unix::nlas::Nla::ReceiveQueueLength(waiting, backlog) if socket.is_listening => {
                 socket.queue = Some(Queue {
                     waiting: *waiting,
@@ -250,6 +261,15 @@ fn unix_socket(response: &UnixResponse) -> UnixSocket {
         }
     }
     socket
+}
+
+fn number(attribute: &DefaultNla) -> Option<u32> {
+    let mut bytes = [0; 4];
+    if attribute.value_len() != bytes.len() {
+        return None;
+    }
+    attribute.emit_value(&mut bytes);
+    Some(u32::from_ne_bytes(bytes))
 }
 
 fn unix_name(name: &unix::nlas::UnixDiagName) -> UnixName {

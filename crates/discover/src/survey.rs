@@ -7,7 +7,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Home;
 use crate::candidates::deserted;
-use crate::connections::{Client, OtherConnections, clients};
+use crate::connections::{Client, Ends, OtherConnections, clients};
+use crate::inferred::{Listener, attribute};
 use crate::namespace_id::NamespaceId;
 use crate::namespaces::networks;
 use crate::owners::Owners;
@@ -24,6 +25,8 @@ pub struct Survey {
     pub clients: Vec<Client>,
     /// What was seen of each server's connections beside the clients.
     pub others: Vec<OtherConnections>,
+    /// Listening sockets whose process is not seen, and that no server alone is known to have.
+    pub listeners: Vec<Listener>,
     /// Ports of the host that lead to servers in containers.
     pub published: Vec<Published>,
     /// The network namespace that we are in ourselves.
@@ -37,11 +40,13 @@ pub struct Survey {
 /// Something that stands in the way, or that we could not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// Processes of other users that we may not look into: their sockets have no owner here.
+    /// Processes of other users that we may not look into: whose their sockets are is inferred, or open.
     HiddenProcesses {
         /// How many.
         n: usize,
     },
+    /// Processes of other users are not shown to us at all.
+    UnlistedProcesses,
     /// Network namespaces that we could not enter.
     ClosedNamespaces {
         /// How many.
@@ -79,6 +84,8 @@ pub enum Problem {
     DesertedSocket {
         /// Where it lies.
         path: PathBuf,
+        /// Whether every process was seen: else somebody may listen in a container.
+        is_certain: bool,
     },
     /// A client over TCP that does not see its server's socket.
     HiddenSocket {
@@ -118,8 +125,10 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     let networks = networks(&processes, own);
     let owners = Owners::from_processes(&processes);
     let known = earlier.map_or(&[][..], |it| &it.servers);
-    let servers = servers(&processes, &networks, &owners, known);
-    let (clients, others) = clients(&servers, &processes, &networks, &owners);
+    let mut servers = servers(&processes, &networks, &owners, known);
+    let ends = Ends::new(&networks, &owners, &processes);
+    let listeners = attribute(&mut servers, &processes, &ends, &owners);
+    let (clients, others) = clients(&servers, &ends);
     let published = published(&processes, &servers, &clients, &networks, &owners);
 
     let mut problems = Vec::new();
@@ -128,6 +137,12 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
             n: owners.hidden.len(),
         });
     }
+    // Everybody may read the status of the first process, unless `/proc` is mounted with `hidepid`.
+    let is_unlisted = fs::read("/proc/1/status").is_err();
+    if is_unlisted {
+        problems.push(Problem::UnlistedProcesses);
+    }
+    let is_certain = owners.hidden.is_empty() && !is_unlisted && networks.closed.is_empty();
     if let Some((_, error)) = networks.closed.first() {
         problems.push(Problem::ClosedNamespaces {
             n: networks.closed.len(),
@@ -149,12 +164,13 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     problems.extend(
         deserted(&networks)
             .into_iter()
-            .map(|path| Problem::DesertedSocket { path }),
+            .map(|path| Problem::DesertedSocket { path, is_certain }),
     );
     Survey {
         servers,
         clients,
         others,
+        listeners,
         published,
         own_network: own,
         problems,
@@ -195,7 +211,7 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
         }
     }
     // Without a look into the process there is no knowing what it listens on.
-    if server.paths().next().is_none() && !server.endpoints.is_empty() && !server.has_socket() {
+    if server.paths().next().is_none() && !server.endpoints.is_empty() && server.lacks_socket() {
         found.push(Problem::NoSocket { server_idx });
     }
     found

@@ -31,6 +31,9 @@ pub struct Found {
     pub servers: Vec<FoundServer>,
     /// Their clients on this machine.
     pub clients: Vec<FoundClient>,
+    /// Listening sockets whose process is not seen, and which nothing that is public gives to one server.
+    #[serde(default)]
+    pub listeners: Vec<FoundListener>,
     /// What is wrong, or could not be seen.
     pub notes: Vec<Note>,
 }
@@ -64,6 +67,9 @@ pub struct FoundServer {
     pub user: String,
     /// Its container or service: `docker 3f2a9c1b7d20`, `mariadb.service`.
     pub home: Option<String>,
+    /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
+    #[serde(default)]
+    pub is_hidden: bool,
     /// What it listens on.
     pub endpoints: Vec<FoundEndpoint>,
     /// The network namespace that it listens in, where that is not the one of who looked.
@@ -87,6 +93,55 @@ pub struct FoundEndpoint {
     pub n_waiting: u32,
     /// Most that may wait.
     pub backlog: u32,
+    /// How it is known to be this server's.
+    #[serde(default)]
+    pub known: HowKnown,
+}
+
+/// A listening socket whose process is not seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundListener {
+    /// What clients must speak.
+    pub transport: EndpointTransport,
+    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    pub address: String,
+    /// Whose socket it is: a name, or the number; `null` where the kernel does not tell.
+    pub user: Option<String>,
+    /// What usually listens there: `mysql or mariadb`.
+    pub likely: Option<String>,
+    /// Servers of that user which it may belong to.
+    pub server_pids: Vec<u32>,
+    /// Connections to it from this machine.
+    pub n_connections: u64,
+}
+
+/// How a listening socket is known to be a server's.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum HowKnown {
+    /// By its user, who runs no other program whose sockets are not seen: inferred.
+    User,
+    /// By its usual port or name and its user: inferred.
+    UsualPlace,
+    /// By its user, and the server's command line names it: inferred.
+    CommandLine,
+    /// The process was seen to hold it.
+    #[default]
+    Seen,
+}
+
+impl HowKnown {
+    /// What it was inferred by, for a person; `None` where it was seen.
+    pub const fn inferred_by(self) -> Option<&'static str> {
+        match self {
+            Self::Seen => None,
+            Self::CommandLine => Some("by its user and the command line"),
+            Self::UsualPlace => Some("by its user and its usual place"),
+            Self::User => Some("by its user"),
+        }
+    }
 }
 
 /// The connections of one process to one server, of one way.

@@ -22,6 +22,7 @@ mod echo;
 mod exec;
 mod find;
 mod find_hops;
+mod find_unprivileged;
 mod fixture;
 mod full_disk;
 mod history;

@@ -71,9 +71,9 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let socket = match (
         question.socket,
         &address.socket,
-        server.map(Server::has_socket),
+        server.is_some_and(Server::lacks_socket),
     ) {
-        (None, None, Some(false)) => None,
+        (None, None, true) => None,
         _ => Some(socket_of::find(address, question.socket, question.near)?),
     };
     let Some(socket) = socket else {
@@ -136,7 +136,12 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
 }
 
 fn listening(server: Option<&Server>, address: &Address) -> Point {
-    let how = "looked at the listening sockets of every process";
+    let how = match server {
+        Some(server) if server.is_hidden => {
+            "inferred by port, user and command line: whose socket it is is seen by root only"
+        }
+        _ => "looked at the listening sockets of every process",
+    };
     let (code, outcome, what) = match server {
         Some(server) => {
             let name = server.name();

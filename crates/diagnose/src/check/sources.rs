@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{self, Reading, Source};
-use looptax_discover::{Process, Survey};
+use looptax_discover::{Place, Process, Survey};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 
@@ -198,6 +198,28 @@ pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
         }
     }
     found
+}
+
+/// Where a process is connected on this machine to who is not seen: `127.0.0.1:3306 (of user mysql; usually mysql or
+/// mariadb)`.
+pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<String> {
+    let is_own = |it: &&looptax_discover::Listener| {
+        let mut clients = it.clients.iter();
+        clients.any(|(process, _, _)| process.as_ref().is_some_and(|it| it.pid == pid))
+    };
+    let listeners = survey.listeners.iter().filter(is_own);
+    listeners
+        .map(|it| {
+            let place = match &it.endpoint.place {
+                Place::Tcp(address) => address.to_string(),
+                Place::Path { path, .. } | Place::Abstract(path) => path.display().to_string(),
+            };
+            let user = it.uid.map(|uid| format!("of user {}", user_name(uid)));
+            let likely = it.likely.map(|likely| format!("usually {likely}"));
+            let facts: Vec<String> = user.into_iter().chain(likely).collect();
+            format!("{place} ({})", facts.join("; "))
+        })
+        .collect()
 }
 
 /// Where a process is connected over sockets alone; `None` where it is not connected so.

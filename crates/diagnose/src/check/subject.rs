@@ -16,6 +16,8 @@ pub struct Sources {
     looked: Vec<Looked>,
     /// Servers that the process is connected to over TCP.
     connected: Vec<Address>,
+    /// What it is connected to where the process behind is not seen, for a person.
+    unseen: Vec<String>,
 }
 
 impl Sources {
@@ -30,7 +32,12 @@ impl Sources {
             (None, Some(pid)) => sources::connected(pid, survey),
             _ => Vec::new(),
         };
-        Ok(Self { looked, connected })
+        let unseen = pid.map_or_else(Vec::new, |pid| sources::connected_to_unseen(pid, survey));
+        Ok(Self {
+            looked,
+            connected,
+            unseen,
+        })
     }
 
     /// Whether no connection was found.
@@ -70,6 +77,15 @@ impl Sources {
     /// What was looked for, where nothing was found.
     pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
         let Some(path) = app else {
+            if !self.unseen.is_empty() {
+                return Failure::usage(
+                    format!(
+                        "nothing in its environment or working folder names a server that is known; it is connected to {}, and the process behind is seen by root only",
+                        self.unseen.join(", ")
+                    ),
+                    "run it as root, or give the address itself: looptax check DSN",
+                );
+            }
             return Failure::usage(
                 "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
                 format!("{n_servers} servers were seen; --app FILE takes its configuration file"),

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use looptax_discover::{
-    Client, Endpoint, Home, NamespaceId, OtherConnections, Place, Problem, Server, SocketFile,
-    Survey, Traffic,
+    Client, Endpoint, Home, Listener, NamespaceId, OtherConnections, Place, Problem, Server,
+    SocketFile, Survey, Traffic,
 };
 use looptax_record::{
     CostSource, EndpointTransport, Estimate, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient,
-    FoundEndpoint, FoundServer, Way,
+    FoundEndpoint, FoundListener, FoundServer, Way,
 };
 
 use super::names::Names;
@@ -35,10 +35,12 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
             .to_string(),
         rates_over_s: seconds,
         cost_sources: sources.to_vec(),
-        sees_all: !survey
-            .problems
-            .iter()
-            .any(|it| matches!(it, Problem::HiddenProcesses { .. })),
+        sees_all: !{ survey.problems.iter() }.any(|it| {
+            matches!(
+                it,
+                Problem::HiddenProcesses { .. } | Problem::UnlistedProcesses
+            )
+        }),
         servers: survey
             .servers
             .iter()
@@ -49,6 +51,9 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
             })
             .collect(),
         clients: clients.collect(),
+        listeners: { survey.listeners.iter() }
+            .map(|it| found_listener(it, survey, &names))
+            .collect(),
         notes: notes(survey),
     }
 }
@@ -61,6 +66,7 @@ fn found_server(server: &Server, others: OtherConnections, names: &Names) -> Fou
         program: server.name(),
         user: names.user_of(&server.process),
         home: home(&server.process.home),
+        is_hidden: server.is_hidden,
         endpoints: server
             .endpoints
             .iter()
@@ -82,24 +88,42 @@ fn network(server: &Server, survey: &Survey) -> Option<String> {
 }
 
 fn found_endpoint(endpoint: &Endpoint, at: &Home, names: &Names) -> FoundEndpoint {
-    let (transport, address, file) = match &endpoint.place {
-        Place::Tcp(address) => (EndpointTransport::Tcp, address.to_string(), None),
-        Place::Abstract(name) => {
-            let name = name.to_string_lossy().into_owned();
-            (EndpointTransport::Abstract, name, None)
-        }
-        Place::Path { path, file } => (
-            EndpointTransport::Unix,
-            path.to_string_lossy().into_owned(),
-            Some(file_words(*file, at, names)),
-        ),
-    };
+    let (transport, address) = shown(&endpoint.place);
     FoundEndpoint {
         transport,
         address,
-        file,
+        file: match &endpoint.place {
+            Place::Path { file, .. } => Some(file_words(*file, at, names)),
+            Place::Tcp(_) | Place::Abstract(_) => None,
+        },
         n_waiting: endpoint.queue.waiting,
         backlog: endpoint.queue.backlog,
+        known: endpoint.known,
+    }
+}
+
+fn shown(place: &Place) -> (EndpointTransport, String) {
+    match place {
+        Place::Tcp(address) => (EndpointTransport::Tcp, address.to_string()),
+        Place::Abstract(name) => (
+            EndpointTransport::Abstract,
+            name.to_string_lossy().into_owned(),
+        ),
+        Place::Path { path, .. } => (EndpointTransport::Unix, path.to_string_lossy().into_owned()),
+    }
+}
+
+fn found_listener(listener: &Listener, survey: &Survey, names: &Names) -> FoundListener {
+    let (transport, address) = shown(&listener.endpoint.place);
+    let pid_of = |idx: &usize| survey.servers[*idx].process.pid;
+    let n_connections: usize = listener.clients.iter().map(|(_, _, n)| n).sum();
+    FoundListener {
+        transport,
+        address,
+        user: listener.uid.map(|uid| names.user(uid, &Home::Elsewhere)),
+        likely: listener.likely.map(str::to_owned),
+        server_pids: listener.servers.iter().map(pid_of).collect(),
+        n_connections: n_connections as u64,
     }
 }
 
@@ -138,7 +162,9 @@ fn found_client(
     FoundClient {
         pid: process.map(|it| it.pid),
         program: process.map(looptax_discover::Process::program_name),
-        user: process.map(|it| names.user_of(it)),
+        user: process
+            .map(|it| names.user_of(it))
+            .or_else(|| Some(names.user(client.uid?, &Home::Elsewhere))),
         home: process.and_then(|it| home(&it.home)),
         server_pid: server.process.pid,
         way: client.way,

@@ -16,8 +16,14 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
             format!(
-                "{n} processes of other users cannot be looked into, so their sockets have no owner here"
+                "{n} processes of other users cannot be looked into: their sockets are seen with port, path and user, whose they are is inferred where it says so, or left open"
             ),
+            Some("run it as root".to_owned()),
+        ),
+        Problem::UnlistedProcesses => (
+            NoteCode::ProcessesHidden,
+            "processes of other users are not listed here (/proc hides them): their sockets are seen with port, path and user, which programs they are is not"
+                .to_owned(),
             Some("run it as root".to_owned()),
         ),
         Problem::ClosedNamespaces { n, why } => (
@@ -56,33 +62,8 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             server_idx,
             path,
             is_replaced,
-        } => {
-            let (code, state) = if *is_replaced {
-                (NoteCode::SocketReplaced, "was replaced")
-            } else {
-                (NoteCode::SocketLost, "is gone")
-            };
-            (
-                code,
-                format!(
-                    "the socket {} of {} {state} while the server runs: nobody reaches it that way",
-                    path.display(),
-                    named(&survey.servers[*server_idx])
-                ),
-                Some(
-                    "restart the server; keep cleaners of temporary files away from that folder"
-                        .to_owned(),
-                ),
-            )
-        }
-        Problem::DesertedSocket { path } => (
-            NoteCode::SocketDeserted,
-            format!(
-                "nobody listens on {}: a server that ended left it",
-                path.display()
-            ),
-            Some("start the server, or delete the file".to_owned()),
-        ),
+        } => lost(&survey.servers[*server_idx], path, *is_replaced),
+        Problem::DesertedSocket { path, is_certain } => deserted(path, *is_certain),
         Problem::HiddenSocket {
             client_idx,
             path,
@@ -90,6 +71,39 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         } => hidden(*client_idx, path, *why, survey),
     };
     Note { code, what, next }
+}
+
+fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, Option<String>) {
+    let (code, state) = if is_replaced {
+        (NoteCode::SocketReplaced, "was replaced")
+    } else {
+        (NoteCode::SocketLost, "is gone")
+    };
+    let what = format!(
+        "the socket {} of {} {state} while the server runs: nobody reaches it that way",
+        path.display(),
+        named(server)
+    );
+    let next = "restart the server; keep cleaners of temporary files away from that folder";
+    (code, what, Some(next.to_owned()))
+}
+
+fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>) {
+    let path = path.display();
+    let (what, next) = if is_certain {
+        (
+            format!("nobody listens on {path}: a server that ended left it"),
+            "start the server, or delete the file",
+        )
+    } else {
+        (
+            format!(
+                "nobody that is seen listens on {path}: a server that ended left it, or one in a container listens"
+            ),
+            "run it as root",
+        )
+    };
+    (NoteCode::SocketDeserted, what, Some(next.to_owned()))
 }
 
 fn hidden(

@@ -26,7 +26,7 @@ pub(super) fn published_candidate(
     if from.is_empty() {
         return None;
     }
-    let mut ports: Vec<u16> = server.endpoints.iter().filter_map(port_of).collect();
+    let mut ports: Vec<u16> = server.seen_endpoints().filter_map(port_of).collect();
     ports.sort_unstable();
     ports.dedup();
     let found = socket_for(published.server_port, &ports, &sockets);
@@ -49,7 +49,7 @@ pub(super) fn published_candidate(
 
 /// The sockets with a path; an abstract one belongs to the container's own network.
 fn sockets(server: &Server) -> Vec<Socket> {
-    let places = server.endpoints.iter().filter_map(|it| match &it.place {
+    let places = server.seen_endpoints().filter_map(|it| match &it.place {
         Place::Path { path, file } => Some((path, *file)),
         Place::Tcp(_) | Place::Abstract(_) => None,
     });

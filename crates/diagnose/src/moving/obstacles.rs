@@ -231,6 +231,7 @@ mod tests {
             kind: Kind::Redis,
             version: None,
             process: looptax_discover::process(std::process::id()).unwrap(),
+            is_hidden: false,
             endpoints: Vec::new(),
         };
         let found = of_port(&pair, &server_of);

@@ -24,13 +24,12 @@ pub(super) struct Socket {
 /// The pairs of a server in our network; a port without a socket is none.
 pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
     let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
-    let near: Vec<&Endpoint> = server.endpoints.iter().filter(is_near).collect();
+    let near: Vec<&Endpoint> = server.seen_endpoints().filter(is_near).collect();
     let mut ports: Vec<u16> = near.iter().filter_map(|it| port_of(it)).collect();
     ports.sort_unstable();
     ports.dedup();
     let sockets: Vec<Socket> = server
-        .endpoints
-        .iter()
+        .seen_endpoints()
         .filter_map(|it| socket(server, it))
         .collect();
     let mut found = Vec::new();

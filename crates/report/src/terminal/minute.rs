@@ -2,7 +2,8 @@
 
 use looptax_advise::{Weighed, Worth, weigh};
 use looptax_record::{
-    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundServer, Record, Tax, Verdict,
+    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundListener, FoundServer,
+    Record, Tax, Verdict,
 };
 
 use super::found::cells::shown;
@@ -57,14 +58,15 @@ impl Minute {
     pub fn found(self, found: &Found) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
-        if found.servers.is_empty() {
+        let unseen = found.listeners.iter().filter_map(|it| unseen(it, text));
+        let named = { found.servers.iter() }.map(|it| here(it, text));
+        let named: Vec<String> = named.chain(unseen).collect();
+        if named.is_empty() {
             return String::new();
         }
-        let named = { found.servers.iter().take(MOST_SERVERS) };
-        let named = named.map(|it| here(it, found.sees_all, text));
-        let more = found.servers.len().saturating_sub(MOST_SERVERS);
+        let more = named.len().saturating_sub(MOST_SERVERS);
         let more = (more > 0).then(|| format!("{more} more (looptax find)"));
-        let servers: Vec<String> = named.chain(more).collect();
+        let servers: Vec<String> = named.into_iter().take(MOST_SERVERS).chain(more).collect();
         subject("here", &servers.join(", "), &mut lines);
         let programs = paying(found);
         for (idx, program) in programs.iter().take(MOST_PROGRAMS).enumerate() {
@@ -160,14 +162,14 @@ fn subject(word: &str, words: &str, lines: &mut Lines) {
 }
 
 /// `mariadbd 10.11.6 (127.0.0.1:3306, /run/mysqld/mysqld.sock)`.
-fn here(server: &FoundServer, sees_all: bool, text: Text) -> String {
+fn here(server: &FoundServer, text: Text) -> String {
     let known = server.version.as_deref();
     let known = known.map(|it| format!(" {}", shown(version(it), text)));
     let mut places: Vec<String> = { server.endpoints.iter() }
         .map(|it| text.clean(&it.address))
         .collect();
     let has_socket = { server.endpoints.iter() }.any(|it| it.transport != EndpointTransport::Tcp);
-    if !has_socket && sees_all {
+    if !has_socket && !server.is_hidden {
         places.push("no socket".to_owned());
     }
     if places.is_empty() {
@@ -179,6 +181,19 @@ fn here(server: &FoundServer, sees_all: bool, text: Text) -> String {
         known.unwrap_or_default(),
         places.join(", ")
     )
+}
+
+/// `127.0.0.1:3306 (mysql or mariadb by its port, of user mysql)`; `None` where nothing speaks for a database.
+fn unseen(listener: &FoundListener, text: Text) -> Option<String> {
+    let likely = listener.likely.as_ref()?;
+    let user = listener.user.as_ref();
+    let user = user.map(|it| format!(", of user {}", shown(it, text)));
+    Some(format!(
+        "{} ({} by its usual place{})",
+        text.clean(&listener.address),
+        text.clean(likely),
+        user.unwrap_or_default()
+    ))
 }
 
 /// The processes of one program that reach one server over TCP.

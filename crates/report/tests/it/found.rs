@@ -2,7 +2,7 @@
 
 use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
-    FoundServer, Note, NoteCode, Way,
+    FoundServer, HowKnown, Note, NoteCode, Way,
 };
 use looptax_report::terminal::{First, Style, found};
 
@@ -13,6 +13,7 @@ pub(crate) fn look() -> Found {
         file: file.map(str::to_owned),
         n_waiting: 0,
         backlog: 80,
+        known: HowKnown::Seen,
     };
     let client = |pid, way, rate: Option<f64>, cost: Option<Figure>| FoundClient {
         pid: Some(pid),
@@ -46,6 +47,7 @@ pub(crate) fn look() -> Found {
             program: "mariadbd".to_owned(),
             user: "mysql".to_owned(),
             home: Some("mariadb.service".to_owned()),
+            is_hidden: false,
             endpoints: vec![
                 endpoint(EndpointTransport::Tcp, "127.0.0.1:3306", None),
                 endpoint(
@@ -73,6 +75,7 @@ pub(crate) fn look() -> Found {
             ),
             client(9, Way::Unix, None, None),
         ],
+        listeners: Vec::new(),
         notes: vec![Note {
             code: NoteCode::SocketMissing,
             what: "memcached 5 listens on TCP alone".to_owned(),

@@ -269,7 +269,7 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     let server = sides.server?;
     let file = Path::new(&sides.socket.file);
     let is_it = |place: &Place| matches!(place, Place::Path { path, file: SocketFile::Present { .. } } if path == file);
-    server.endpoints.iter().find(|it| is_it(&it.place))?;
+    server.seen_endpoints().find(|it| is_it(&it.place))?;
     Some(Point::new(
         Topic::SameServer,
         PointCode::ServerSame,

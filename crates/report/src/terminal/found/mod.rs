@@ -32,11 +32,13 @@ pub fn found(found: &Found, first: First, style: Style) -> String {
     match first {
         First::Servers => {
             servers::write(found, &mut lines);
+            servers::write_listeners(found, &mut lines);
             clients_of(found, &mut lines);
         }
         First::Clients => {
             clients_of(found, &mut lines);
             servers::write(found, &mut lines);
+            servers::write_listeners(found, &mut lines);
         }
     }
     write_words(found, &mut lines);
@@ -54,10 +56,13 @@ fn clients_of(found: &Found, lines: &mut Lines) {
     );
     clients::write("on the socket already", &free, found, lines);
     if found.clients.is_empty() && !found.servers.is_empty() {
-        let words = if found.sees_all {
-            "no client on this machine is connected just now"
-        } else {
-            "no client can be seen: whose connections they are is known to root alone"
+        let is_open = { found.servers.iter() }.any(|it| it.endpoints.is_empty());
+        let words = match (found.sees_all, is_open) {
+            (true, _) => "no client on this machine is connected just now",
+            (false, false) => "no connection of this machine to these sockets is open just now",
+            (false, true) => {
+                "which connections lead to a server whose sockets are not known is seen by root only"
+            }
         };
         lines.wrapped(0, words);
         lines.blank();
@@ -69,14 +74,17 @@ fn write_words(found: &Found, lines: &mut Lines) {
     costs::write(found, lines);
     let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();
     if n_remote > 0 {
-        let line = format!(
-            "{} from other machines (or through rewritten addresses) left out",
-            counted(n_remote, "connection")
-        );
+        let others = if found.sees_all {
+            "from other machines (or through rewritten addresses)"
+        } else {
+            "from other machines, containers that root sees, or through rewritten addresses,"
+        };
+        let line = format!("{} {others} left out", counted(n_remote, "connection"));
         lines.item(0, &line);
     }
     let paying = found.clients.iter().filter(|it| it.way.is_tcp());
-    let most = paying.max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
+    let most = { paying.filter(|it| it.pid.is_some()) }
+        .max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
     if let Some(pid) = most.and_then(|it| it.pid) {
         lines.item(0, &format!("next: looptax check --pid {pid} says whether the switch to the socket would work for that one"));
     }

@@ -1,6 +1,6 @@
 //! The servers, a line for each of their endpoints.
 
-use looptax_record::{Found, FoundEndpoint, FoundServer};
+use looptax_record::{Found, FoundEndpoint, FoundListener, FoundServer};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;
@@ -12,10 +12,15 @@ const HEADER: [&str; 6] = ["server", "version", "user", "where", "listens on", "
 
 pub(super) fn write(found: &Found, lines: &mut Lines) {
     if found.servers.is_empty() {
-        lines.wrapped(
-            0,
-            "no database server is running here, as far as we can see",
-        );
+        let words = if found.sees_all {
+            "no database server is running here, as far as we can see"
+        } else {
+            "no process of a database server is seen; that says nothing of those that only root sees"
+        };
+        lines.wrapped(0, words);
+        if !found.listeners.is_empty() {
+            lines.blank();
+        }
         return;
     }
     let text = lines.style.text();
@@ -36,7 +41,12 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
         place(server, text),
     ];
     if server.endpoints.is_empty() {
-        let unseen = ["nothing that we see".to_owned(), dash()];
+        let words = match (server.is_hidden, &server.home) {
+            (false, _) => "nothing that we see",
+            (true, Some(_)) => "its sockets are seen by root only",
+            (true, None) => "which sockets are its own is seen by root only",
+        };
+        let unseen = [words.to_owned(), dash()];
         return vec![[first.to_vec(), unseen.to_vec()].concat()];
     }
     let rows = server.endpoints.iter().enumerate().map(|(idx, endpoint)| {
@@ -48,6 +58,51 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
         [before, cells(endpoint, text)].concat()
     });
     rows.collect()
+}
+
+const LISTENERS: [&str; 4] = ["listens on", "user", "may be", "connections"];
+/// More listening sockets than these are counted.
+const MOST_LISTENERS: usize = 12;
+
+/// Listening sockets without a process; those that servers usually have, or somebody uses, first.
+pub(super) fn write_listeners(found: &Found, lines: &mut Lines) {
+    if found.listeners.is_empty() {
+        return;
+    }
+    let text = lines.style.text();
+    let mut listeners: Vec<&FoundListener> = found.listeners.iter().collect();
+    listeners.sort_by_key(|it| (it.likely.is_none(), it.n_connections == 0));
+    let rows = listeners.iter().take(MOST_LISTENERS);
+    let rows = rows.map(|it| listener_cells(it, found, text));
+    lines.heading(0, "listening too, the process behind is not seen");
+    Table::new(&LISTENERS, rows.collect()).write(lines);
+    let n_more = listeners.len().saturating_sub(MOST_LISTENERS);
+    if n_more > 0 {
+        lines.item(2, &format!("{n_more} more, with --json"));
+    }
+    lines.blank();
+}
+
+fn listener_cells(listener: &FoundListener, found: &Found, text: Text) -> Vec<String> {
+    let name_of = |pid: &u32| {
+        let server = found.servers.iter().find(|it| it.pid == *pid);
+        server.map(|it| format!("{} {pid}", shown(&it.program, text)))
+    };
+    let servers: Vec<String> = listener.server_pids.iter().filter_map(name_of).collect();
+    let may_be = match (&*servers, &listener.likely) {
+        ([], Some(likely)) => format!("{likely} (by its usual place)"),
+        ([], None) => dash(),
+        (servers, _) => format!("{} (by its user)", servers.join(" or ")),
+    };
+    vec![
+        shown(&listener.address, text),
+        listener
+            .user
+            .as_ref()
+            .map_or_else(dash, |it| shown(it, text)),
+        may_be,
+        listener.n_connections.to_string(),
+    ]
 }
 
 /// Its container or unit; at least that its 127.0.0.1 is not ours.
@@ -62,11 +117,14 @@ fn place(server: &FoundServer, text: Text) -> String {
 fn cells(endpoint: &FoundEndpoint, text: Text) -> Vec<String> {
     let file = endpoint.file.as_ref();
     let file = file.map(|file| format!("  {}", shown(file, text)));
+    let inferred = endpoint.known.inferred_by();
+    let inferred = inferred.map(|it| format!(" ({it})"));
     vec![
         format!(
-            "{}{}",
+            "{}{}{}",
             shown(&endpoint.address, text),
-            file.unwrap_or_default()
+            file.unwrap_or_default(),
+            inferred.unwrap_or_default()
         ),
         format!("{} of {}", endpoint.n_waiting, endpoint.backlog),
     ]

@@ -1,0 +1,337 @@
+//! `looptax find` of an ordinary user, held against what `ss` tells root and what the test has started.
+//!
+//! Nothing that everybody may see (port, path, user, connection) is denied, and nothing that is said of a
+//! process is untrue.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use looptax_dsn::Kind;
+use looptax_testkit::patience;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
+
+/// A listening socket by `ss` of root: its process and its address.
+type Listening = BTreeSet<(u32, String)>;
+
+/// What listens on this machine, with its processes.
+fn listening() -> Listening {
+    let lines = |options: &str| {
+        let output = Command::new("ss").arg(options).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut found = Listening::new();
+    for (text, column) in [(lines("-ltnpH"), 3), (lines("-lxnpH"), 4)] {
+        for line in text.lines() {
+            let address = line.split_whitespace().nth(column).unwrap();
+            // `*:11211` is both families' unspecified address.
+            let address = address.replace('*', "[::]");
+            for pid in line.split("pid=").skip(1) {
+                let pid = pid.split(',').next().unwrap().parse().unwrap();
+                found.insert((pid, address.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// A server of a user of its own, at its end when it listens on so many sockets.
+fn start(uid: u32, n_sockets: usize, folder: &Path, words: &[&str]) -> Alive {
+    fs::create_dir_all(folder).unwrap();
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::chown(folder, Some(uid), Some(uid)).unwrap();
+    let server = Alive::spawn(
+        Command::new("setpriv")
+            .args([format!("--reuid={uid}"), format!("--regid={uid}")])
+            .arg("--clear-groups")
+            .args(words)
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null()),
+    );
+    let pid = server.0.id();
+    patience::wait_for("its sockets", Duration::from_secs(20), || {
+        let own = listening().into_iter().filter(|(holder, _)| *holder == pid);
+        (own.count() == n_sockets).then_some(())
+    });
+    server
+}
+
+/// A port that nobody listens on; another test may take it, and then the server does not come up.
+fn free_port() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port().to_string()
+}
+
+/// A process of `nobody` that holds a connection.
+fn client(port: &str) -> Alive {
+    let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo up; read -r _");
+    let mut client = Alive::spawn(
+        Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .args(["bash", "-c", &line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped()),
+    );
+    let mut up = [0; 3];
+    client
+        .0
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut up)
+        .unwrap();
+    client
+}
+
+/// Servers as people have them: of users of their own, told by words or by a file, alone or not.
+struct Machine {
+    servers: Vec<Alive>,
+    private: Vec<Server>,
+    /// The port of the first.
+    port: String,
+}
+
+impl Machine {
+    /// `None` where the tools are not there.
+    fn start(scratch: &Scratch, first_uid: u32) -> Option<Self> {
+        let has_all = is_root()
+            && ["ss", "setpriv", "unshare"].iter().all(|it| is_there(it))
+            && is_installed(Kind::Redis)
+            && is_installed(Kind::Memcached);
+        if !has_all {
+            return None;
+        }
+        let place = |name: &str| scratch.work().join(name);
+        let socket = |name: &str| place(name).join("odd.sock").to_str().unwrap().to_owned();
+        fs::set_permissions(scratch.work(), fs::Permissions::from_mode(0o755)).unwrap();
+        let ports: Vec<String> = (0..3).map(|_| free_port()).collect();
+        let config = |name: &str, port: &str| {
+            let path = scratch.work().join(format!("{name}.conf"));
+            let text = format!(
+                "bind 127.0.0.1\nport {port}\nsave \"\"\nunixsocket {}\nunixsocketperm 777\n",
+                socket(name)
+            );
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let redis = |uid, name: &str, port: &str| {
+            let n_sockets = if port == "0" { 1 } else { 2 };
+            let words = ["redis-server", &config(name, port)];
+            start(uid, n_sockets, &place(name), &words)
+        };
+        let memcached = |words: &[&str]| {
+            start(
+                first_uid + 2,
+                1,
+                &place("m"),
+                &[&["memcached"], words].concat(),
+            )
+        };
+        Some(Self {
+            servers: vec![
+                // By itself; and two of one user, whose sockets only their folders tell apart.
+                redis(first_uid, "a", &ports[0]),
+                redis(first_uid + 1, "b", &ports[1]),
+                redis(first_uid + 1, "c", "0"),
+                memcached(&["-l", "127.0.0.1", "-p", &ports[2]]),
+                memcached(&["-s", &socket("m"), "-a", "777"]),
+            ],
+            private: [Kind::Mariadb, Kind::Postgres]
+                .into_iter()
+                .filter_map(Server::start)
+                .collect(),
+            port: ports[0].clone(),
+        })
+    }
+
+    fn pids(&self) -> Vec<u32> {
+        let own = self.servers.iter().map(|it| it.0.id());
+        own.chain(self.private.iter().map(|it| it.it.pid)).collect()
+    }
+}
+
+/// `find` of nobody, as it is told to programs and to people.
+fn find(scratch: &Scratch, before: &str) -> (Value, String) {
+    let run = |options: &str| {
+        let exe = exe().display();
+        let line = format!(
+            "{before} exec setpriv --reuid=65534 --regid=65534 --clear-groups {exe} find {options}"
+        );
+        let run = Looptax::new("unshare", scratch)
+            .args(["--mount", "sh", "-ec", &line])
+            .run();
+        run.expect_code(0);
+        run.stdout
+    };
+    (
+        serde_json::from_str(&run("--once --json -")).unwrap(),
+        run("--once"),
+    )
+}
+
+fn addresses(list: &Value) -> impl Iterator<Item = String> + '_ {
+    let list = list.as_array().unwrap().iter();
+    list.map(|it| it["address"].as_str().unwrap().to_owned())
+}
+
+/// Holds what was found against what there is.
+#[track_caller]
+fn check_true(found: &Value, text: &str, machine: &Machine) {
+    let truth = listening();
+    let mut named: BTreeSet<String> = addresses(&found["listeners"]).collect();
+    for server in found["servers"].as_array().unwrap() {
+        let pid = server["pid"].as_u64().unwrap() as u32;
+        for address in addresses(&server["endpoints"]) {
+            // Other tests' servers come and go between the two looks.
+            if machine.pids().contains(&pid) {
+                assert!(
+                    truth.contains(&(pid, address.clone())),
+                    "{pid} has no {address}: {found:#}"
+                );
+            }
+            named.insert(address);
+        }
+        let is_ours = machine.servers.iter().any(|it| it.0.id() == pid);
+        assert!(!is_ours || server["is_hidden"] == true, "{server:#}");
+    }
+    for (pid, address) in truth {
+        if machine.pids().contains(&pid) {
+            assert!(
+                named.contains(&address),
+                "{address} of {pid} is not named: {found:#}"
+            );
+        }
+    }
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for denied in [
+        "nothing that we see",
+        "no client can be seen",
+        "no database server is running",
+        "no client on this machine",
+    ] {
+        assert!(!flat.contains(denied), "`{denied}`: {text}");
+    }
+    assert!(flat.contains("root"), "{text}");
+    for pid in machine.pids() {
+        assert!(
+            !flat.contains(&format!("{pid} listens on TCP alone")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn r20_an_ordinary_user_is_told_every_socket_of_a_server_and_whose_it_is_where_that_follows() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::start(&scratch, 52_000) else {
+        return;
+    };
+    let client = client(&machine.port);
+    let port = machine.port.parse().unwrap();
+    let _root = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let _unix = UnixStream::connect(scratch.work().join("a/odd.sock")).unwrap();
+    let (found, text) = find(&scratch, "");
+    check_true(&found, &text, &machine);
+
+    let pid = machine.servers[0].0.id();
+    let servers = found["servers"].as_array().unwrap();
+    let alone = servers.iter().find(|it| it["pid"] == pid).unwrap();
+    assert_eq!(alone["endpoints"].as_array().unwrap().len(), 2, "{alone:#}");
+    assert!(
+        text.contains("(by its user and the command line)"),
+        "{text}"
+    );
+    let clients = found["clients"].as_array().unwrap();
+    let of_pid = |client: Option<u32>, user: &str, way: &str| {
+        clients.iter().any(|it| {
+            it["pid"].as_u64() == client.map(u64::from)
+                && it["user"] == user
+                && it["way"] == way
+                && it["server_pid"] == pid
+        })
+    };
+    assert!(
+        of_pid(Some(client.0.id()), "nobody", "loopback"),
+        "{clients:#?}"
+    );
+    assert!(of_pid(None, "root", "loopback"), "{clients:#?}");
+    assert!(of_pid(None, "root", "unix"), "{clients:#?}");
+}
+
+#[test]
+fn r20_where_processes_are_not_even_listed_their_sockets_are_still_told() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::start(&scratch, 52_100) else {
+        return;
+    };
+    let client = client(&machine.port);
+    for level in [1, 2] {
+        let hide = format!("mount -t proc -o hidepid={level} proc /proc;");
+        let (found, text) = find(&scratch, &hide);
+        assert_eq!(found["sees_all"], false);
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!flat.contains("no database server is running"), "{text}");
+        assert!(
+            flat.contains("processes of other users are not listed here"),
+            "{text}"
+        );
+        // What has a usual name or port, and what our own process is connected to.
+        let named: BTreeSet<String> = addresses(&found["listeners"]).collect();
+        assert!(
+            named.contains(&format!("127.0.0.1:{}", machine.port)),
+            "{found:#}"
+        );
+        for server in &machine.private {
+            let path = server.socket();
+            let is_usual = [".s.PGSQL.", "mysql", "mariadb"]
+                .iter()
+                .any(|it| path.rsplit('/').next().unwrap().starts_with(it));
+            assert_eq!(named.contains(&path), is_usual, "{path}: {found:#}");
+        }
+    }
+    drop(client);
+}
+
+#[test]
+fn r20_check_of_ones_own_process_says_what_it_is_connected_to() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::start(&scratch, 52_200) else {
+        return;
+    };
+    let client = client(&machine.port);
+    let hide = "mount -t proc -o hidepid=2 proc /proc;";
+    let line = |before: &str| {
+        format!(
+            "{before} exec setpriv --reuid=65534 --regid=65534 --clear-groups {} check --pid {}",
+            exe().display(),
+            client.0.id()
+        )
+    };
+    let run = |before: &str| {
+        Looptax::new("unshare", &scratch)
+            .args(["--mount", "sh", "-ec", &line(before)])
+            .run()
+    };
+    let seen = run("");
+    let address = format!("127.0.0.1:{}", machine.port);
+    assert!(
+        seen.stdout.contains(&machine.port),
+        "{}{}",
+        seen.stdout,
+        seen.stderr
+    );
+    let unseen = run(hide);
+    unseen.expect_error(2, &[&address, "52200", "seen by root only"]);
+}
