@@ -716,7 +716,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__find)
-            opts="-q -h --once --watch --measure --record --json --color --quiet --help"
+            opts="-q -h --once --watch --measure --wait --record --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

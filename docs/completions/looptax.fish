@@ -187,6 +187,7 @@ never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l once -d 'One look, without rates: two looks take a second'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l watch -d 'Look again every two seconds, until Ctrl-C'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l measure -d 'Measure what a request over TCP costs here (ten seconds, built-in echo server), for the CPU time that is lost'
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l wait -d 'Wait in turn where another looptax measures on this machine, instead of disturbing each other'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l app -d 'An application\'s configuration file instead: wp-config.php, .env, settings.py, database.yml and those of some sixty others. Each connection in it is checked, with the lines to change' -r -F

@@ -168,5 +168,7 @@ codes! {
         SocketDeserted,
         /// A client over TCP does not see its server's socket.
         SocketNotVisible,
+        /// What a request over TCP costs was measured, and no figure came of it.
+        CostNotMeasured,
     }
 }

@@ -50,6 +50,9 @@ pub struct CostSource {
     /// Whether that machine was so busy, or the effect so unsteady, that only its direction is known.
     #[serde(default)]
     pub is_size_uncertain: bool,
+    /// Whether that run did not decide on throughput: the interval is wide.
+    #[serde(default)]
+    pub is_undecided: bool,
 }
 
 /// A server that runs.

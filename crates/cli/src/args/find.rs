@@ -17,6 +17,9 @@ pub(crate) struct FindArgs {
     /// time that is lost.
     #[arg(long)]
     pub(crate) measure: bool,
+    /// Wait in turn where another looptax measures on this machine, instead of disturbing each other.
+    #[arg(long, requires = "measure")]
+    pub(crate) wait: bool,
     /// Take that cost from this record of `compare`. Default: the newest of each kind of server in
     /// the history.
     #[arg(long, value_name = "RECORD", conflicts_with = "measure")]

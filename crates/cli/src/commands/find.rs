@@ -7,7 +7,7 @@ use looptax_diagnose::find::{cost, listing::listing};
 use looptax_discover::{Survey, survey};
 use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_failure::Failure;
-use looptax_record::{CostSource, Found};
+use looptax_record::{CostSource, Found, Note, NoteCode};
 use looptax_report::terminal::{self as report, First};
 use looptax_store::save_value;
 
@@ -28,28 +28,33 @@ const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 /// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
     sys::require_proc(sys::FOUND)?;
-    let sources = sources(args, terminal)?;
     let stop = stop_flag()?;
+    let costs = costs(args, terminal, &stop)?;
+    let list = |earlier: Option<&Survey>, now: &Survey| {
+        let mut found = listing(earlier, now, &costs.sources);
+        found.notes.extend(costs.note.clone());
+        found
+    };
     let first = survey(None);
     if args.once {
-        show(args, &listing(None, &first, &sources), terminal)?;
+        show(args, &list(None, &first), terminal)?;
         return Ok(Exit::Done);
     }
     if args.watch {
-        return watch(first, &sources, &stop, terminal);
+        return watch(first, list, &stop, terminal);
     }
     if !has_paused(BETWEEN_LOOKS, &stop) {
         return Ok(Exit::Interrupted);
     }
     let second = survey(Some(&first));
-    show(args, &listing(Some(&first), &second, &sources), terminal)?;
+    show(args, &list(Some(&first), &second), terminal)?;
     Ok(Exit::Done)
 }
 
 /// Look after look, until somebody ends it.
 fn watch(
     first: Survey,
-    sources: &[CostSource],
+    list: impl Fn(Option<&Survey>, &Survey) -> Found,
     stop: &AtomicBool,
     terminal: Terminal,
 ) -> Result<Exit, Failure> {
@@ -58,7 +63,7 @@ fn watch(
     let mut pause = BETWEEN_LOOKS;
     while has_paused(pause, stop) {
         let later = survey(Some(&earlier));
-        let found = listing(Some(&earlier), &later, sources);
+        let found = list(Some(&earlier), &later);
         let text = report::found(&found, First::Clients, terminal.style());
         if !screen.show(&text)? {
             break;
@@ -69,21 +74,37 @@ fn watch(
     Ok(Exit::Done)
 }
 
+/// What requests cost, and what is to be said where a measurement gave no figure.
+#[derive(Default)]
+struct Costs {
+    sources: Vec<CostSource>,
+    note: Option<Note>,
+}
+
 /// What a request costs, from where the user said, or else from records that lie about.
-fn sources(args: &FindArgs, terminal: Terminal) -> Result<Vec<CostSource>, Failure> {
+fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs, Failure> {
     if args.measure {
-        let stop = stop_flag()?;
-        let _alone = claim(terminal, false, &stop);
-        let record = echo_in_ten_seconds(&mut Stage::line(terminal), &stop)?;
-        return Ok(cost::cost_sources(
-            &record,
-            "measured with the built-in echo server",
-        ));
+        let _alone = claim(terminal, args.wait, stop);
+        let record = echo_in_ten_seconds(&mut Stage::line(terminal), stop)?;
+        let sources = cost::cost_sources(&record, "measured with the built-in echo server");
+        let note = sources.is_empty().then(|| Note {
+            code: NoteCode::CostNotMeasured,
+            what: format!(
+                "what a request over TCP costs was measured just now, without a figure: {}",
+                cost::why_none(&record)
+            ),
+            next: Some("try again when the machine is quieter, or with --record".to_owned()),
+        });
+        return Ok(Costs { sources, note });
     }
-    match &args.record {
-        Some(path) => cost::of_record(path),
-        None => Ok(cost::from_newest(&latest_records(cost::MOST_RECORDS))),
-    }
+    let sources = match &args.record {
+        Some(path) => cost::of_record(path)?,
+        None => cost::from_newest(&latest_records(cost::MOST_RECORDS)),
+    };
+    Ok(Costs {
+        sources,
+        note: None,
+    })
 }
 
 fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failure> {

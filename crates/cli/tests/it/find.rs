@@ -405,3 +405,42 @@ fn r20_a_watch_that_nobody_reads_ends() {
     assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
     scratch.check_nothing_left();
 }
+
+#[test]
+fn r20_a_cost_is_taken_from_an_undecided_record_and_a_hint_names_its_own_server() {
+    let scratch = Scratch::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
+    let text = fs::read_to_string(folder.join("schema-1.json")).unwrap();
+    let mut record: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        record["comparisons"][0]["tax"][0]["verdict"],
+        "inconclusive"
+    );
+    let write = |record: &Value| {
+        let file = fs::File::create(scratch.file("r.json")).unwrap();
+        serde_json::to_writer(file, record).unwrap();
+    };
+    write(&record);
+    let find = || {
+        Looptax::new(exe(), &scratch).args(["find", "--once", "--record", "r.json", "--json", "-"])
+    };
+    let run = find().run();
+    run.expect_code(0);
+    let found: Value = serde_json::from_str(&run.stdout).unwrap();
+    let source = &found["cost_sources"][0];
+    assert_eq!(
+        (&source["kind"], &source["is_undecided"]),
+        (&"redis".into(), &true.into())
+    );
+
+    for comparison in record["comparisons"].as_array_mut().unwrap() {
+        comparison["tax"][0]["verdict"] = "invalid".into();
+    }
+    write(&record);
+    find()
+        .run()
+        .expect_error(2, &["was invalid", "looptax compare private:redis"]);
+    let run = Looptax::new(exe(), &scratch).args(["find", "--wait"]).run();
+    run.expect_code(2);
+    assert!(run.stderr.contains("--measure"), "{}", run.stderr);
+}

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
-use looptax_record::{Comparison, CostSource, Placement, Record, Verdict};
+use looptax_record::{Comparison, CostSource, Placement, Record, Tax, Verdict};
 use looptax_store::load;
 
 /// Records that are read at most, the newest first.
@@ -21,19 +21,45 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     let record = load(path)?;
     let sources = cost_sources(&record, &path.display().to_string());
     if sources.is_empty() {
+        let kind = record.comparisons.first().map(|it| &*it.target.kind);
+        let target = match kind {
+            None | Some("echo") => "echo".to_owned(),
+            Some(kind) => format!("private:{kind}"),
+        };
         return Err(Failure::usage(
             format!(
-                "`{}` holds no verdict on tcp over unix at one connection with both ends on one core",
-                path.display()
+                "`{}` says nothing of what a request costs: {}",
+                path.display(),
+                why_none(&record)
             ),
-            "make one: looptax compare private:mariadb -c 1 --placement same",
+            format!("make one: looptax compare {target} -c 1 --placement same"),
         ));
     }
     Ok(sources)
 }
 
-/// The newest cost of each kind of server among these records, the newest first. One that is gone, or
-/// too large to be worth the time, is passed over.
+/// Why no cost can be taken from a record.
+pub fn why_none(record: &Record) -> String {
+    let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
+        return "it holds no requests over tcp and unix at one connection with both ends on one core"
+            .to_owned();
+    };
+    let tax = { comparison.tax.iter() }.find(|it| is_ours(it));
+    match tax {
+        None => "tcp and unix were not both measured".to_owned(),
+        Some(tax) if tax.verdict == Verdict::Invalid => {
+            let why = record.problems.first();
+            why.map_or_else(
+                || "its measurement was invalid".to_owned(),
+                |why| format!("its measurement was invalid: {why}"),
+            )
+        }
+        Some(_) => "too few epochs were measured for an estimate of CPU time".to_owned(),
+    }
+}
+
+/// The newest cost of each kind of server among these records, the newest first; one of a run that did not decide
+/// where there is no other. One that is gone, or too large to be worth the time, is passed over.
 pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     let is_small =
@@ -41,8 +67,10 @@ pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     for path in records.iter().filter(is_small) {
         let Ok(record) = load(path) else { continue };
         for source in cost_sources(&record, &format!("run {}", record.id)) {
-            if found.iter().all(|it| it.kind != source.kind) {
-                found.push(source);
+            match found.iter_mut().find(|it| it.kind == source.kind) {
+                Some(known) if known.is_undecided && !source.is_undecided => *known = source,
+                Some(_) => {}
+                None => found.push(source),
             }
         }
     }
@@ -58,20 +86,22 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
             continue;
         }
         found.extend(comparison.tax.iter().find_map(|tax| {
-            let is_ours = tax.baseline == "unix" && tax.arm == "tcp";
-            // What is not known yet says nothing of other programs.
-            let is_judged = !matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive);
-            let has_direction = is_judged || tax.uncertain_size.is_some();
-            let is_valid = has_direction && tax.cpu_us.both.known().is_some();
-            (is_ours && is_valid).then(|| CostSource {
+            let is_valid = tax.verdict != Verdict::Invalid && tax.cpu_us.both.known().is_some();
+            let is_decided = tax.verdict != Verdict::Inconclusive;
+            (is_ours(tax) && is_valid).then(|| CostSource {
                 kind: kind.clone(),
                 cpu_us_per_request: tax.cpu_us.both.clone(),
                 source: format!("{source}, {}", minute(&record.started_at)),
                 is_size_uncertain: tax.uncertain_size.is_some(),
+                is_undecided: !is_decided && tax.uncertain_size.is_none(),
             })
         }));
     }
     found
+}
+
+fn is_ours(tax: &Tax) -> bool {
+    tax.baseline == "unix" && tax.arm == "tcp"
 }
 
 /// A time of a record, to the minute and in this machine's zone.

@@ -38,6 +38,7 @@ pub(crate) fn look() -> Found {
             cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
             source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
             is_size_uncertain: false,
+            is_undecided: false,
         }],
         sees_all: true,
         servers: vec![FoundServer {
@@ -178,6 +179,34 @@ fn without_a_figure_the_way_to_one_is_told() {
     let text = found(&look, First::Servers, at(120));
     assert!(text.contains("--measure"), "{text}");
     assert!(!text.contains("% of a core lost"), "{text}");
+}
+
+#[test]
+fn r20_what_was_measured_without_a_figure_is_told_and_not_advised_again() {
+    let mut look = look();
+    look.cost_sources.clear();
+    look.notes.push(Note {
+        code: NoteCode::CostNotMeasured,
+        what: "what a request over TCP costs was measured just now, without a figure".to_owned(),
+        next: None,
+    });
+    let text = found(&look, First::Servers, at(120));
+    assert!(!text.contains("--measure"), "{text}");
+    assert!(
+        text.contains("measured just now, without a figure"),
+        "{text}"
+    );
+}
+
+#[test]
+fn r20_a_figure_of_an_undecided_run_says_that_it_is_one() {
+    let mut look = look();
+    look.cost_sources[0].is_undecided = true;
+    let text = found(&look, First::Servers, at(160));
+    assert!(
+        text.contains("that run decided nothing, so the interval is wide"),
+        "{text}"
+    );
 }
 
 #[test]

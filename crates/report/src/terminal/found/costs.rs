@@ -1,6 +1,6 @@
 //! Where rates and costs come from.
 
-use looptax_record::{CostSource, Found};
+use looptax_record::{CostSource, Found, NoteCode};
 
 use super::super::lines::Lines;
 use super::cells::shown;
@@ -20,10 +20,14 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     let text = lines.style.text();
     let used = used(found, &kinds);
     if used.is_empty() {
-        lines.item(
-            0,
-            "what that costs is not known: no run of `looptax` with these servers is in the history; --measure finds out in ten seconds, --record names one",
-        );
+        // What --measure did not find out is told below.
+        let was_measured = { found.notes.iter() }.any(|it| it.code == NoteCode::CostNotMeasured);
+        if !was_measured {
+            lines.item(
+                0,
+                "what that costs is not known: no run with a figure for these servers is in the history; --measure finds out in ten seconds, --record names one",
+            );
+        }
         return;
     }
     lines.item(
@@ -34,10 +38,10 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
         let Some(cost) = source.cpu_us_per_request.known() else {
             continue;
         };
-        let uncertain = if source.is_size_uncertain {
-            "; the size is uncertain, for it differed within that run"
-        } else {
-            ""
+        let uncertain = match (source.is_size_uncertain, source.is_undecided) {
+            (true, _) => "; the size is uncertain, for it differed within that run",
+            (false, true) => "; that run decided nothing, so the interval is wide",
+            (false, false) => "",
         };
         let line = format!(
             "{}: {} ({}){uncertain}",
