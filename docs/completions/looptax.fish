@@ -50,7 +50,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look afte
 complete -c looptax -n "__fish_looptax_needs_command" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Write a copy of the record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_needs_command" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -s o -l output -d 'Where the record goes; a file of that name is replaced. Default: a folder of its own in `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name of the run' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
@@ -128,7 +128,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'On
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Write a copy of the record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s o -l output -d 'Where the record goes; a file of that name is replaced. Default: a folder of its own in `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name of the run' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
@@ -172,7 +172,7 @@ inject\t'A known delay must come out'
 slices\t'50 ms and 500 ms slices must agree'"
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l client -d 'How the client waits' -r
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l seed -d 'Seed of the first run; the next run takes the next one' -r
-complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l json -d 'Write the results as JSON there; `-` prints them instead of the text' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -180,7 +180,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l wait -d 'W
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l record -d 'Take that cost from this record of `compare`. Default: the newest of each kind of server in the history' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand find" -l json -d 'Write what was found as JSON there; `-` prints it instead of the tables' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -195,21 +195,20 @@ complete -c looptax -n "__fish_looptax_using_subcommand check" -l pid -d 'The cl
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l user -d 'The client\'s user: www-data. Default: whoever runs this' -r
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l socket -d 'The server\'s socket, or its folder. Default: that of the server that listens on the DSN\'s port here' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s c -l connections -d 'Connections that come at once when the client starts: PHP-FPM\'s `pm.max_children`, workers times pool size' -r
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand check" -l verbose -d 'Say every point, and how it is known'
-complete -c looptax -n "__fish_looptax_using_subcommand check" -l json -d 'Print JSON'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l for -d 'Only for these: a driver, framework or application (mysqli, pgx, wordpress), or a language (php, python); all: every one' -r
-complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l socket -d 'The server\'s socket, or its folder. Default: the URL\'s own, or that of the server that listens on the URL\'s port here, or the usual one' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l socket -d 'The server\'s socket (PostgreSQL: or its folder). Default: the URL\'s own, or that of the server that listens on the URL\'s port here, or the usual one' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l explain -d 'Say which transport each driver takes for this URL as it stands, and why'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l show-password -d 'Print the password where it belongs, instead of ****'
-complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l json -d 'Print JSON'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l map -d 'Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for an abstract one. Then nothing is looked for, and nothing doubted' -r
@@ -228,7 +227,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand run" -l strict -d 'Fail 
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l keep-running -d 'Let the command go on when looptax is killed (`kill -9`), instead of killing it as well'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Write the judged record as JSON there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
@@ -241,10 +240,10 @@ complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l verbose -d '
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s n -l most -d 'So many runs at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -l json -d 'Print JSON'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "list" -d 'The latest runs, the newest first'
@@ -252,10 +251,10 @@ complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and not __fish_seen_subcommand_from list show rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -s n -l most -d 'So many runs at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from show" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
@@ -272,10 +271,10 @@ complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "show" -d 'A run again, from its record'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
 complete -c looptax -n "__fish_looptax_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand diff" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand diff" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand diff" -l json -d 'Print JSON'
 complete -c looptax -n "__fish_looptax_using_subcommand diff" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -l max-tax -d 'Most throughput that an arm may lose: 20%' -r
@@ -287,7 +286,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand gate" -s q -l quiet -d '
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l scale -d 'Amounts of percona\'s dump and of moonen\'s stream and messages as a share of the published ones, which are 1: 0.05. Default: what fits minutes; the result says how much smaller that is' -r
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -s o -l output -d 'Folder for the records behind the result, and for the result as `replay.json`; one with a result is refused. Default: one of its own in `$XDG_DATA_HOME/looptax/replays`' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand replay" -l json -d 'Write the result as JSON there, too; `-` prints it instead of the tables' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand replay" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l md -d 'Write the result as Markdown there; `-` prints it instead of the tables' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l html -d 'Write a page with all parts side by side there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand replay" -l epochs -d 'Epochs of every comparison: for tests' -r

@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
     let mut command = Command::new(looptax);
-    command.args(["find", "--once", "--json", "-"]);
+    command.args(["find", "--once", "--json"]);
     let start = Instant::now();
     let ended = process::run(command)?;
     let seconds = start.elapsed().as_secs_f64();

@@ -9,9 +9,11 @@ pub(crate) mod echo;
 mod exec;
 mod find;
 mod history;
+mod json;
 mod replay;
 mod report;
 mod run;
+mod selfcheck;
 
 use std::path::PathBuf;
 
@@ -26,9 +28,11 @@ pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
+pub(crate) use json::JsonArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::{RUN_EXIT_CODES, RunArgs};
+pub(crate) use selfcheck::{Check, SelfcheckArgs};
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -56,7 +60,19 @@ impl Cli {
     /// What cannot be typed, and the texts of `--help` and `--version`.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let mut command = Self::command();
-        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        let words: Vec<String> = { std::env::args_os().skip(1) }
+            .map(|it| it.to_string_lossy().into_owned())
+            .collect();
+        let file_behind_json = json::file_behind(&words);
+        let matches = match (
+            command.try_get_matches_from_mut(std::env::args_os()),
+            file_behind_json,
+        ) {
+            (Err(error), Some(file)) if error.exit_code() != 0 && !is_run() => {
+                return Err(command.error(error.kind(), json::advice(file)));
+            }
+            (matches, _) => matches?,
+        };
         let is_typed =
             |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         let says_what = |id: &clap::Id| !BESIDE_MEASURING.contains(&id.as_str());
@@ -70,6 +86,9 @@ impl Cli {
             return Err(command.error(ErrorKind::ArgumentConflict, words));
         }
         let cli = Self::from_arg_matches(&matches)?;
+        if let Some(file) = file_behind_json.filter(|it| cli.takes_as_word(it)) {
+            return Err(command.error(ErrorKind::UnknownArgument, json::advice(file)));
+        }
         Ok(Self {
             is_bare: is_bare && cli.command.is_none(),
             ..cli
@@ -77,10 +96,23 @@ impl Cli {
     }
 }
 
+impl Cli {
+    /// Whether a word that may have been meant as the file of `--json` is a server now. A record may have such a name.
+    fn takes_as_word(&self, word: &str) -> bool {
+        match &self.command {
+            None => self.compare.targets.iter().any(|it| it == word),
+            Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
+            Some(Command::Selfcheck(args)) => args.target == word,
+            Some(Command::Analyze(args)) => args.record == "-",
+            Some(_) => false,
+        }
+    }
+}
+
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 18] = [
+const BESIDE_MEASURING: [&str; 19] = [
     "at",
     "verbose",
     "output",
@@ -97,6 +129,7 @@ const BESIDE_MEASURING: [&str; 18] = [
     "GlobalArgs",
     "CompareArgs",
     "FormatArgs",
+    "JsonArgs",
     "DetailArgs",
     "TurnArgs",
 ];
@@ -328,9 +361,8 @@ pub(crate) struct CompareArgs {
     /// comes next, time left. q ends the run and keeps what it has.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Write a copy of the record as JSON there; `-` prints it instead of the table.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     /// Write a page to look at and share there, as `report` does.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -402,35 +434,6 @@ fn at_rate(typed: &str) -> Result<f64, String> {
         .ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
 }
 
-/// Options of `selfcheck`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct SelfcheckArgs {
-    /// A private server: private:redis, private:mariadb …, or echo.
-    #[arg(value_name = "TARGET", default_value = "echo")]
-    pub(crate) target: String,
-    /// A/A runs on each arm.
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) runs: u32,
-    /// A fixed number of epochs per run, without early stopping.
-    #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
-          value_parser = clap::value_parser!(u32).range(6..=1_000))]
-    pub(crate) fixed: u32,
-    /// Which checks to run.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Check::Aa, Check::Inject, Check::Slices], value_name = "CHECK,…")]
-    pub(crate) only: Vec<Check>,
-    /// How the client waits.
-    #[arg(long, default_value = "poll", value_name = "MODEL")]
-    pub(crate) client: String,
-    #[command(flatten)]
-    pub(crate) turn: TurnArgs,
-    /// Seed of the first run; the next run takes the next one.
-    #[arg(long, value_name = "HEX")]
-    pub(crate) seed: Option<String>,
-    /// Write the results as JSON there; `-` prints them instead of the text.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-}
-
 /// How the gaps of an open loop are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsWord {
@@ -449,25 +452,14 @@ pub(crate) enum ProtocolWord {
     Text,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Check {
-    /// The same arm on both sides must show no difference.
-    Aa,
-    /// A known delay must come out.
-    Inject,
-    /// 50 ms and 500 ms slices must agree.
-    Slices,
-}
-
 /// Options of `analyze`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AnalyzeArgs {
     /// A record saved by `compare`: its file, or its run's name in the history (`last`).
     #[arg(value_name = "RECORD")]
     pub(crate) record: String,
-    /// Write the judged record as JSON there; `-` prints it instead of the table.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     /// What is said of the result.
     #[command(flatten)]
     pub(crate) detail: DetailArgs,

@@ -8,7 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
+use looptax_store::save_value;
 use rustix::fs::{Access, access};
+use serde::Serialize;
+
+use crate::args::JsonArgs;
+use crate::terminal;
 
 /// What is read and written.
 #[derive(Default)]
@@ -60,6 +65,24 @@ impl Outputs {
         self.files.push((option.to_owned(), path.to_owned()));
         Ok(self)
     }
+}
+
+/// Shows a result: as JSON in the text's place, or as text, with the JSON in a file where one is named.
+///
+/// # Errors
+/// What cannot be written or printed; the text is printed all the same.
+pub(crate) fn show(
+    value: &impl Serialize,
+    json: &JsonArgs,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if json.is_printed() {
+        terminal::json(value)?;
+        return Ok(());
+    }
+    let saved = json.path().map_or(Ok(()), |path| save_value(value, path));
+    terminal::data(&text())?;
+    Ok(saved?)
 }
 
 fn check_place(option: &str, path: &Path) -> Result<(), Failure> {

@@ -32,7 +32,7 @@ impl RecordPlace {
         mut record: Record,
         terminal: Terminal,
     ) -> Result<(RecordWriter, Self), Failure> {
-        let is_printed = args.json.as_deref() == Some(Path::new("-"));
+        let is_printed = args.json.is_printed();
         let (mut folder, mut is_homeless) = (None, false);
         let saver = match &args.output {
             Some(path) => Some(Saver::new(path, Existing::Replace)?),

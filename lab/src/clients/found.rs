@@ -140,7 +140,7 @@ fn look(looptax: &Path, connected: &mut [Connected]) -> Result<(Value, f64)> {
         }
         let begin = Instant::now();
         let mut command = Command::new(looptax);
-        command.args(["find", "--json", "-"]);
+        command.args(["find", "--json"]);
         let ended = process::run(command);
         let seconds = begin.elapsed().as_secs_f64();
         stop.store(true, Ordering::Relaxed);

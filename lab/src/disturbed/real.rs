@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn print_aa(looptax: &Path, load: Load, options: &Options) -> Result<()> {
     let words = format!(
-        "selfcheck private:redis --only aa --runs {} --fixed {} --json -",
+        "selfcheck private:redis --only aa --runs {} --fixed {} --json",
         options.runs, options.epochs
     );
     let printed = beside(looptax, load, &words, MOST_S * options.runs)?;
@@ -85,7 +85,7 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
     let mut taxes: Vec<Tax> = Vec::new();
     for _ in 0..n_runs {
         let words = "compare private:redis --arms unix,tcp -c 1 --placement same --quick --warm-up 1s \
-                     --no-history --quiet --json -";
+                     --no-history --quiet --json";
         let printed = beside(looptax, load, words, MOST_S)?;
         taxes.extend(recorded::comparison(&printed)?.tax.into_iter().next());
     }

@@ -85,7 +85,7 @@ pub(crate) fn measure(
         Place::OneCore | Place::Split => format!("{seconds}s"),
     };
     command
-        .args(["--quiet", "--json", "-", "--fixed", &fixed])
+        .args(["--quiet", "--json", "--fixed", &fixed])
         .args(["--seed", &format!("{seed:x}")])
         .args(["--connections", &case.connections.to_string()])
         .args(case.options());

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::JsonArgs;
+
 /// Options of `check`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArgs {
@@ -34,9 +36,8 @@ pub(crate) struct CheckArgs {
     /// Say every point, and how it is known.
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 /// What the child is told that goes the way to the socket as the client.

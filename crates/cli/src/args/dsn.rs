@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::JsonArgs;
+
 /// Options of `dsn`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -34,7 +36,6 @@ pub(crate) struct DsnArgs {
     /// Print the password where it belongs, instead of ****.
     #[arg(long)]
     pub(crate) show_password: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }

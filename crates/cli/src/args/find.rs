@@ -4,8 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::JsonArgs;
+
 /// Options of `find`.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
 pub(crate) struct FindArgs {
     /// One look, without rates: two looks take a second.
     #[arg(long, conflicts_with = "watch")]
@@ -24,7 +30,6 @@ pub(crate) struct FindArgs {
     /// the history.
     #[arg(long, value_name = "RECORD", conflicts_with = "measure")]
     pub(crate) record: Option<PathBuf>,
-    /// Write what was found as JSON there; `-` prints it instead of the tables.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::JsonArgs;
+
 /// Options of `history`.
 #[derive(Debug, Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -40,9 +42,8 @@ pub(crate) struct ListArgs {
     /// So many runs at most.
     #[arg(short = 'n', long = "most", default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) most: u32,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 /// Options of `diff`.
@@ -54,9 +55,8 @@ pub(crate) struct DiffArgs {
     /// The later one.
     #[arg(value_name = "B")]
     pub(crate) after: String,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 /// Options of `gate`.

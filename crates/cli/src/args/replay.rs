@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::JsonArgs;
+
 /// Options of `replay`.
 #[derive(Debug, Clone, Args)]
 #[expect(
@@ -31,9 +33,8 @@ pub(crate) struct ReplayArgs {
     /// Default: one of its own in `$XDG_DATA_HOME/looptax/replays`.
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// Write the result as JSON there, too; `-` prints it instead of the tables.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     /// Write the result as Markdown there; `-` prints it instead of the tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) md: Option<PathBuf>,

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
     let (mut record, path) = record_of(&args.record)?;
     let outputs = Outputs::default()
         .reads(&path)
-        .writes("--json", args.json.as_deref())?;
+        .writes("--json", args.json.path())?;
     formats::announce(&args.formats, outputs)?;
     take_in_samples(&mut record, &path)?;
     let mut problem = None;
@@ -50,7 +50,7 @@ fn show(
     place: &Path,
     terminal: Terminal,
 ) -> Result<(), Failure> {
-    match &args.json {
+    match args.json.path() {
         Some(path) if path.as_os_str() == "-" => {
             terminal::json(record)?;
             return Ok(());

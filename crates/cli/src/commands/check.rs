@@ -9,6 +9,7 @@ use looptax_report::terminal as report;
 
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure};
+use crate::outputs;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 
@@ -77,12 +78,9 @@ fn show(
     args: &CheckArgs,
     terminal: Terminal,
 ) -> Result<Exit, Failure> {
-    if args.json {
-        terminal::json(checked)?;
-    } else {
-        let style = terminal.style();
-        terminal::data(&report::checked(checked, unread, args.verbose, style))?;
-    }
+    outputs::show(checked, &args.json, || {
+        report::checked(checked, unread, args.verbose, terminal.style())
+    })?;
     let verdicts: Vec<SwitchVerdict> = match checked {
         Checked::Address(points) => vec![verdict(points)],
         Checked::Connections(found) => found.iter().map(|it| it.verdict).collect(),

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     }
     let outputs = Outputs::default()
         .writes("--output", args.output.as_deref())?
-        .writes("--json", args.json.as_deref())?
+        .writes("--json", args.json.path())?
         .writes("--html", args.html.as_deref())?;
     formats::announce(&args.formats, outputs)?;
     // Before there are threads, and before anybody is asked anything.
@@ -122,7 +122,7 @@ fn show(
     name: Option<&str>,
     terminal: Terminal,
 ) -> Result<(), Failure> {
-    let copied = match &args.json {
+    let copied = match args.json.path() {
         Some(json) if json.as_os_str() == "-" => {
             terminal::json(&writer.record)?;
             return Ok(());

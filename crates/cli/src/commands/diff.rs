@@ -7,17 +7,14 @@ use looptax_report::terminal as report;
 use crate::args::DiffArgs;
 use crate::earlier_runs::record_of;
 use crate::failure::Exit;
-use crate::terminal::{self, Terminal};
+use crate::outputs::show;
+use crate::terminal::Terminal;
 
 /// Runs `diff`.
 pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (before, _) = record_of(&args.before)?;
     let (after, _) = record_of(&args.after)?;
     let diff = diff(&before, &after)?;
-    if args.json {
-        terminal::json(&diff)?;
-    } else {
-        terminal::data(&report::diff(&diff, terminal.style()))?;
-    }
+    show(&diff, &args.json, || report::diff(&diff, terminal.style()))?;
     Ok(Exit::Done)
 }

@@ -6,7 +6,8 @@ use looptax_report::terminal as report;
 
 use crate::args::DsnArgs;
 use crate::failure::{Exit, Failure};
-use crate::terminal::{self, Terminal};
+use crate::outputs::show;
+use crate::terminal::Terminal;
 
 /// Runs `dsn`.
 pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -20,19 +21,13 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let spelled = spell(&address, &args.wanted, socket, args.show_password)?;
     let spellings = &spelled.spellings;
     let style = terminal.style();
-    if args.json {
-        terminal::json(spellings)?;
-    } else if args.explain {
-        let host = address.host.as_deref();
-        terminal::data(&report::explained(spellings, host, address.port, style))?;
-    } else {
+    show(spellings, &args.json, || {
+        if args.explain {
+            let host = address.host.as_deref();
+            return report::explained(spellings, host, address.port, style);
+        }
         let elsewhere = other_machine(&address);
-        terminal::data(&report::spelled(
-            spellings,
-            &spelled.socket,
-            elsewhere,
-            style,
-        ))?;
-    }
+        report::spelled(spellings, &spelled.socket, elsewhere, style)
+    })?;
     Ok(Exit::Done)
 }

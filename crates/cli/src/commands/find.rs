@@ -9,16 +9,16 @@ use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_failure::Failure;
 use looptax_record::{CostSource, Found, Note, NoteCode};
 use looptax_report::terminal::{self as report, First};
-use looptax_store::save_value;
 
 use crate::args::FindArgs;
 use crate::earlier_runs::latest_records;
 use crate::failure::Exit;
+use crate::outputs::{self, Outputs};
 use crate::signals::{has_paused, stop_flag};
 use crate::sys;
 use crate::terminal::screen::Screen;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal, claim};
+use crate::terminal::{Terminal, claim};
 
 /// Between the two looks that rates are made of.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
@@ -27,6 +27,7 @@ const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 
 /// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    Outputs::default().writes("--json", args.json.path())?;
     sys::require_proc(sys::FOUND)?;
     let stop = stop_flag()?;
     let costs = costs(args, terminal, &stop)?;
@@ -108,12 +109,7 @@ fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs
 }
 
 fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failure> {
-    match &args.json {
-        Some(path) if path.as_os_str() == "-" => {
-            terminal::json(found)?;
-        }
-        Some(path) => save_value(found, path)?,
-        None => terminal::data(&report::found(found, First::Servers, terminal.style()))?,
-    }
-    Ok(())
+    outputs::show(found, &args.json, || {
+        report::found(found, First::Servers, terminal.style())
+    })
 }

@@ -8,6 +8,7 @@ use looptax_report::terminal as report;
 use crate::args::{HistoryArgs, HistoryCommand, ListArgs};
 use crate::earlier_runs::{open_history, record_of, runs};
 use crate::failure::Exit;
+use crate::outputs::show as show_result;
 use crate::terminal::{self, Terminal};
 
 /// Runs `history`.
@@ -23,11 +24,9 @@ pub(crate) fn run(args: &HistoryArgs, terminal: Terminal) -> Result<Exit, Failur
 
 fn list(args: &ListArgs, terminal: Terminal) -> Result<(), Failure> {
     let (runs, n_unread) = open_history()?.latest(args.most)?;
-    if args.json {
-        terminal::json(&runs)?;
-    } else {
-        terminal::data(&report::history(&runs, terminal.style()))?;
-    }
+    show_result(&runs, &args.json, || {
+        report::history(&runs, terminal.style())
+    })?;
     if n_unread > 0 {
         terminal.words(&format!(
             "{n_unread} entries cannot be read and are left out\n"

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let began = Instant::now();
     let outputs = Outputs::default()
         .writes("--output", args.output.as_deref())?
-        .writes("--json", args.json.as_deref())?
+        .writes("--json", args.json.path())?
         .writes("--html", args.html.as_deref())?;
     let is_text = !formats::announce(&args.formats, outputs)?.is_printed();
     sys::require_proc(sys::MEASURED)?;
@@ -141,7 +141,7 @@ fn rates(args: &CompareArgs, found: Option<&Found>) -> Vec<AtRate> {
 
 /// What `--json` and the other forms want.
 fn write_copies(args: &CompareArgs, writer: &RecordWriter) -> Result<(), Failure> {
-    match &args.json {
+    match args.json.path() {
         Some(path) if path.as_os_str() == "-" => terminal::json(&writer.record)?,
         Some(path) => save(&writer.record, path, Existing::Replace)?,
         None => {}

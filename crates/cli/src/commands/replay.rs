@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
     let amounts = amounts(args);
     let folder = folder(args);
     Outputs::default()
-        .writes("--json", args.json.as_deref())?
+        .writes("--json", args.json.path())?
         .writes("--md", args.md.as_deref())?
         .writes("--html", args.html.as_deref())?;
     if args.dry_run {
@@ -192,9 +192,9 @@ fn show(
     folder: &Path,
     terminal: Terminal,
 ) -> Result<(), Failure> {
-    let is_stdout = |path: &PathBuf| path.as_os_str() == "-";
+    let is_stdout = |path: &Path| path.as_os_str() == "-";
     let mut has_printed = false;
-    if let Some(path) = &args.json {
+    if let Some(path) = args.json.path() {
         if is_stdout(path) {
             terminal::json(replay)?;
             has_printed = true;

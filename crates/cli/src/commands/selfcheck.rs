@@ -8,15 +8,17 @@ use looptax_report::terminal as report;
 
 use crate::args::{Check, SelfcheckArgs};
 use crate::failure::{Exit, Failure};
+use crate::outputs::{self, Outputs};
 use crate::settings::target_of;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal, claim};
+use crate::terminal::{Terminal, claim};
 
 /// Runs `selfcheck`.
 pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let spec = spec(args)?;
+    Outputs::default().writes("--json", args.json.path())?;
     sys::require_proc(sys::MEASURED)?;
     let stop = stop_flag()?;
     terminal.words(&format!(
@@ -64,14 +66,7 @@ fn spec(args: &SelfcheckArgs) -> Result<Spec, Failure> {
 }
 
 fn show(found: &Selfcheck, args: &SelfcheckArgs, terminal: Terminal) -> Result<(), Failure> {
-    let text = || report::selfcheck(found, terminal.style());
-    match args.json.as_deref() {
-        Some(path) if path.as_os_str() == "-" => terminal::json(found)?,
-        Some(path) => {
-            looptax_store::save_value(found, path)?;
-            terminal::data(&text())?;
-        }
-        None => terminal::data(&text())?,
-    }
-    Ok(())
+    outputs::show(found, &args.json, || {
+        report::selfcheck(found, terminal.style())
+    })
 }

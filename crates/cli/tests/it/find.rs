@@ -19,9 +19,7 @@ use crate::record::check_fits;
 /// What `find` sees now.
 #[track_caller]
 pub(crate) fn found(scratch: &Scratch) -> Value {
-    let run = Looptax::new(exe(), scratch)
-        .args(["find", "--json", "-"])
-        .run();
+    let run = Looptax::new(exe(), scratch).args(["find", "--json"]).run();
     run.expect_code(0);
     let found = serde_json::from_str(&run.stdout).unwrap();
     check_fits("found", &found);
@@ -284,7 +282,7 @@ fn without_root_it_shows_what_it_can_and_says_what_it_cannot() {
     let scratch = Scratch::new();
     scratch.give_to(65_534);
     let run = Looptax::new(exe(), &scratch)
-        .args(["find", "--json", "-"])
+        .args(["find", "--json"])
         .uid(65_534)
         .run();
     run.expect_code(0);
@@ -421,9 +419,8 @@ fn r20_a_cost_is_taken_from_an_undecided_record_and_a_hint_names_its_own_server(
         serde_json::to_writer(file, record).unwrap();
     };
     write(&record);
-    let find = || {
-        Looptax::new(exe(), &scratch).args(["find", "--once", "--record", "r.json", "--json", "-"])
-    };
+    let find =
+        || Looptax::new(exe(), &scratch).args(["find", "--once", "--record", "r.json", "--json"]);
     let run = find().run();
     run.expect_code(0);
     let found: Value = serde_json::from_str(&run.stdout).unwrap();

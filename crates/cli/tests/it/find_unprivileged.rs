@@ -176,7 +176,7 @@ fn find(scratch: &Scratch, before: &str) -> (Value, String) {
         run.stdout
     };
     (
-        serde_json::from_str(&run("--once --json -")).unwrap(),
+        serde_json::from_str(&run("--once --json")).unwrap(),
         run("--once"),
     )
 }

@@ -112,7 +112,7 @@ impl Disk {
     #[track_caller]
     fn analyzed(&self, name: &str) -> Value {
         let path = self.scratch.file(name);
-        let run = self.run(&["analyze", path.to_str().unwrap(), "--json", "-"]);
+        let run = self.run(&["analyze", path.to_str().unwrap(), "--json"]);
         run.expect_code(0);
         serde_json::from_str(&run.stdout).unwrap()
     }
@@ -196,7 +196,8 @@ fn a_copy_that_cannot_be_written_costs_no_result() {
     disk.fill_but(0);
     let record = disk.scratch.tmp().join("r.json");
     let copy = disk.scratch.file("copy.json");
-    let copy = ["--json", copy.to_str().unwrap(), "--no-history"];
+    let copy = format!("--json={}", copy.display());
+    let copy = [&*copy, "--no-history"];
     let run = disk.measure(record.to_str().unwrap(), &[&SHORT[..], &copy].concat());
     run.expect_error(2, &["copy.json`", "No space left", "free some space"]);
     check_printed(&run);

@@ -44,7 +44,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_nothing() {
     assert!(n_epochs >= 1);
     assert_eq!(comparison["tax"][0]["n_epochs"], n_epochs);
     let again = Looptax::new(exe(), &scratch)
-        .args(["analyze", "r.json", "--json", "-"])
+        .args(["analyze", "r.json", "--json"])
         .run();
     again.expect_code(0);
     let again: Value = serde_json::from_str(&again.stdout).unwrap();

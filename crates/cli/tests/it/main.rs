@@ -26,6 +26,7 @@ mod find_unprivileged;
 mod fixture;
 mod full_disk;
 mod history;
+mod json;
 mod killed;
 mod leftovers;
 mod live;

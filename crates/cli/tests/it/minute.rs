@@ -24,7 +24,7 @@ const ROWS: [(Kind, &str); 5] = [
 fn a_bare_run_says_of_every_installed_server_what_it_loses() {
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch)
-        .args(["--at", "800/s", "--json", "copy.json"])
+        .args(["--at", "800/s", "--json=copy.json"])
         .run();
     run.expect_code(0);
     let lines: Vec<&str> = run.stdout.lines().collect();

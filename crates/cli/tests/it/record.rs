@@ -18,7 +18,7 @@ fn json(looptax: Looptax<'_>) -> Value {
 }
 
 pub(crate) fn analyze(scratch: &Scratch) -> Value {
-    json(Looptax::new(exe(), scratch).args(["analyze", "r.json", "--json", "-"]))
+    json(Looptax::new(exe(), scratch).args(["analyze", "r.json", "--json"]))
 }
 
 #[track_caller]
@@ -56,7 +56,7 @@ fn the_printed_record_fits_the_schema_has_intervals_and_is_judged_alike() {
     let record = json(
         Looptax::new(exe(), &scratch)
             .args(args)
-            .args(["--placement", "same", "--json", "-"])
+            .args(["--placement", "same", "--json"])
             .args(SHORT),
     );
     scratch.check_nothing_left();
@@ -171,7 +171,7 @@ fn runs_that_start_at_once_keep_each_record() {
         run.expect_code(0);
         let (_, last) = run.stdout.split_once("record: ").unwrap();
         let id = last.split_whitespace().next().unwrap();
-        let again = json(Looptax::new(exe(), &scratch).args(["analyze", id, "--json", "-"]));
+        let again = json(Looptax::new(exe(), &scratch).args(["analyze", id, "--json"]));
         assert_eq!(again["id"], id);
     }
 }
@@ -179,7 +179,7 @@ fn runs_that_start_at_once_keep_each_record() {
 #[test]
 fn a_copied_record_is_judged_alone() {
     let scratch = Scratch::new();
-    let args = ["echo", "--placement", "same", "--json", "copy.json"];
+    let args = ["echo", "--placement", "same", "--json=copy.json"];
     let run = compare(&scratch).args(args).args(SHORT).run();
     run.expect_code(0);
     let first = analyze(&scratch);

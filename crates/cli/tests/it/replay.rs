@@ -80,7 +80,7 @@ fn check_steps(scratch: &Scratch, part: &Value) {
 fn moonen_is_measured_beside_what_was_published() {
     let scratch = Scratch::new();
     let run = replay(&scratch, "moonen")
-        .args(["--json", "-", "--html", "page.html", "--md", "r.md"])
+        .args(["--json", "--html", "page.html", "--md", "r.md"])
         .run();
     run.expect_code(0);
     let result = printed(&scratch, &run);
@@ -118,7 +118,7 @@ fn kawin_splits_the_published_port_into_its_parts() {
         return;
     }
     let scratch = Scratch::new();
-    let run = replay(&scratch, "kawin").args(["--json", "-"]).run();
+    let run = replay(&scratch, "kawin").args(["--json"]).run();
     run.expect_code(0);
     let result = printed(&scratch, &run);
     let part = &result["parts"][0];
@@ -154,7 +154,7 @@ fn percona_is_measured_beside_what_was_published() {
         return;
     }
     let scratch = Scratch::new();
-    let run = replay(&scratch, "percona").args(["--json", "-"]).run();
+    let run = replay(&scratch, "percona").args(["--json"]).run();
     run.expect_code(0);
     let result = printed(&scratch, &run);
     let part = &result["parts"][0];
@@ -176,7 +176,7 @@ fn dimitri_has_a_point_for_every_number_of_connections() {
     }
     let scratch = Scratch::new();
     let run = replay(&scratch, "dimitri")
-        .args(["--users", "4", "--json", "-"])
+        .args(["--users", "4", "--json"])
         .run();
     run.expect_code(0);
     let result = printed(&scratch, &run);

@@ -128,7 +128,7 @@ fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
         (["--md", "nowhere/x.md"], "there is no such folder"),
         (["--csv", "."], "it is a folder"),
         (
-            ["--json", "./r.json"],
+            ["--json=./r.json", "-q"],
             "--json would be written over --output",
         ),
     ] {

@@ -14,7 +14,7 @@ fn text_json_and_exit_code_say_the_same() {
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch)
         .args(["selfcheck", "--fixed", "6", "--only", "aa,slices"])
-        .args(["--json", "r.json"])
+        .args(["--json=r.json"])
         .run();
     let text = fs::read_to_string(scratch.work().join("r.json")).unwrap();
     let result: Value = serde_json::from_str(&text).unwrap();

@@ -29,7 +29,6 @@ fn pages(scratch: &Scratch) -> Looptax<'_> {
         "-o",
         "out",
         "--json",
-        "-",
         "--epochs",
     ];
     Looptax::new(exe(), scratch).args(words)

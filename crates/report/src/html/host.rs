@@ -1,6 +1,7 @@
 //! The machine, the servers' settings, the commands that repeat the run, and raw data to keep.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use looptax_record::{Host, Record};
 
@@ -128,10 +129,9 @@ fn commands(shown: &Shown, out: &mut Markup) {
 }
 
 /// Options that name a file to write.
-const OUTPUTS: [&str; 8] = [
+const OUTPUTS: [&str; 7] = [
     "-o",
     "--output",
-    "--json",
     "--html",
     "--md",
     "--csv",
@@ -143,15 +143,23 @@ const OUTPUTS: [&str; 8] = [
 /// made.
 fn without_outputs(words: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
-    let mut words = words.iter();
+    let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
+        let is_json = word == "--json" || has_value(word, "--json");
         if OUTPUTS.contains(&word.as_str()) {
             words.next();
+        } else if is_json {
+            // Earlier versions took its file as a word of its own.
+            words.next_if(|it| *it == "-" || is_json_file(it));
         } else if !OUTPUTS.iter().any(|it| has_value(word, it)) {
             kept.push(word.clone());
         }
     }
     kept
+}
+
+fn is_json_file(word: &str) -> bool {
+    Path::new(word).extension().is_some_and(|it| it == "json")
 }
 
 /// `--md=FILE`, `-oFILE`.
@@ -227,5 +235,9 @@ mod tests {
             without_outputs(&words).join(" "),
             "compare echo --live -c 4"
         );
+        let now: Vec<String> = ["compare", "--json", "echo", "--json=r.json"]
+            .map(str::to_owned)
+            .into();
+        assert_eq!(without_outputs(&now).join(" "), "compare echo");
     }
 }

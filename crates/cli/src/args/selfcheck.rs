@@ -1,0 +1,44 @@
+//! What `selfcheck` takes.
+
+use clap::{Args, ValueEnum};
+
+use super::{JsonArgs, TurnArgs};
+
+/// Options of `selfcheck`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SelfcheckArgs {
+    /// A private server: private:redis, private:mariadb …, or echo.
+    #[arg(value_name = "TARGET", default_value = "echo")]
+    pub(crate) target: String,
+    /// A/A runs on each arm.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) runs: u32,
+    /// A fixed number of epochs per run, without early stopping.
+    #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
+          value_parser = clap::value_parser!(u32).range(6..=1_000))]
+    pub(crate) fixed: u32,
+    /// Which checks to run.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Check::Aa, Check::Inject, Check::Slices], value_name = "CHECK,…")]
+    pub(crate) only: Vec<Check>,
+    /// How the client waits.
+    #[arg(long, default_value = "poll", value_name = "MODEL")]
+    pub(crate) client: String,
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+    /// Seed of the first run; the next run takes the next one.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) seed: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+/// A check that can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Check {
+    /// The same arm on both sides must show no difference.
+    Aa,
+    /// A known delay must come out.
+    Inject,
+    /// 50 ms and 500 ms slices must agree.
+    Slices,
+}

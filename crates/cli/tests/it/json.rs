@@ -1,0 +1,91 @@
+//! `--json` means the same everywhere: alone it prints, with `=FILE` it writes, and it takes no word for its file.
+
+use std::fs;
+use std::path::Path;
+
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{SHORT, exe};
+
+fn looptax(scratch: &Scratch, line: &str) -> Finished {
+    Looptax::new(exe(), scratch)
+        .args(line.split_whitespace())
+        .run()
+}
+
+/// A folder with a record in it.
+fn with_record() -> Scratch {
+    let scratch = Scratch::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
+    fs::copy(folder.join("schema-2.json"), scratch.file("a.json")).unwrap();
+    scratch
+}
+
+#[test]
+fn r20_json_is_printed_by_the_flag_alone_and_written_behind_a_sign() {
+    let scratch = with_record();
+    for command in [
+        "find --once",
+        "analyze a.json",
+        "diff a.json a.json",
+        "dsn redis://h --for redis-py --socket /s",
+        "check redis://127.0.0.1:1",
+        "history",
+    ] {
+        for option in ["--json", "--json=-"] {
+            let run = looptax(&scratch, &format!("{command} {option}"));
+            let printed = serde_json::from_str::<Value>(&run.stdout);
+            assert!(printed.is_ok(), "{command}: {}{}", run.stdout, run.stderr);
+        }
+        let run = looptax(&scratch, &format!("{command} --json=out.json"));
+        let text = fs::read_to_string(scratch.file("out.json")).unwrap_or_default();
+        assert!(
+            serde_json::from_str::<Value>(&text).is_ok(),
+            "{command}: {}",
+            run.stderr
+        );
+        let is_text = serde_json::from_str::<Value>(&run.stdout).is_err();
+        assert!(
+            is_text && !run.stdout.is_empty(),
+            "{command}: {}",
+            run.stdout
+        );
+        fs::remove_file(scratch.file("out.json")).unwrap();
+    }
+}
+
+#[test]
+fn r20_a_server_behind_json_is_a_server() {
+    let scratch = Scratch::new();
+    let line = format!(
+        "compare --json echo --placement same --no-history {}",
+        SHORT.join(" ")
+    );
+    let run = looptax(&scratch, &line);
+    run.expect_code(0);
+    let record: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(record["comparisons"][0]["target"]["kind"], "echo");
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn r20_the_form_of_earlier_versions_is_refused_with_what_to_type() {
+    let scratch = with_record();
+    let check = |line: &str, words: &str| {
+        let run = looptax(&scratch, line);
+        run.expect_code(2);
+        assert!(run.stderr.contains(words), "{line}: {}", run.stderr);
+    };
+    check("find --json out.json", "--json=out.json");
+    check("find --json -", "`--json` alone prints");
+    check("compare echo --json out.json", "--json=out.json");
+    check("--json out.json", "--json=out.json");
+    check("analyze a.json --json out.json", "--json=out.json");
+    check("analyze --json - a.json", "`--json` alone prints");
+    check("replay --json out.json percona", "--json=out.json");
+    check("selfcheck --json r.json", "--json=r.json");
+    // A record may stand behind it.
+    looptax(&scratch, "analyze --json a.json").expect_code(0);
+}
