@@ -94,6 +94,7 @@ pub fn run(
         },
         numbers: plan.contrasts.iter().map(|_| Vec::new()).collect(),
         epoch_time: plan.shape.epoch(),
+        least_left: Duration::MAX,
         sample_room_bytes: plan.max_sample_bytes,
     };
     if let Err(failure) = experiment.warm_up().and_then(|()| experiment.measure()) {
@@ -113,6 +114,8 @@ struct Experiment<'a> {
     numbers: Vec<Vec<Epoch>>,
     /// How long the last epoch took.
     epoch_time: Duration,
+    /// The least time left that was told: a bound does not grow.
+    least_left: Duration,
     /// What is left of the cap on latencies.
     sample_room_bytes: usize,
 }
@@ -245,7 +248,8 @@ impl Experiment<'_> {
     }
 
     fn tell(&mut self, contrast_idx: usize) {
-        let left_at_most = self.left_at_most();
+        self.least_left = self.left_at_most().min(self.least_left);
+        let left_at_most = self.least_left;
         let run = &self.outcome.contrasts[contrast_idx];
         let n_epochs = run.epochs.len();
         let numbers = &self.numbers[contrast_idx];

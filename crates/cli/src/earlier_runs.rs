@@ -45,6 +45,7 @@ pub(crate) fn open_history() -> Result<History, Failure> {
 /// only told.
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {
+        terminal.words("neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `history` does not show it\n");
         return false;
     };
     let absolute = path.and_then(|path| std::path::absolute(path).ok());

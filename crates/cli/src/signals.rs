@@ -13,7 +13,7 @@ use signal_hook::{flag, low_level};
 
 use crate::failure::{Exit, Failure};
 use crate::sys;
-use crate::terminal::live;
+use crate::terminal::{self, live};
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// A second signal that comes sooner is the same wish: `timeout` signals the process and its group,
@@ -21,6 +21,9 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 const SAME_WISH: Duration = Duration::from_secs(1);
 /// How often threads are called out of their waits meanwhile: one may have been about to begin.
 const N_NUDGES: u32 = 20;
+
+/// After so many of them it is said that the end takes longer.
+const N_QUIET_NUDGES: u32 = 6;
 
 /// How often a pause looks whether it should end.
 const STEP: Duration = Duration::from_millis(50);
@@ -53,9 +56,13 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                 return;
             }
             looptax_path::stop_waiting();
-            for _ in 0..N_NUDGES {
+            for n_nudges in 0..N_NUDGES {
                 sys::nudge_threads(SIGURG);
                 thread::sleep(SAME_WISH / N_NUDGES);
+                // What takes longer, such as a server that is just starting, is no reason to be silent.
+                if n_nudges == N_QUIET_NUDGES {
+                    terminal::say_stopping();
+                }
             }
             signals.pending().for_each(drop);
             if signals.forever().next().is_some() {

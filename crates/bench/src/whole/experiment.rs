@@ -102,6 +102,7 @@ pub fn run_commands(
         stop,
         run_start_ns: now_ns(),
         last_wall: [Duration::ZERO; 2],
+        least_left: Duration::MAX,
         n_started: [0; 2],
         numbers: Vec::new(),
         outcome: WholeOutcome {
@@ -129,6 +130,8 @@ struct Experiment<'a> {
     run_start_ns: u64,
     /// How long the last run of each arm took.
     last_wall: [Duration; 2],
+    /// The least time left that was told: a bound does not grow.
+    least_left: Duration,
     /// Counted runs of each arm that were started.
     n_started: [usize; 2],
     /// The counts of the epochs, for the interim analyses.
@@ -254,7 +257,7 @@ impl Experiment<'_> {
         runs * 2 + PAUSE * 4 + LONGEST_JITTER / 2
     }
 
-    fn tell(&self, phase: Phase, observer: &mut dyn Observer) {
+    fn tell(&mut self, phase: Phase, observer: &mut dyn Observer) {
         let n_epochs = self.numbers.len();
         let n_epochs_at_most = self.outcome.analyses.n_max();
         let is_over = self.outcome.contrast.stopped.is_some();
@@ -268,6 +271,11 @@ impl Experiment<'_> {
             .analyses
             .after(n_epochs)
             .map(|analysis| analysis.n_epochs);
+        let mut left_at_most = self.epoch_time() * u32::try_from(n_left).unwrap_or(u32::MAX);
+        if phase == Phase::Measuring {
+            left_at_most = left_at_most.min(self.least_left);
+            self.least_left = left_at_most;
+        }
         observer.epoch_ended(&Progress {
             contrast: &self.plan.name,
             contrast_idx: 0,
@@ -278,7 +286,7 @@ impl Experiment<'_> {
             epoch_theta: self.numbers.last().and_then(Epoch::theta),
             next_analysis: next_analysis.filter(|_| !is_over),
             theta: rough_theta(&self.numbers),
-            left_at_most: self.epoch_time() * u32::try_from(n_left).unwrap_or(u32::MAX),
+            left_at_most,
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Who runs when and asks for what: by the seed alone, whoever looks on.
 
-use looptax_bench::{ClientModel, MeasuredEpoch, Observer, Outcome, Plan, Progress, Silent};
+use looptax_bench::{ClientModel, MeasuredEpoch, Observer, Outcome, Phase, Plan, Progress, Silent};
 use looptax_stats::Side;
 
 use crate::peer::Peers;
@@ -166,4 +166,24 @@ fn contrasts_take_turns_until_each_has_its_epochs() {
     assert_eq!(n_shown("next_analysis: Some(2)"), 2);
     assert_eq!(n_shown("epoch: Some(MeasuredEpoch"), 2 + 4);
     assert_eq!(n_shown("epoch_theta: Some("), 4);
+}
+
+/// What an onlooker is told of the time left, in the order of the epochs.
+struct Left(Vec<std::time::Duration>);
+
+impl Observer for Left {
+    fn epoch_ended(&mut self, progress: &Progress<'_>) {
+        if progress.phase == Phase::Measuring {
+            self.0.push(progress.left_at_most);
+        }
+    }
+}
+
+#[test]
+fn r20_the_most_time_left_never_grows() {
+    let mut left = Left(Vec::new());
+    trace(&plan(ClientModel::Poll, 1, 40), &mut left);
+    assert_eq!(left.0.len(), 40);
+    assert!(left.0.is_sorted_by(|one, next| one >= next), "{:?}", left.0);
+    assert!(left.0[39].is_zero(), "{:?}", left.0);
 }

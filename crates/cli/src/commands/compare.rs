@@ -54,8 +54,15 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         return Ok(Exit::Done);
     }
     sys::require_proc(sys::MEASURED)?;
-    terminal.words(&format!("{}\n", parts.text()));
-    agree(settings)?;
+    let is_open = needs_agreement(settings);
+    // Nobody agrees to what is not shown.
+    terminal.words_for(is_open, &format!("{}\n", parts.text()));
+    if is_open && !terminal::agrees("Measure the running server as planned?") {
+        return Err(Failure::usage(
+            "a running server is measured only when the plan is agreed to",
+            "--yes agrees; --dry-run shows the plan alone",
+        ));
+    }
     let stop = stop_flag()?;
     let alone = claim(terminal, args.turn.wait, &stop);
     sys::raise_open_files();
@@ -98,21 +105,9 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
 }
 
 /// Running servers are measured only after somebody agreed.
-fn agree(settings: &Experiment) -> Result<(), Failure> {
-    let has_running = settings
-        .targets
-        .iter()
-        .any(|it| matches!(it, TargetSpec::Running(_)));
-    if !has_running
-        || settings.is_agreed
-        || terminal::agrees("Measure the running server as planned?")
-    {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        "a running server is measured only when the plan is agreed to",
-        "--yes agrees; --dry-run shows the plan alone",
-    ))
+fn needs_agreement(settings: &Experiment) -> bool {
+    let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
+    !settings.is_agreed && settings.targets.iter().any(is_running)
 }
 
 /// Prints the result, and writes copies of it; one that cannot be written is an error after that.

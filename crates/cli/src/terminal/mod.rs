@@ -225,6 +225,16 @@ pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim
     claim
 }
 
+/// Says to whoever pressed Ctrl-C that the end takes a moment, and what a second one does. A view that has the whole
+/// terminal says it itself.
+pub(crate) fn say_stopping() {
+    if live::has_terminal() || !io::stderr().is_terminal() {
+        return;
+    }
+    let words = "stopping: what has begun is ended in order; Ctrl-C again ends it at once and leaves nothing behind";
+    let _ = writeln!(io::stderr().lock(), "\n{words}");
+}
+
 /// Asks for the password of a server that is shown so; `None` without a terminal.
 pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
     let ask = || rpassword::prompt_password(format!("password for {shown}: "));

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use looptax_bench::{Observer, Phase, Progress};
 use looptax_stats::tax_pct;
 
-use super::Terminal;
+use super::{Terminal, width_of};
 
 /// A line on stderr, or nothing.
 pub(crate) struct Line {
@@ -52,19 +52,25 @@ impl Drop for Line {
 
 impl Observer for Line {
     fn epoch_ended(&mut self, progress: &Progress<'_>) {
-        let words = match progress.phase {
-            Phase::WarmUp => format!(
+        if progress.phase == Phase::Measuring {
+            let columns = width_of(io::stderr()).unwrap_or(usize::MAX);
+            self.bar
+                .set_message(measuring(&self.label, progress, columns));
+            self.bar.tick();
+            return;
+        }
+        self.say(&match progress.phase {
+            Phase::Glimpse => format!("{}, a short look", progress.contrast),
+            Phase::WarmUp | Phase::Measuring => format!(
                 "{}, warm-up, epoch {}",
                 progress.contrast, progress.n_epochs
             ),
-            Phase::Glimpse => format!("{}, a short look", progress.contrast),
-            Phase::Measuring => measuring(progress),
-        };
-        self.say(&words);
+        });
     }
 }
 
-fn measuring(progress: &Progress<'_>) -> String {
+/// The state in one line of a terminal: where it is narrow the names go, and never tax and time.
+fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
     let estimate = match progress.theta {
         Some(theta) if theta.has_interval() => {
             let tax = theta.map_monotone(tax_pct);
@@ -73,11 +79,65 @@ fn measuring(progress: &Progress<'_>) -> String {
         Some(theta) => format!("about {:.1} %", tax_pct(theta.value)),
         None => "no estimate yet".to_owned(),
     };
-    format!(
-        "{}, epoch {} of at most {}, {estimate}, at most {} s left",
-        progress.contrast,
-        progress.n_epochs,
-        progress.n_epochs_at_most,
-        progress.left_at_most.as_secs()
-    )
+    let (n, most) = (progress.n_epochs, progress.n_epochs_at_most);
+    let left = progress.left_at_most.as_secs();
+    let contrast = progress.contrast;
+    let whole = format!(
+        "{label}: {contrast}, epoch {n} of at most {most}, {estimate}, at most {left} s left"
+    );
+    if whole.chars().count() <= columns {
+        return whole;
+    }
+    let state = format!("epoch {n}/{most}, {estimate}, at most {left} s left");
+    // Three dots, a colon and a space.
+    let room = columns.saturating_sub(state.chars().count() + 5);
+    if room == 0 {
+        return state;
+    }
+    let name: String = label.chars().take(room).collect();
+    let cut = if name.len() < label.len() { "..." } else { "" };
+    format!("{name}{cut}: {state}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use looptax_stats::Estimate;
+
+    use super::*;
+
+    #[test]
+    fn r20_a_narrow_terminal_keeps_the_tax_and_the_time_left() {
+        let progress = Progress {
+            contrast: "unix, tcp, poll-first",
+            contrast_idx: 0,
+            phase: Phase::Measuring,
+            n_epochs: 112,
+            n_epochs_at_most: 400,
+            epoch: None,
+            epoch_theta: None,
+            next_analysis: None,
+            theta: Some(Estimate {
+                value: 0.1,
+                lo: 0.08,
+                hi: 0.12,
+                n: 112,
+            }),
+            left_at_most: Duration::from_secs(144),
+        };
+        let label = "mariadb 10.11.19, 16 connections, same, point-select";
+        for columns in [40, 60, 80, 120, 250] {
+            let line = measuring(label, &progress, columns);
+            assert!(
+                line.contains("about 9.5 % [7.7, 11.3], at most 144 s left"),
+                "{line}"
+            );
+            assert!(line.chars().count() <= columns.max(60), "{columns}: {line}");
+        }
+        assert!(
+            measuring(label, &progress, 80).starts_with("mariadb 10.11"),
+            "the server is named"
+        );
+    }
 }

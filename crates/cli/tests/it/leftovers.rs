@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -62,6 +63,34 @@ fn two_interrupts_at_once_are_one_wish() {
     run.wait().expect_code(130);
     scratch.check_nothing_left_after(REAPING);
     assert_eq!(saved(&scratch)["interrupted"], true);
+}
+
+/// A server that starts and never listens.
+#[test]
+fn r20_an_interrupt_while_a_server_starts_is_answered_and_the_second_ends_it() {
+    let scratch = Scratch::new();
+    let programs = scratch.file("programs");
+    fs::create_dir(&programs).unwrap();
+    let path = programs.join("redis-server");
+    let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.2.4 sha=0:0' && exit\nexec sleep 60\n";
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let all = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let mut run = Looptax::new(exe(), &scratch)
+        .args(["compare", "private:redis", "-c", "1", "-o", "r.json"])
+        .env("PATH", all)
+        .on_terminal()
+        .spawn();
+    run.wait_for_stderr("starting private:redis");
+    run.signal(Signal::INT);
+    run.wait_for_stderr("stopping: ");
+    // Two within a second are one wish.
+    thread::sleep(Duration::from_secs(2));
+    run.signal(Signal::INT);
+    let run = run.wait();
+    run.expect_code(130);
+    fs::remove_dir_all(&programs).unwrap();
+    scratch.check_nothing_left_after(REAPING);
 }
 
 /// As `nohup` starts it.

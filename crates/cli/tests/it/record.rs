@@ -207,3 +207,17 @@ fn without_a_home_the_record_lies_among_temporary_files() {
     fs::remove_file(path.trim_end()).unwrap();
     scratch.check_nothing_left();
 }
+
+#[test]
+fn r20_a_run_that_is_not_remembered_says_so() {
+    let scratch = Scratch::new();
+    let line = format!(
+        "unset HOME XDG_DATA_HOME; exec {} compare echo --placement same -o r.json {}",
+        exe().display(),
+        SHORT.join(" ").replace("-q", "")
+    );
+    let run = Looptax::new("/bin/sh", &scratch).args(["-c", &line]).run();
+    run.expect_code(0);
+    assert!(run.stderr.contains("is not remembered"), "{}", run.stderr);
+    assert!(scratch.file("r.json").exists());
+}

@@ -3,11 +3,12 @@
 use std::fs;
 
 use looptax_dsn::Kind;
+use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{Server, compare};
+use crate::fixture::{Server, compare, exe, is_there};
 
 /// What a Redis server holds, and whether anybody ever wrote to it.
 fn redis_contents(server: &Server) -> [String; 3] {
@@ -180,4 +181,34 @@ fn the_password_shows_nowhere() {
     for text in said {
         assert!(!text.contains(server.password()), "{text}");
     }
+}
+
+#[test]
+fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked_about() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let run = compare(&scratch)
+        .args([&server.url(), "-c", "3", "--dry-run"])
+        .run();
+    run.expect_code(0);
+    let load =
+        "load: 6 connections, of which up to 3 ask at a time, each as fast as it is answered";
+    assert!(run.stdout.contains(load), "{}", run.stdout);
+    if !is_there("script") {
+        return;
+    }
+    // `script` gives it a terminal as stdin, at whose end nobody agrees.
+    let line = format!(
+        "{} compare {} -q --no-history",
+        exe().display(),
+        server.url()
+    );
+    let run = Looptax::new("script", &scratch)
+        .args(["-qec", &line, "/dev/null"])
+        .run();
+    run.expect_code(2);
+    let asked = run.stdout.find("as planned?").unwrap();
+    assert!(run.stdout[..asked].contains("load: "), "{}", run.stdout);
 }

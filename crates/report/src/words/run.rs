@@ -1,6 +1,6 @@
 //! What holds for a whole run: how many verdicts, how sure, what went wrong.
 
-use looptax_record::{Placement, Record, Tax};
+use looptax_record::{Placement, Record, Tax, Verdict};
 
 use crate::format::{Text, counted};
 
@@ -19,8 +19,9 @@ pub(crate) struct RunWords {
 
 /// What is said of the whole run.
 pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
-    let mut verdicts = vec![how_many(taxes(record).count())];
-    let n_early = taxes(record).filter(|tax| tax.stopped_early).count();
+    let mut verdicts = vec![how_many(record)];
+    let early = |tax: &&Tax| tax.stopped_early && is_given(tax);
+    let n_early = taxes(record).filter(early).count();
     if n_early > 0 {
         let early = counted(n_early as u64, "verdict");
         verdicts.push(format!(
@@ -48,18 +49,40 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     }
 }
 
-fn how_many(n_verdicts: usize) -> String {
-    match n_verdicts {
-        0 => "no verdict in this run".to_owned(),
-        1 => "1 verdict, with a chance of 5 % for a false alarm".to_owned(),
+/// How many verdicts were given of how many that were asked for, and how sure all of them are.
+fn how_many(record: &Record) -> String {
+    let asked = || taxes(record).filter(|tax| tax.verdict != Verdict::Invalid);
+    let n_asked = asked().count();
+    let n_given = asked().filter(|tax| is_given(tax)).count();
+    match (n_given, n_asked) {
+        (0, 0) => "no verdict in this run".to_owned(),
+        (0, _) => {
+            let comparisons = counted(n_asked as u64, "comparison");
+            format!("no verdict in this run: {comparisons} left open")
+        }
+        (1, 1) => "1 verdict, with a chance of 5 % for a false alarm".to_owned(),
         _ => {
-            let verdicts = counted(n_verdicts as u64, "verdict");
-            let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_verdicts as f64));
+            let verdicts = counted(n_given as u64, "verdict");
+            let open = match n_asked - n_given {
+                0 => String::new(),
+                n_open => format!(" ({n_open} more were left open)"),
+            };
+            // Those that were left open had their chance, too.
+            let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_asked as f64));
             format!(
-                "{verdicts}, each with its own chance of 5 % for a false alarm; of at least one: up to \
+                "{verdicts}{open}, each with its own chance of 5 % for a false alarm; of at least one: up to \
                  {at_least_one:.0} %"
             )
         }
+    }
+}
+
+/// Whether anything is claimed: a verdict, or who loses without how much.
+fn is_given(tax: &Tax) -> bool {
+    match tax.verdict {
+        Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => true,
+        Verdict::Inconclusive => tax.uncertain_size.is_some(),
+        Verdict::Invalid => false,
     }
 }
 

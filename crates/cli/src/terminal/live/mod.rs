@@ -19,7 +19,7 @@ use ratatui::backend::CrosstermBackend;
 use super::Terminal;
 use keys::Keys;
 use tty::Taken;
-pub(crate) use tty::give_back;
+pub(crate) use tty::{give_back, has_terminal};
 
 /// The open view.
 pub(crate) struct Live {

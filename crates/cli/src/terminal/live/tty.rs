@@ -35,6 +35,12 @@ impl Taken {
     }
 }
 
+/// Whether a view has the terminal now.
+pub(crate) fn has_terminal() -> bool {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    before.is_some()
+}
+
 impl Drop for Taken {
     fn drop(&mut self) {
         give_back();

@@ -29,6 +29,9 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
             );
         }
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+        if matches!(spec, TargetSpec::Running(_)) {
+            let _ = writeln!(text, "    {}", load_line(target));
+        }
         for case in &target.cases {
             let time = most_time(settings, case, has_load_limits);
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
@@ -48,6 +51,22 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         settings.seed,
     );
     text
+}
+
+/// What a server that others use has to bear.
+fn load_line(target: &TargetPlan) -> String {
+    let most = target.cases.iter().map(|it| it.connections).max();
+    let most = most.unwrap_or_default();
+    let n_arms = target.cases.iter().map(|it| it.arms.len()).max();
+    let n_open = most as usize * n_arms.unwrap_or_default();
+    let how = if target.cases.iter().all(|it| it.load.is_open()) {
+        "at the rate that is named, if it can be had"
+    } else {
+        "each as fast as it is answered, one core and more of the server busy"
+    };
+    format!(
+        "load: {n_open} connections, of which up to {most} ask at a time, {how}; whoever else uses it may wait longer meanwhile"
+    )
 }
 
 /// The longest that all of it can take while slices do not grow.
