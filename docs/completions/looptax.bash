@@ -200,7 +200,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --no-history --wait --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn run analyze history diff gate replay report internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --label --no-history --wait --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn run analyze history diff gate replay report internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -346,6 +346,10 @@ _looptax() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --exec)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -482,7 +486,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --no-history --wait --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --label --no-history --wait --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -625,6 +629,10 @@ _looptax() {
                     return 0
                     ;;
                 --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

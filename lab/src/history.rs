@@ -76,6 +76,7 @@ fn past_run(idx: u32) -> PastRun {
     };
     PastRun {
         id: format!("20260101-{idx:06}-1"),
+        label: None,
         started_at: format!("2026-01-01T00:00:00.{idx:09}Z"),
         path: Some(format!("/results/looptax-{idx}.json")),
         looptax_version: "0.1.0".to_owned(),

@@ -112,7 +112,7 @@ impl Cli {
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 19] = [
+const BESIDE_MEASURING: [&str; 20] = [
     "at",
     "verbose",
     "output",
@@ -122,6 +122,7 @@ const BESIDE_MEASURING: [&str; 19] = [
     "csv",
     "openmetrics",
     "benchmark_json",
+    "label",
     "no_history",
     "wait",
     "color",
@@ -377,6 +378,10 @@ pub(crate) struct CompareArgs {
     /// What is said of the result.
     #[command(flatten)]
     pub(crate) detail: DetailArgs,
+    /// Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each
+    /// name.
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    pub(crate) label: Option<String>,
     /// Leave this run out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -526,6 +531,17 @@ pub(crate) enum SavedForm {
     Dsn,
     /// The checks of `selfcheck`.
     Selfcheck,
+}
+
+/// A name that is one word and no file's.
+fn label(typed: &str) -> Result<String, String> {
+    let is_fine = |it: char| it.is_alphanumeric() || "-_.+".contains(it);
+    let has_start = typed.starts_with(char::is_alphanumeric);
+    let is_name = has_start && typed.len() <= 60 && typed.chars().all(is_fine) && typed != "last";
+    if is_name {
+        return Ok(typed.to_owned());
+    }
+    Err("one word of letters, digits, - _ . +, as before-kernel".to_owned())
 }
 
 /// `100000`, `500k` or `10M`.

@@ -73,15 +73,17 @@ pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The record in a file of that name, else the one of a run whose name begins so.
+/// The record in a file of that name, else the one of a run whose name begins so, or that has this label.
 pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
     let path = PathBuf::from(word);
-    // A name with a folder or an ending in it was meant as a file, also when there is none.
-    let is_file = word.contains('/') || path.extension().is_some() || path.is_file();
-    if is_file {
+    if word.contains('/') || path.is_file() {
         return Ok((load(&path)?, path));
     }
-    let run = open_history()?.find(word)?;
+    let run = match open_history().and_then(|it| Ok(it.find(word)?)) {
+        // A name with an ending in it was meant as a file, unless it is a label.
+        Err(_) if path.extension().is_some() => return Ok((load(&path)?, path)),
+        run => run?,
+    };
     let Some(path) = run.path.map(PathBuf::from) else {
         return Err(Failure::usage(
             format!("the record of run `{}` was printed and not saved", run.id),

@@ -33,6 +33,7 @@ impl RecordPlace {
         terminal: Terminal,
     ) -> Result<(RecordWriter, Self), Failure> {
         let is_printed = args.json.is_printed();
+        record.label.clone_from(&args.label);
         let (mut folder, mut is_homeless) = (None, false);
         let saver = match &args.output {
             Some(path) => Some(Saver::new(path, Existing::Replace)?),

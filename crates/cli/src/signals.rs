@@ -13,7 +13,7 @@ use signal_hook::{flag, low_level};
 
 use crate::failure::{Exit, Failure};
 use crate::sys;
-use crate::terminal::{self, live};
+use crate::terminal::{live, stopping};
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// A second signal that comes sooner is the same wish: `timeout` signals the process and its group,
@@ -61,7 +61,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                 thread::sleep(SAME_WISH / N_NUDGES);
                 // What takes longer, such as a server that is just starting, is no reason to be silent.
                 if n_nudges == N_QUIET_NUDGES {
-                    terminal::say_stopping();
+                    stopping::say_stopping();
                 }
             }
             signals.pending().for_each(drop);

@@ -11,6 +11,9 @@ pub struct Diff {
     pub before: String,
     /// The later one's.
     pub after: String,
+    /// What their users called them, the earlier one first.
+    #[serde(default)]
+    pub labels: [Option<String>; 2],
     /// What was not the same around the two.
     pub conditions: Vec<Condition>,
     /// What both measured.

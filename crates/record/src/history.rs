@@ -9,6 +9,9 @@ use crate::{Client, Direction, Estimate, Placement, Record, Verdict};
 pub struct PastRun {
     /// The record's own name.
     pub id: String,
+    /// What its user called it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Start, RFC 3339.
     pub started_at: String,
     /// Where the record was saved, as an absolute path; `None` where it was printed only.
@@ -74,6 +77,7 @@ impl PastRun {
         });
         Self {
             id: record.id.clone(),
+            label: record.label.clone(),
             started_at: record.started_at.clone(),
             path,
             looptax_version: record.looptax_version.clone(),

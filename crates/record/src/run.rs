@@ -19,6 +19,9 @@ pub struct Record {
     pub looptax_version: String,
     /// A name for this run that no other has.
     pub id: String,
+    /// What its user called it: `before-kernel`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Start, RFC 3339.
     pub started_at: String,
     /// End, RFC 3339; `null` while running and after an interruption that left no time to say.
@@ -55,6 +58,7 @@ impl Record {
             method_version: METHOD_VERSION,
             looptax_version: looptax_version.to_owned(),
             id,
+            label: None,
             started_at,
             finished_at: None,
             command: Vec::new(),

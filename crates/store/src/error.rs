@@ -144,7 +144,7 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// The history knows no such run.
-    #[error("no run in the history begins with `{id}`")]
+    #[error("no run in the history begins with `{id}`, or has that label")]
     NoSuchRun {
         /// What was asked for.
         id: String,

@@ -112,7 +112,7 @@ impl History {
         Ok((runs, n_unread))
     }
 
-    /// The run whose name begins with `start`; the newest one for `last`.
+    /// The run whose name begins with `start`, or else the newest that was labelled so; the newest one for `last`.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::SeveralRuns`], [`StoreError::History`],
@@ -123,7 +123,8 @@ impl History {
             let found = self.connection.query_row(newest, [], entry).optional();
             found.map_err(|source| self.failed(source))?
         } else {
-            self.beginning_with(start)?
+            let named = self.beginning_with(start)?;
+            named.map_or_else(|| self.labelled(start), |it| Ok(Some(it)))?
         }
         .ok_or_else(|| StoreError::NoSuchRun {
             id: start.to_owned(),
@@ -147,6 +148,13 @@ impl History {
         }
         found.sort_by_key(|(id, _)| id != start);
         Ok(found.into_iter().next())
+    }
+
+    fn labelled(&self, label: &str) -> Result<Option<(String, String)>, StoreError> {
+        let newest = "SELECT id, summary FROM run WHERE json_valid(summary) AND summary ->> 'label' = ?1 \
+                      ORDER BY started_at DESC, id DESC LIMIT 1";
+        let found = self.connection.query_row(newest, [label], entry).optional();
+        found.map_err(|source| self.failed(source))
     }
 
     /// Forgets a run; its record stays where it is.

@@ -46,6 +46,7 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
     Ok(Diff {
         before: before.id.clone(),
         after: after.id.clone(),
+        labels: [before.label.clone(), after.label.clone()],
         conditions: conditions::compare_conditions(before, after, &pairs),
         pairs: pairs.iter().map(|(one, other)| pair(one, other)).collect(),
         left_out: [

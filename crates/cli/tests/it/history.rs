@@ -195,3 +195,32 @@ fn every_format_is_written_and_one_of_them_may_be_printed() {
     looptax(&scratch, &["analyze", "a.json", "--md", "-", "--csv", "-"])
         .expect_error(2, &["--md and --csv both want to be printed"]);
 }
+
+#[test]
+fn r20_a_run_is_shown_and_found_by_its_label() {
+    let scratch = Scratch::new();
+    for label in ["before-6.8", "after", "after"] {
+        let run = Looptax::new(exe(), &scratch)
+            .args(["compare", "echo", "--placement", "same", "--label", label])
+            .args(crate::fixture::SHORT)
+            .run();
+        run.expect_code(0);
+    }
+    let text = looptax(&scratch, &["history"]).stdout;
+    assert_eq!(text.matches("(after)").count(), 2, "{text}");
+    assert!(text.contains("(before-6.8)"), "{text}");
+    let newest: Value =
+        serde_json::from_str(&looptax(&scratch, &["history", "--json"]).stdout).unwrap();
+    let run = looptax(&scratch, &["diff", "before-6.8", "after"]);
+    run.expect_code(0);
+    assert!(
+        run.stdout
+            .contains(&format!("B: {} (after)", newest[0]["id"].as_str().unwrap())),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("(before-6.8)"), "{}", run.stdout);
+    looptax(&scratch, &["analyze", "before-6.8"]).expect_code(0);
+    looptax(&scratch, &["compare", "echo", "--label", "two words"]).expect_code(2);
+    looptax(&scratch, &["diff", "before-6.9", "after"]).expect_error(2, &["before-6.9"]);
+}

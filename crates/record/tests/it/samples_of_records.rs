@@ -28,6 +28,7 @@ pub(crate) fn minimal() -> Record {
 /// A record with something in every list and every kind of figure.
 pub(crate) fn maximal() -> Record {
     Record {
+        label: Some("before-kernel".to_owned()),
         finished_at: Some("2026-01-02T03:05:05Z".to_owned()),
         command: words(&["looptax", "compare", "private:mariadb"]),
         seed: Hex64(0xfedc_ba98_7654_3210),

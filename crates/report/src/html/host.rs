@@ -35,11 +35,14 @@ pub(super) fn in_short(record: &Record, name: &str) -> String {
     if host.hypervisor == Some(true) {
         parts.push("virtual machine".to_owned());
     }
+    let label = record.label.as_ref();
+    let label = label.map(|it| format!(" · {}", TEXT.clean(it)));
     format!(
-        "{} · looptax {} · record {}",
+        "{} · looptax {} · record {}{}",
         parts.join(", "),
         TEXT.clean(&record.looptax_version),
-        TEXT.clean(name)
+        TEXT.clean(name),
+        label.unwrap_or_default()
     )
 }
 

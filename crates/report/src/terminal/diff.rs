@@ -3,6 +3,7 @@
 use looptax_record::{Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure};
 
 use super::columns::Table;
+use super::history::run_name;
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
@@ -17,8 +18,15 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     };
     let mut lines = Lines::new(style);
     let text = style.text();
-    lines.item(0, &format!("A: {}", text.clean(&diff.before)));
-    lines.item(0, &format!("B: {}", text.clean(&diff.after)));
+    let [before, after] = &diff.labels;
+    lines.item(
+        0,
+        &format!("A: {}", run_name(&diff.before, before.as_deref(), text)),
+    );
+    lines.item(
+        0,
+        &format!("B: {}", run_name(&diff.after, after.as_deref(), text)),
+    );
     for pair in &diff.pairs {
         lines.blank();
         lines.heading(0, &text.clean(&heading(pair)));

@@ -35,8 +35,14 @@ pub fn history(runs: &[PastRun], style: Style) -> String {
     lines.finish()
 }
 
+/// `20261123-081500-12 (before-kernel)`.
+pub(super) fn run_name(id: &str, label: Option<&str>, text: Text) -> String {
+    let label = label.map(|it| format!(" ({})", text.clean(it)));
+    format!("{}{}", text.clean(id), label.unwrap_or_default())
+}
+
 fn rows(run: &PastRun, text: Text) -> Vec<Vec<String>> {
-    let name = text.clean(&run.id);
+    let name = run_name(&run.id, run.label.as_deref(), text);
     if run.verdicts.is_empty() {
         let mut row = vec![name, "no verdict".to_owned()];
         row.resize(HEADER.len(), "-".to_owned());

@@ -108,6 +108,7 @@ impl Columns {
                 }
                 Tail::Open(words) => write_broken(head, words, Paint::Plain, lines),
             }
+            write_latencies(row, INDENT + self.connections + self.placement, lines);
         }
     }
 
@@ -131,6 +132,13 @@ fn write_broken(mut head: String, words: &str, paint: Paint, lines: &mut Lines) 
         let piece = lines.paint(&piece, paint);
         lines.verbatim(&format!("{head}{piece}"));
         head = " ".repeat(start);
+    }
+}
+
+/// Below the arms, over all columns.
+fn write_latencies(row: &Row, indent: usize, lines: &mut Lines) {
+    if !row.latencies.is_empty() {
+        lines.wrapped(indent, &row.latencies);
     }
 }
 
@@ -160,6 +168,7 @@ fn write_stacked(table: &Table, lines: &mut Lines) {
         {
             lines.wrapped(4, &format!("{}{cell}", padded(name, label)));
         }
+        write_latencies(row, 4, lines);
         match &row.tail {
             Tail::Judged {
                 tax,

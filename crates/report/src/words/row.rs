@@ -39,6 +39,7 @@ pub(crate) fn row_for(
                 .iter()
                 .map(|name| arm_cell(comparison, name, text))
                 .collect(),
+            latencies: latencies(comparison, arms, text),
             tail,
         },
         // The second verdict on the same arms does not repeat them.
@@ -46,6 +47,7 @@ pub(crate) fn row_for(
             connections: String::new(),
             placement: String::new(),
             arms: vec![String::new(); arms.len()],
+            latencies: String::new(),
             tail,
         },
     };
@@ -194,6 +196,20 @@ pub(crate) fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> Strin
                 responses(arm, text)
             }
         })
+}
+
+/// The middle and the tail of each arm's latencies, where the cells hold rates and means.
+fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
+    if !comparison.load.is_flat_out() {
+        return String::new();
+    }
+    let known = arms.iter().filter_map(|name| {
+        let arm = comparison.arms.iter().find(|arm| arm.name == **name)?;
+        let p50 = text.micros(arm.latency_us.p50.known()?.value);
+        let p99 = text.micros(arm.latency_us.p99.known()?.value);
+        Some(format!("{} p50 {p50}, p99 {p99}", text.clean(name)))
+    });
+    known.collect::<Vec<_>>().join("; ")
 }
 
 fn figures(arm: &Arm, workload: &Workload, text: Text) -> String {

@@ -18,6 +18,8 @@ pub(crate) struct Row {
     pub(crate) placement: String,
     /// One cell per arm of the table.
     pub(crate) arms: Vec<String>,
+    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`; empty where it is not known, or in the cells already.
+    pub(crate) latencies: String,
     pub(crate) tail: Tail,
 }
 

@@ -12,6 +12,7 @@ mod made_up;
 mod minute;
 mod replay;
 mod rules;
+mod table;
 mod whole;
 
 use looptax_report::terminal::Beside;

@@ -577,25 +577,3 @@ fn a_sweep_is_drawn_on_one_scale() {
     assert_eq!(n_blocks(picture[4]), 2 * n_blocks(picture[2]), "{text}");
     assert!(compare(&sweep, VERBOSE, style(false)).is_ascii());
 }
-
-#[test]
-fn r20_only_verdicts_that_were_given_are_counted_as_such() {
-    let open = || {
-        let mut open = one();
-        open.tax[0].verdict = Verdict::Inconclusive;
-        open.tax[0].direction = None;
-        open
-    };
-    let text = text_of(vec![open(), open()]);
-    assert!(
-        text.contains("no verdict in this run: 2 comparisons left open"),
-        "{text}"
-    );
-    assert!(!text.contains("false alarm"), "{text}");
-    let text = text_of(vec![one(), open(), one()]);
-    assert!(
-        text.contains("2 verdicts (1 more were left open), each with its own"),
-        "{text}"
-    );
-    assert!(text.contains("up to 14 %"), "three were asked for: {text}");
-}

@@ -1,0 +1,15 @@
+//! What Ctrl-C is answered with, where the end takes longer.
+
+use std::io::{self, IsTerminal, Write};
+
+use super::live;
+
+/// Says to whoever pressed Ctrl-C that the end takes a moment, and what a second one does. A view that has the whole
+/// terminal says it itself.
+pub(crate) fn say_stopping() {
+    if live::has_terminal() || !io::stderr().is_terminal() {
+        return;
+    }
+    let words = "stopping: what has begun is ended in order; Ctrl-C again ends it at once and leaves nothing behind";
+    let _ = writeln!(io::stderr().lock(), "\n{words}");
+}
