@@ -47,6 +47,10 @@ for (const name of PAGES) {
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       );
       assert.equal(wider, 0, `at ${width} pixels`);
+      const scrolled = await page.evaluate(
+        () => [...document.querySelectorAll(".stacked")].filter((it) => it.scrollWidth > it.clientWidth).length,
+      );
+      if (width < 520) assert.equal(scrolled, 0, `tax and verdict without scrolling at ${width} pixels`);
     }
     assert.deepEqual(complaints, []);
     assert.deepEqual(left(), []);

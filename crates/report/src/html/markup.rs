@@ -82,8 +82,21 @@ impl Markup {
 
     /// A table with a caption that stands in a box of its own, so that it can be wider than the page.
     pub(super) fn table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
+        self.table_of("wide", caption, body)
+    }
+
+    /// The same; on a narrow screen each row is a block, whose cells say their `data-label` themselves.
+    pub(super) fn stacked_table(
+        &mut self,
+        caption: &str,
+        body: impl FnOnce(&mut Self),
+    ) -> &mut Self {
+        self.table_of("wide stacked", caption, body)
+    }
+
+    fn table_of(&mut self, class: &str, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         let region = [
-            ("class", "wide"),
+            ("class", class),
             ("role", "region"),
             ("tabindex", "0"),
             ("aria-label", caption),

@@ -24,10 +24,10 @@ mod verdicts;
 pub use replay::replay_page;
 pub use shown::{Detail, Distribution, EpochShown, PercentileShown, Shown};
 
-use looptax_record::Record;
+use looptax_record::{Comparison, Record};
 
-use crate::heading;
-use crate::words::{self, GroupStory, Story};
+use crate::heading::server;
+use crate::words::{self, GroupStory, Story, answer};
 use markup::{Markup, TEXT};
 
 /// One page of these records: a section each, with a list of them where there are several.
@@ -35,7 +35,7 @@ pub fn page(records: &[Shown]) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n")
         .open("html", &[("lang", "en")]);
-    head(&mut out);
+    head(&format!("{} - looptax", heading(records)), &mut out);
     out.open("body", &[]);
     top(records, &mut out);
     out.open("main", &[("id", "main")]);
@@ -51,7 +51,7 @@ pub fn page(records: &[Shown]) -> String {
     out.finish()
 }
 
-fn head(out: &mut Markup) {
+fn head(title: &str, out: &mut Markup) {
     let policy = assets::policy();
     out.open("head", &[]).open("meta", &[("charset", "utf-8")]);
     let csp = [
@@ -71,7 +71,7 @@ fn head(out: &mut Markup) {
         &[("name", "color-scheme"), ("content", "light dark")],
     );
     out.open("meta", &[("name", "referrer"), ("content", "no-referrer")]);
-    out.element("title", &[], "looptax report");
+    out.element("title", &[], title);
     out.open("style", &[])
         .verbatim(assets::STYLE)
         .close("style");
@@ -86,17 +86,7 @@ fn top(records: &[Shown], out: &mut Markup) {
     );
     out.open("header", &[]);
     out.element("p", &[("class", "brand")], "looptax report");
-    let heading = match records {
-        [one] => title(one.record),
-        many => format!("{} records", many.len()),
-    };
-    out.element("h1", &[], &heading);
-    out.element(
-        "p",
-        &[("class", "about")],
-        "What a local client loses by the way that it takes to its database. A tax above zero is what an arm loses \
-         against the baseline, which stands after \"over\"; brackets hold the 95 % interval.",
-    );
+    out.element("h1", &[], &heading(records));
     out.close("header");
     if records.len() > 1 {
         out.open("nav", &[("aria-label", "Records")])
@@ -116,6 +106,21 @@ fn top(records: &[Shown], out: &mut Markup) {
     }
 }
 
+/// What the page is about: "MariaDB 10.11.19, Redis 7.0.15: TCP and socket".
+fn heading(records: &[Shown]) -> String {
+    let mut comparisons = records.iter().flat_map(|it| &it.record.comparisons);
+    let has = |comparison: &Comparison, name: &str| {
+        let mut arms = comparison.arms.iter();
+        arms.any(|arm| arm.name == name)
+    };
+    let is_both = comparisons.any(|it| has(it, "tcp") && has(it, "unix"));
+    let about = if is_both { ": TCP and socket" } else { "" };
+    match records {
+        [one] => format!("{}{about}", title(one.record)),
+        many => format!("{} records{about}", many.len()),
+    }
+}
+
 /// The servers of a record: "MariaDB 10.11.19, Redis 7.0.15".
 fn title(record: &Record) -> String {
     let mut servers: Vec<String> = Vec::new();
@@ -124,7 +129,7 @@ fn title(record: &Record) -> String {
         let name = match target.kind.as_str() {
             "none" => "whole command".to_owned(),
             "echo" => "echo".to_owned(),
-            _ => heading::server(target, TEXT),
+            _ => server(target, TEXT),
         };
         if !servers.contains(&name) {
             servers.push(name);
@@ -159,12 +164,20 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
         &[("class", "machine")],
         &host::in_short(record, shown.name),
     );
-    verdicts::run_words(&story.run, out);
+    verdicts::alarms(&story.run, out);
+    verdicts::answers(&answer::answers(record, TEXT), out);
+    out.element(
+        "p",
+        &[("class", "about")],
+        "What a local client loses by the way that it takes to its database. A tax above zero is what an arm loses \
+         against the baseline, which stands after \"over\"; brackets hold the 95 % interval.",
+    );
     let mut charts = charts::Charts::new(shown, idx);
     for server in &story.servers {
         verdicts::server(record, server, &mut charts, out);
     }
     verdicts::remedies(&story.remedies, out);
+    verdicts::run_words(&story.run, out);
     method::write(record, out);
     host::write(shown, out);
     let packed = data::packed(record);

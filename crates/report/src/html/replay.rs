@@ -13,7 +13,7 @@ pub fn replay_page(replay: &Replay) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n")
         .open("html", &[("lang", "en")]);
-    head(&mut out);
+    head("looptax report", &mut out);
     out.open("body", &[]).open("header", &[]);
     out.element("p", &[("class", "brand")], "looptax replay");
     out.element("h1", &[], "Published beside measured");

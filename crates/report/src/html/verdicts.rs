@@ -7,6 +7,7 @@ use looptax_record::{Comparison, Record};
 use super::charts::Charts;
 use super::data::tone_word;
 use super::markup::{Markup, TEXT};
+use crate::words::answer::Answer;
 use crate::words::command::{CommandRow, CommandTable};
 use crate::words::remedies::RemediesStory;
 use crate::words::row::{judged, pair};
@@ -17,8 +18,31 @@ use crate::words::{Body, GroupStory, RunWords, ServerStory, sentence};
 /// So many verdicts are shown as cards; more are told in a list.
 const MOST_CARDS: usize = 6;
 
-/// What went wrong in the whole run, and what to think of its verdicts.
-pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
+/// What came out, a line per server: the answer before everything else.
+pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
+    if answers.is_empty() {
+        return;
+    }
+    out.open("ul", &[("class", "answers")]);
+    for answer in answers {
+        let server = format!("{}:", answer.server);
+        out.open("li", &[]).element("strong", &[], &server);
+        for (idx, part) in answer.parts.iter().enumerate() {
+            let end = if idx + 1 < answer.parts.len() {
+                ";"
+            } else {
+                ""
+            };
+            let words = format!("{}{end}", part.words);
+            out.element("span", &[("class", tone_word(part.tone))], &words);
+        }
+        out.close("li");
+    }
+    out.close("ul");
+}
+
+/// What went wrong in the whole run.
+pub(super) fn alarms(run: &RunWords, out: &mut Markup) {
     let alarms: Vec<&str> = run
         .problems
         .iter()
@@ -30,6 +54,10 @@ pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
         list(&alarms, out);
         out.close("div");
     }
+}
+
+/// What to think of the verdicts.
+pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
     out.open("div", &[("class", "run")]);
     list(&[&run.verdicts[..], &run.explained].concat(), out);
     out.close("div");
@@ -146,7 +174,7 @@ fn card(sentence: &str, comparison: &Comparison, tax: &looptax_record::Tax, out:
 
 fn requests_table(client: &str, table: &Table, out: &mut Markup) {
     out.element("h4", &[("class", "client")], client);
-    out.table(client, |out| {
+    out.stacked_table(client, |out| {
         let has_verdict = table.has_verdict();
         let mut head = vec!["connections", "placement"];
         head.extend(table.arms.iter().map(String::as_str));
@@ -157,7 +185,7 @@ fn requests_table(client: &str, table: &Table, out: &mut Markup) {
         }
         out.head(&head).open("tbody", &[]);
         for row in &table.rows {
-            requests_row(row, has_verdict, out);
+            requests_row(row, &head, out);
         }
         out.close("tbody");
     });
@@ -181,12 +209,15 @@ fn small_table(table: &SmallTable, out: &mut Markup) {
     }
 }
 
-fn requests_row(row: &Row, has_verdict: bool, out: &mut Markup) {
+fn requests_row(row: &Row, head: &[&str], out: &mut Markup) {
     out.open("tr", &[]);
-    out.element("th", &[("scope", "row")], &row.connections);
-    out.element("td", &[], &row.placement);
+    let connections = [("scope", "row"), ("data-label", head[0])];
+    out.element("th", &connections, &row.connections);
+    out.element("td", &[("data-label", head[1])], &row.placement);
+    let mut head = head[2..].iter();
+    let mut label = || ("data-label", head.next().copied().unwrap_or_default());
     for cell in &row.arms {
-        out.element("td", &[("class", "number")], cell);
+        out.element("td", &[("class", "number"), label()], cell);
     }
     match &row.tail {
         Tail::Judged {
@@ -195,12 +226,13 @@ fn requests_row(row: &Row, has_verdict: bool, out: &mut Markup) {
             verdict,
             tone,
         } => {
-            out.element("td", &[("class", "number")], tax);
-            out.element("td", &[("class", "number")], micros);
-            out.element("td", &[("class", tone_word(*tone))], verdict);
+            out.element("td", &[("class", "number"), label()], tax);
+            out.element("td", &[("class", "number"), label()], micros);
+            out.element("td", &[("class", tone_word(*tone)), label()], verdict);
         }
         Tail::Open(words) => {
-            let span = if has_verdict { "3" } else { "1" };
+            let span = head.len().to_string();
+            let span = span.as_str();
             out.element("td", &[("colspan", span), ("class", "open")], words);
         }
     }
@@ -208,27 +240,30 @@ fn requests_row(row: &Row, has_verdict: bool, out: &mut Markup) {
 }
 
 fn command_table(table: &CommandTable, out: &mut Markup) {
-    out.table(&table.tax_header, |out| {
+    out.stacked_table(&table.tax_header, |out| {
         let mut head = vec![""];
         head.extend(table.arms.iter().map(String::as_str));
         head.extend([table.tax_header.as_str(), "difference", "verdict"]);
         out.head(&head).open("tbody", &[]);
         for row in &table.rows {
-            command_row(row, out);
+            command_row(row, &head, out);
         }
         out.close("tbody");
     });
 }
 
-fn command_row(row: &CommandRow, out: &mut Markup) {
+fn command_row(row: &CommandRow, head: &[&str], out: &mut Markup) {
     out.open("tr", &[])
         .element("th", &[("scope", "row")], row.label);
     let cells = row.arms.iter().chain([&row.tax, &row.difference]);
-    for cell in cells {
-        out.element("td", &[("class", "number")], cell);
+    for (cell, label) in cells.zip(&head[1..]) {
+        out.element("td", &[("class", "number"), ("data-label", label)], cell);
     }
     match &row.verdict {
-        Some((words, tone)) => out.element("td", &[("class", tone_word(*tone))], words),
+        Some((words, tone)) => {
+            let cell = [("class", tone_word(*tone)), ("data-label", "verdict")];
+            out.element("td", &cell, words)
+        }
         None => out.element("td", &[], ""),
     };
     out.close("tr");

@@ -3,6 +3,7 @@
 //! The one place for words and shown digits, so that every view says the same; a view only lays them
 //! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
 
+pub(crate) mod answer;
 mod arm_notes;
 mod bill;
 pub(crate) mod command;

@@ -305,3 +305,67 @@ fn what_there_is_none_of_is_said() {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }
 }
+
+#[test]
+fn r20_the_page_has_its_answer_per_server_before_statistics_and_says_what_it_is_about() {
+    let mut redis = comparison(1, Placement::Same, [94_900.0, 94_000.0]);
+    redis.target.kind = "redis".to_owned();
+    redis.target.version = "7.0.15".to_owned();
+    let mariadb = |connections| comparison(connections, Placement::Same, [94_900.0, 79_800.0]);
+    let record = record(vec![mariadb(1), mariadb(16), redis], Vec::new());
+    let html = page_of(&record);
+    let about = "MariaDB 10.11.19, Redis 7.0.15: TCP and socket";
+    assert!(
+        html.contains(&format!("<title>{about} - looptax</title>")),
+        "{html}"
+    );
+    assert!(html.contains(&format!("<h1>{about}</h1>")), "{html}");
+    let at = |words: &str| {
+        html.find(words)
+            .unwrap_or_else(|| panic!("no `{words}`: {html}"))
+    };
+    let answers = at("class=\"answers\"");
+    assert!(
+        answers < at("chance of 5 %") && answers < at("95 % interval") && answers < at("<table>")
+    );
+    let summary = &html[answers..answers + html[answers..].find("</ul>").unwrap()];
+    assert_eq!(
+        summary.matches("<li>").count(),
+        2,
+        "a line per server: {summary}"
+    );
+    for words in [
+        "MariaDB 10.11.19",
+        "1 connection, same: tcp is slower",
+        "16 connections, same",
+        "Redis 7.0.15",
+    ] {
+        assert!(
+            summary.replace('\u{a0}', " ").contains(words),
+            "{words}: {summary}"
+        );
+    }
+}
+
+#[test]
+fn r20_each_cell_of_a_verdict_says_its_column_where_rows_are_blocks() {
+    let html = page_of(&record(
+        vec![comparison(1, Placement::Same, [94_900.0, 79_800.0])],
+        Vec::new(),
+    ));
+    for label in [
+        "connections",
+        "placement",
+        "unix",
+        "tcp",
+        "tax (tcp over unix)",
+        "per request",
+        "verdict",
+    ] {
+        assert!(
+            html.contains(&format!("data-label=\"{label}\"")),
+            "{label}: {html}"
+        );
+    }
+    assert!(html.contains("class=\"wide stacked\""));
+}
