@@ -201,6 +201,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand check" -l json -d 'Print
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l verbose -d 'Say every point, and how it is known'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l for -d 'Only for these: a driver, framework or application (mysqli, pgx, wordpress), or a language (php, python); all: every one' -r

@@ -8,6 +8,9 @@ use looptax_store::{History, Runs, load};
 
 use crate::terminal::Terminal;
 
+/// The name of a record in the folder of its run.
+const RECORD: &str = "record.json";
+
 /// The folder of all that is kept of earlier runs; `None` without a home.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let data = std::env::var_os("XDG_DATA_HOME")
@@ -73,9 +76,18 @@ pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The record in a file of that name, else the one of a run whose name begins so, or that has this label.
+/// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label.
 pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
-    let path = PathBuf::from(word);
+    let mut path = PathBuf::from(word);
+    if path.is_dir() {
+        path.push(RECORD);
+        if !path.is_file() {
+            return Err(Failure::usage(
+                format!("`{word}` is a folder, and no `{RECORD}` lies in it"),
+                "give a record's file, or the name of a run: `looptax history` lists them",
+            ));
+        }
+    }
     if word.contains('/') || path.is_file() {
         return Ok((load(&path)?, path));
     }

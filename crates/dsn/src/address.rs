@@ -70,7 +70,12 @@ const WISHES: [&str; 4] = ["allow", "prefer", "preferred", ""];
 /// A URL that cannot be read. The text never holds the URL: there may be a password in it.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// It has no scheme, or is broken otherwise.
+    /// It does not begin as a URL does.
+    #[error(
+        "this is no DSN: one begins with what is spoken, as in mysql://, postgres:// or redis://"
+    )]
+    NoScheme,
+    /// It is broken otherwise.
     #[error("the URL is broken: {source}")]
     Broken {
         /// Why.
@@ -158,6 +163,9 @@ impl Parts {
     }
 
     fn of_url(text: &str) -> Result<Self, AddressError> {
+        if !text.contains("://") {
+            return Err(AddressError::NoScheme);
+        }
         let (text, is_hostless) = with_host(text);
         let url = Url::parse(&text).map_err(|source| AddressError::Broken { source })?;
         let (protocol, is_socket) = protocol_of(url.scheme())?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
 use looptax_record::Record;
-use looptax_store::{Existing, save_text, take_in_samples};
+use looptax_store::{Existing, StoreError, save_text, take_in_samples};
 
 use crate::args::ReportArgs;
 use crate::earlier_runs::{record_of, runs};
@@ -47,7 +47,17 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
         Some(path) => (path.clone(), Existing::Replace),
         None => (default_name(&records), Existing::Keep),
     };
-    save_text(&text, &path, existing)?;
+    save_text(&text, &path, existing).map_err(|error| {
+        let is_there = matches!(error, StoreError::AlreadyExists { .. });
+        let failure = Failure::from(error);
+        if !is_there {
+            return failure;
+        }
+        let shown = path.display();
+        failure.with_hint(&format!(
+            "-o FILE names another place, and -o {shown} writes over that one"
+        ))
+    })?;
     terminal.words(&format!("report: {}\n", path.display()));
     Ok(Exit::Done)
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use looptax_dsn::Kind;
 use looptax_servers::find_binary;
@@ -418,4 +419,73 @@ fn a_client_model_and_a_real_client_exclude_each_other() {
     let run = compare(&scratch).args(both).run();
     run.expect_code(2);
     assert!(run.stderr.contains("--client-like"), "{}", run.stderr);
+}
+
+#[test]
+fn r20_what_is_no_dsn_is_told_how_one_looks_without_the_words_of_a_library() {
+    let scratch = Scratch::new();
+    for line in [
+        "check localhost/db",
+        "check app@localhost",
+        "dsn app@localhost",
+        "dsn localhost:3306",
+    ] {
+        let run = Looptax::new(exe(), &scratch).args(line.split(' ')).run();
+        run.expect_error(2, &["this is no DSN", "mysql://user@127.0.0.1:3306/db"]);
+        assert!(!run.stderr.contains("relative URL"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn r20_a_folder_is_the_record_in_it_or_no_record() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch).args(["analyze", "."]).run();
+    run.expect_error(2, &["`.` is a folder", "looptax history"]);
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
+    fs::copy(records.join("schema-2.json"), scratch.file("record.json")).unwrap();
+    Looptax::new(exe(), &scratch)
+        .args(["analyze", "."])
+        .run()
+        .expect_code(0);
+}
+
+#[test]
+fn r20_a_page_that_is_there_already_is_told_with_what_to_do() {
+    let scratch = Scratch::new();
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
+    fs::copy(records.join("schema-2.json"), scratch.file("a.json")).unwrap();
+    let report = |more: &[&str]| {
+        Looptax::new(exe(), &scratch)
+            .args(["report", "a.json"])
+            .args(more.iter().copied())
+            .run()
+    };
+    report(&[]).expect_code(0);
+    report(&[]).expect_error(2, &["exists already", "-o FILE", "-o a.html"]);
+    report(&["-o", "a.html"]).expect_code(0);
+}
+
+#[test]
+fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
+    let scratch = Scratch::new();
+    let plan = |rate: &str| {
+        let run = Looptax::new(exe(), &scratch)
+            .args(["compare", "echo", "-c", "1", "--dry-run", "--rate", rate])
+            .run();
+        run.expect_code(0);
+        run.stdout
+    };
+    let low = plan("40");
+    assert!(
+        low.contains("warning: 40 requests per second in all") && low.contains("40% would be"),
+        "{low}"
+    );
+    let rather_low = plan("150");
+    assert!(
+        rather_low.contains("warning: 150 ") && !rather_low.contains("150%"),
+        "{rather_low}"
+    );
+    for fine in ["40%", "50k"] {
+        assert!(!plan(fine).contains("warning"), "{fine}");
+    }
 }

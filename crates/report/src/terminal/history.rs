@@ -1,6 +1,6 @@
 //! The runs of the history, a line per verdict.
 
-use looptax_record::{Direction, PastRun, PastVerdict, Verdict};
+use looptax_record::{Direction, Estimate, PastRun, PastVerdict, Verdict};
 
 use super::columns::Table;
 use super::lines::Lines;
@@ -73,9 +73,20 @@ fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
         verdict.connections.to_string(),
         verdict.placement.to_string(),
         text.clean(&verdict.arm),
-        tax.map_or_else(|| "-".to_owned(), |it| text.percent(it)),
+        tax.map_or_else(|| "-".to_owned(), |it| shown_tax(it, text)),
         words(verdict.verdict, verdict.direction).to_owned(),
     ]
+}
+
+/// With its interval, where the epochs were enough for one.
+fn shown_tax(tax: &Estimate, text: Text) -> String {
+    let percent = text.percent(tax);
+    match (tax.lo, tax.hi, percent.split_once('[')) {
+        (None, None, Some((value, _))) => {
+            format!("{value}(too few epochs for an interval)")
+        }
+        _ => percent,
+    }
 }
 
 fn words(verdict: Verdict, direction: Option<Direction>) -> &'static str {

@@ -1,7 +1,7 @@
 //! What stands below and beside the figures of a table: latencies, and how many verdicts were given.
 
-use looptax_record::{Comparison, Figure, Placement, Verdict};
-use looptax_report::terminal::{Beside, Style, compare};
+use looptax_record::{Comparison, Figure, PastRun, Placement, Verdict};
+use looptax_report::terminal::{Beside, Style, compare, history};
 
 use crate::made_up::{comparison, record};
 
@@ -64,4 +64,14 @@ fn r20_the_table_holds_the_middle_and_the_tail_of_the_latencies() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn r20_a_past_run_without_an_interval_says_that_its_epochs_were_too_few() {
+    let mut short = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    short.tax[0].throughput_pct = Figure::new(5.2, f64::NEG_INFINITY, f64::INFINITY, 2);
+    let run = PastRun::from_record(&record(vec![short], Vec::new()), None);
+    let text = history(&[run], WIDE);
+    assert!(text.contains("(too few epochs for an interval)"), "{text}");
+    assert!(!text.contains('∞'), "{text}");
 }

@@ -8,9 +8,11 @@ use looptax_dsn::Kind;
 
 use super::bench::{most_epochs, shape, warm_up_of};
 use super::case::{Case, Doing, TargetPlan};
+use super::load::CaseLoad;
 use crate::arms::Missing;
 use crate::observer::PlannedStep;
 use crate::spec::Experiment;
+use crate::spec::load::Rate;
 use crate::spec::target::TargetSpec;
 use crate::spec::waits::Waits;
 
@@ -35,15 +37,22 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         for case in &target.cases {
             let time = most_time(settings, case, has_load_limits);
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
+            if let Some(warning) = low_rate(settings, case) {
+                let _ = writeln!(text, "      {warning}");
+            }
         }
     }
     let at_most = if settings.requests.are_dumps() {
         "so many dumps at most,".to_owned()
     } else {
-        format!(
-            "at most {} of measuring, longer where slices have to grow to hold {REQUESTS_PER_SLICE} requests;",
-            minutes(at_most(settings, targets))
-        )
+        let cases = || targets.iter().flat_map(|it| &it.cases);
+        let longer = if cases().all(|it| it.load.is_open()) {
+            String::new()
+        } else {
+            format!(", longer where slices have to grow to hold {REQUESTS_PER_SLICE} requests")
+        };
+        let at_most = minutes(at_most(settings, targets));
+        format!("at most {at_most} of measuring{longer};")
     };
     let _ = writeln!(
         text,
@@ -51,6 +60,32 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         settings.seed,
     );
     text
+}
+
+/// That a rate fills no slice; whoever typed it may have meant a share.
+fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
+    let CaseLoad::Open {
+        rate: Rate::PerSecond(per_s),
+        ..
+    } = case.load
+    else {
+        return None;
+    };
+    let slice = shape(settings, case).slice.as_secs_f64();
+    let n = per_s * slice;
+    if n >= REQUESTS_PER_SLICE {
+        return None;
+    }
+    let share = if per_s <= 100.0 {
+        format!("; {per_s}% would be that share of what the slower arm can serve")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "warning: {per_s} requests per second in all are {n:.0} in a slice of {:.0} ms, and {REQUESTS_PER_SLICE} make \
+         a steady figure: expect wide intervals{share}",
+        slice * 1e3
+    ))
 }
 
 /// What a server that others use has to bear.
