@@ -22,3 +22,10 @@ pub enum DiscoverError {
         source: io::Error,
     },
 }
+
+impl DiscoverError {
+    /// Whether the process through which one looked has ended meanwhile.
+    pub(crate) fn is_of_ended_process(&self) -> bool {
+        matches!(self, Self::Namespace { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::process::Process;
@@ -25,9 +26,15 @@ impl Owners {
     pub(crate) fn from_processes(processes: &[Process]) -> Self {
         let mut owners = Self::default();
         for process in processes {
-            let Ok(files) = fs::read_dir(process.file("fd")) else {
-                owners.hidden.push(process.pid);
-                continue;
+            let files = match fs::read_dir(process.file("fd")) {
+                Ok(files) => files,
+                Err(error) => {
+                    // One that has ended meanwhile hides nothing.
+                    if error.kind() == ErrorKind::PermissionDenied {
+                        owners.hidden.push(process.pid);
+                    }
+                    continue;
+                }
             };
             for file in files.flatten() {
                 let Some(inode) = fs::read_link(file.path())

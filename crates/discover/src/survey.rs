@@ -142,7 +142,8 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     if is_unlisted {
         problems.push(Problem::UnlistedProcesses);
     }
-    let is_certain = owners.hidden.is_empty() && !is_unlisted && networks.closed.is_empty();
+    let is_closed = { networks.closed.iter() }.any(|(_, error)| !error.is_of_ended_process());
+    let is_certain = owners.hidden.is_empty() && !is_unlisted && !is_closed;
     if let Some((_, error)) = networks.closed.first() {
         problems.push(Problem::ClosedNamespaces {
             n: networks.closed.len(),

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
             return failure;
         }
         let shown = path.display();
-        failure.with_hint(&format!(
+        failure.with_hint(format!(
             "-o FILE names another place, and -o {shown} writes over that one"
         ))
     })?;

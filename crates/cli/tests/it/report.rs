@@ -145,7 +145,10 @@ fn several_records_make_one_page_and_nothing_is_overwritten_unasked() {
     let page = fs::read_to_string(scratch.file("r.html")).unwrap();
     assert!(page.contains("2 records") && page.contains("id=\"record-1\""));
     let run = report(&scratch, &["r.json"]).run();
-    run.expect_error(2, &["`r.html` exists already", "give another name"]);
+    run.expect_error(
+        2,
+        &["`r.html` exists already", "-o FILE names another place"],
+    );
 }
 
 #[test]

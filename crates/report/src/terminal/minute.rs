@@ -76,7 +76,7 @@ impl Minute {
         if !found.sees_all {
             subject(
                 "",
-                "root sees more: the sockets and the clients of other users",
+                "root sees more: which processes of other users are behind these sockets",
                 &mut lines,
             );
         }

@@ -2,7 +2,7 @@
 
 use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
-    FoundServer, HowKnown, Note, NoteCode, Way,
+    FoundListener, FoundServer, HowKnown, Note, NoteCode, Way,
 };
 use looptax_report::terminal::{First, Style, found};
 
@@ -224,4 +224,47 @@ fn many_workers_of_one_program_are_shown_together() {
     // 51 times 30.6 and 0.04 ms/s are 156 % of a core.
     assert!(text.contains("156.1 [142.3, 169.8]"), "{text}");
     assert_eq!(text.matches("php-fpm8.2").count(), 2, "{text}");
+}
+
+#[test]
+fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
+    let mut look = look();
+    look.sees_all = false;
+    look.clients.clear();
+    let server = &mut look.servers[0];
+    server.is_hidden = true;
+    server.endpoints.truncate(1);
+    server.endpoints[0].known = HowKnown::UsualPlace;
+    look.servers.push(FoundServer {
+        pid: 900,
+        endpoints: Vec::new(),
+        ..look.servers[0].clone()
+    });
+    let listener = |address: &str, likely: Option<&str>, server_pids: &[u32]| FoundListener {
+        transport: EndpointTransport::Tcp,
+        address: address.to_owned(),
+        user: Some("mysql".to_owned()),
+        likely: likely.map(str::to_owned),
+        server_pids: server_pids.to_vec(),
+        n_connections: 2,
+    };
+    look.listeners = vec![
+        listener("127.0.0.1:4000", None, &[812, 900]),
+        listener("127.0.0.1:6379", Some("redis or valkey"), &[]),
+    ];
+    insta::assert_snapshot!(found(&look, First::Servers, at(140)), @r"
+    servers
+      server        version   user   where            listens on                                        queue
+      mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306 (by its user and its usual place)  0 of 80
+      mariadbd 900  10.11.19  mysql  mariadb.service  its sockets are seen by root only                 -
+
+    listening too, the process behind is not seen
+      listens on      user   may be                                      connections
+      127.0.0.1:6379  mysql  redis or valkey (by its usual place)        2
+      127.0.0.1:4000  mysql  mariadbd 812 or mariadbd 900 (by its user)  2
+
+    which connections lead to a server whose sockets are not known is seen by root only
+
+    memcached 5 listens on TCP alone: start it with `-s PATH`
+    ");
 }

@@ -1,6 +1,9 @@
 //! What a bare `looptax` says, by made-up looks and records.
 
-use looptax_record::{Direction, Figure, Placement, Reason, SizeCause, UncertainSize, Verdict};
+use looptax_record::{
+    Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause,
+    UncertainSize, Verdict,
+};
 use looptax_report::terminal::{AtRate, Minute, Style};
 
 use crate::found::look;
@@ -98,4 +101,30 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
         "{text}"
     );
     assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
+}
+
+#[test]
+fn r20_sockets_without_a_process_are_named_and_a_hidden_server_is_not_said_to_have_none() {
+    let mut found = look();
+    found.sees_all = false;
+    found.servers[0].is_hidden = true;
+    found.servers[0].endpoints.clear();
+    found.clients.clear();
+    found.listeners = vec![FoundListener {
+        transport: EndpointTransport::Tcp,
+        address: "127.0.0.1:6379".to_owned(),
+        user: Some("redis".to_owned()),
+        likely: Some("redis or valkey".to_owned()),
+        server_pids: Vec::new(),
+        n_connections: 0,
+    }];
+    let text = minute().found(&found);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!text.contains("no socket"), "{text}");
+    assert!(
+        text.contains("127.0.0.1:6379 (redis or valkey by its usual place, of user redis)"),
+        "{text}"
+    );
+    found.servers.clear();
+    assert!(minute().found(&found).contains("127.0.0.1:6379"));
 }
