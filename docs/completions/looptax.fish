@@ -205,7 +205,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand check" -l verbose -d 'Sa
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l for -d 'Only for these: a driver, framework or application (mysqli, pgx, wordpress), or a language (php, python); all: every one' -r
-complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l socket -d 'The server\'s socket (PostgreSQL: or its folder). Default: the URL\'s own, or that of the server that listens on the URL\'s port here, or the usual one' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l socket -d 'The server\'s socket, or its folder. Default: the URL\'s own, or that of the server that listens on the URL\'s port here, or the usual one' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand dsn" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
