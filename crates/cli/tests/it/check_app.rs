@@ -106,11 +106,9 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
     );
     let run = check(&scratch, &["--app", &path]);
     run.expect_code(0);
-    assert!(
-        run.stdout.contains(": on the socket already"),
-        "{}",
-        run.stdout
-    );
+    // Broken to the width of a terminal, by how long the scratch folder's name is.
+    let flat = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(": on the socket already"), "{}", run.stdout);
 }
 
 #[test]
