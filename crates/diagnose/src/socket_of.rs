@@ -27,7 +27,7 @@ pub struct SocketOf {
     pub words: String,
     /// Whether it is only where the packages usually put it: nobody has seen it.
     pub is_guess: bool,
-    /// Whether it counts only once a login has shown that the server on the port is behind it.
+    /// Whether nobody has seen whose it is: it counts as far as a login shows that the server on the port is behind it.
     pub is_candidate: bool,
 }
 
@@ -117,16 +117,19 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         Some((path, HowKnown::Seen)) => Ok(socket_at(address, path, &format!("of {named}"))),
         Some((path, known)) => {
             let by = known.inferred_by().unwrap_or_default();
-            Ok(socket_at(address, path, &format!("{by}, of {named}")))
+            Ok(SocketOf {
+                is_candidate: true,
+                ..socket_at(address, path, &format!("{by}, of {named}"))
+            })
         }
-        None if server.is_hidden => Ok(SocketOf {
+        None if server.is_hidden => Ok(candidate(address, near).unwrap_or_else(|| SocketOf {
             is_guess: true,
             ..socket_at(
                 address,
                 &usual(address),
                 &format!("the usual one: whether {named} listens there is seen by root only"),
             )
-        }),
+        })),
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
             looptax_discover::how_to_add_a_socket(server.kind),

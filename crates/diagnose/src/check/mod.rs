@@ -100,11 +100,13 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         None => logins::points(&sides),
         Some(why) => logins::unasked(&sides, why),
     };
-    let is_same = |it: &Point| it.code == PointCode::ServerSame;
-    if socket.is_candidate && !of_login.iter().any(is_same) {
+    let says = |code| of_login.iter().any(|it| it.code == code);
+    let is_doubtful =
+        says(PointCode::ServersDiffer) || server.is_none() && !says(PointCode::ServerSame);
+    if socket.is_candidate && is_doubtful {
         return Ok(vec![nobody_known(sides.tcp, question)]);
     }
-    if socket.is_candidate {
+    if socket.is_candidate && server.is_none() {
         let port = address.port;
         let title = address.protocol.title();
         points[0] = Point::new(

@@ -9,7 +9,7 @@ use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
 use super::{execute, rule, short};
-use crate::check::open_up;
+use crate::check::{expect, open_up};
 use crate::fixture::{Server, exe, is_root, saved};
 
 /// Whose processes are not the servers'.
@@ -56,7 +56,8 @@ fn r20_a_stranger_finds_the_socket_whose_process_nobody_shows_him() {
         .args(["check", &url, "-c", "1", "--json"])
         .run();
     run.expect_code(0);
-    assert!(run.stdout.contains("not ours to see"), "{}", run.stdout);
+    expect(&run, "server", "pass", &[]);
+    expect(&run, "same server", "pass", &["one server is behind both"]);
 }
 
 #[test]
