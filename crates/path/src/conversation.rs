@@ -9,6 +9,7 @@ use std::time::Duration;
 use looptax_dsn::Protocol;
 use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
 
+use crate::error::LOG_IN;
 use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
 pub(crate) use protocol::ProtocolConnection;
 
@@ -317,7 +318,7 @@ fn no_sql() -> WireError {
 
 fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
     PathError::Protocol {
-        action: "log in",
+        action: LOG_IN,
         endpoint: endpoint.to_string(),
         source,
     }

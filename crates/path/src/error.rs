@@ -128,6 +128,7 @@ impl PathError {
         matches!(
             self,
             Self::Protocol {
+                action: LOG_IN,
                 source: WireError::Unsupported { .. },
                 ..
             }
@@ -157,10 +158,7 @@ impl Explain for PathError {
             Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => {
                 question_hint(source)
             }
-            Self::Protocol {
-                source: WireError::Unsupported { .. },
-                ..
-            } => Some(
+            error if error.is_of_plugin() => Some(
                 "look at the user and the account's plugin: MySQL asks for any plugin where there is no such account"
                     .to_owned(),
             ),
@@ -190,6 +188,9 @@ impl Explain for PathError {
         }
     }
 }
+
+/// What a login is called.
+pub(crate) const LOG_IN: &str = "log in";
 
 /// The question by which both arms are proved to lead to one server.
 pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
