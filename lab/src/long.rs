@@ -10,10 +10,14 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 9] = [
+const STEPS: [(&str, &str); 10] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
+    (
+        "what check says of accounts, and its advice followed",
+        "lab oracle accounts",
+    ),
     ("random programs under looptax run", "lab oracle programs"),
     (
         "statistics, simulated",

@@ -40,8 +40,15 @@ fn build(folder: &str, options: &[&str]) -> Result<PathBuf> {
 
 /// Runs the cargo that runs us, in the checkout, with its output shown.
 pub(crate) fn run_cargo(args: &[&str]) -> Result<()> {
+    run_to_success(cargo()?.args(args))
+}
+
+/// `cargo` in the workspace.
+pub(crate) fn cargo() -> Result<Command> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    run_to_success(Command::new(cargo).current_dir(root()?).args(args))
+    let mut command = Command::new(cargo);
+    command.current_dir(root()?);
+    Ok(command)
 }
 
 /// Runs a command with its output shown; a failure names the command.

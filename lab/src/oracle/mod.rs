@@ -1,5 +1,6 @@
 //! `cargo lab oracle`: random cases, and somebody independent who says what is right.
 
+mod accounts;
 mod live;
 mod logins;
 mod programs;
@@ -8,6 +9,8 @@ use anyhow::Result;
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(crate) enum Chore {
+    /// Whether `looptax check` is right of random accounts, and its advice ends what it complains of
+    Accounts(accounts::Options),
     /// Whether a login that `looptax run` moves to the socket ends as over TCP, for random rules of PostgreSQL
     Logins(logins::Options),
     /// Whether random programs over sockets get under `looptax run` what they get over TCP
@@ -17,6 +20,7 @@ pub(crate) enum Chore {
 /// Does one of them.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
+        Chore::Accounts(options) => accounts::run(options),
         Chore::Logins(options) => logins::run(options),
         Chore::Programs(options) => programs::run(options),
     }

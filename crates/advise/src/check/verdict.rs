@@ -1,6 +1,6 @@
 //! What the points of a check come to.
 
-use looptax_record::{Outcome, Point, SwitchVerdict, Topic};
+use looptax_record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
 
 /// What has to be known before anybody may say that it would work.
 const ESSENTIAL: [Topic; 5] = [
@@ -13,7 +13,9 @@ const ESSENTIAL: [Topic; 5] = [
 
 /// No where one point says no; open where an essential one is.
 pub fn verdict(points: &[Point]) -> SwitchVerdict {
-    let is_open = |it: &Point| it.outcome == Outcome::Unknown && ESSENTIAL.contains(&it.topic);
+    let is_essential =
+        |it: &Point| ESSENTIAL.contains(&it.topic) || it.code == PointCode::AccountDemandsTls;
+    let is_open = |it: &Point| it.outcome == Outcome::Unknown && is_essential(it);
     if points.iter().any(|it| it.outcome == Outcome::Fail) {
         SwitchVerdict::WouldNotWork
     } else if points.iter().any(is_open) {

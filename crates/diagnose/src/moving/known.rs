@@ -33,6 +33,9 @@ pub(super) enum Verdict {
 /// A full queue is waited for, and what is lost is no failure of the login.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
+/// Whoever demands TLS over both: a driver may do without it on a socket.
+const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
+
 /// Whom TCP refuses gets in over the socket, or has more rights there: good news for `check`, and nothing that a program may be given unasked.
 const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
@@ -79,7 +82,9 @@ pub(super) fn verdict(
             no_login: None,
         })?;
         let fails = |it: &&Point| {
-            it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic) || MORE.contains(&it.code)
+            it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic)
+                || MORE.contains(&it.code)
+                || it.code == OF_DRIVERS
         };
         let who = user.map_or_else(String::new, |user| format!("`{user}`: "));
         if let Some(point) = points.iter().find(fails) {

@@ -29,7 +29,7 @@ pub fn mysql_account(
 ) -> Vec<Point> {
     let (tcp, unix) = &by_host(tcp, unix);
     let mut points = vec![same_account(user, database, tcp, unix, accounts)];
-    points.extend(demands_tls(user, unix, accounts));
+    points.extend(demands_tls(user, (tcp, unix), accounts));
     points.extend(cold_cache(accounts));
     points
 }
@@ -276,7 +276,11 @@ fn lacking(
 ///
 /// # Source
 /// Seen in MariaDB 10.11; dev.mysql.com, CREATE USER, "SSL/TLS Options".
-fn demands_tls(user: &str, unix: &MysqlLogin, accounts: &[MysqlAccount]) -> Option<Point> {
+fn demands_tls(
+    user: &str,
+    (tcp, unix): (&MysqlLogin, &MysqlLogin),
+    accounts: &[MysqlAccount],
+) -> Option<Point> {
     let at = |host: &str| accounts.iter().find(|it| it.host == host);
     let of_login = unix.account.rsplit_once('@').filter(|_| unix.needs_tls);
     let (name, host, how) = if let Some((name, host)) = of_login {
@@ -297,18 +301,21 @@ fn demands_tls(user: &str, unix: &MysqlLogin, accounts: &[MysqlAccount]) -> Opti
         "every program that logs in as it, those over TCP too"
     };
     let account = quoted(name, host);
-    let what = format!("{account} demands TLS ({kind}), on the socket too");
+    // The driver does TLS today: whether it does on a socket as well is its own matter.
+    let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
+        (
+            Outcome::Unknown,
+            "; the driver does TLS over TCP, and not every one does on a socket",
+        )
+    } else {
+        (Outcome::Fail, "")
+    };
+    let what = format!("{account} demands TLS ({kind}), on the socket too{driver}");
     let next = format!(
         "let it in without TLS, which holds for {whom}, or take a driver that does TLS on the socket too, and goes on paying for it; run as an administrator"
     );
     let step = format!("ALTER USER {account} REQUIRE NONE;");
-    let point = Point::new(
-        Topic::Tls,
-        PointCode::AccountDemandsTls,
-        Outcome::Fail,
-        what,
-        how,
-    );
+    let point = Point::new(Topic::Tls, PointCode::AccountDemandsTls, outcome, what, how);
     Some(point.with_next(next).with_steps(StepPlace::Sql, [step]))
 }
 

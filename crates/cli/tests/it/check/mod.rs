@@ -3,6 +3,7 @@
 mod account;
 mod accounts;
 mod grants;
+mod matrix;
 mod path;
 mod roles;
 

@@ -1,0 +1,38 @@
+//! Random accounts of MariaDB, MySQL and PostgreSQL: the tests of `looptax check` hold what it says against the
+//! servers' own clients, and follow its advice; here it is many of them, or the table of the docs.
+
+use anyhow::Result;
+
+use crate::workspace::{cargo, run_to_success};
+
+/// What to do.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// How many of each server
+    #[arg(long, default_value_t = 500)]
+    pairs: u64,
+    /// Repeat the accounts of an earlier run; an odd one is MySQL with partial revokes
+    #[arg(long, default_value_t = 20)]
+    seed: u64,
+    /// The tests' name: `accounts_of_mariadb`, `accounts_of_mysql`, `roles_of_postgres`
+    #[arg(long, default_value = "r20_check_is_right_of_random")]
+    only: String,
+    /// Print the table of the docs, what is said of each situation and what is true, and stop
+    #[arg(long)]
+    table: bool,
+}
+
+/// The test that makes the table.
+const TABLE: &str = "r20_what_check_says_of_each_account";
+
+/// Runs them. A wrong answer, or advice that does not end what it is about, is a failure, told with its account.
+pub(super) fn run(options: &Options) -> Result<()> {
+    let only = if options.table { TABLE } else { &options.only };
+    run_to_success(
+        cargo()?
+            .args("test --quiet --locked --package looptax --test it --".split(' '))
+            .args([only, "--nocapture"])
+            .env("LOOPTAX_PAIRS", options.pairs.to_string())
+            .env("LOOPTAX_SEED", options.seed.to_string()),
+    )
+}
