@@ -3,7 +3,7 @@
 use looptax_advise::check::verdict;
 use looptax_diagnose::check::{Around, Client, Question, Sources, points, sources};
 use looptax_discover::survey;
-use looptax_dsn::Address;
+use looptax_dsn::{Address, MASK, masked};
 use looptax_record::{Checked, SwitchVerdict};
 use looptax_report::terminal as report;
 
@@ -79,13 +79,28 @@ fn show(
     terminal: Terminal,
 ) -> Result<Exit, Failure> {
     outputs::show(checked, &args.json, || {
-        report::checked(checked, unread, args.verbose, terminal.style())
+        let text = report::checked(checked, unread, args.verbose, terminal.style());
+        text + &next_step(checked, args)
     })?;
     let verdicts: Vec<SwitchVerdict> = match checked {
         Checked::Address(points) => vec![verdict(points)],
         Checked::Connections(found) => found.iter().map(|it| it.verdict).collect(),
     };
     Ok(code(&verdicts))
+}
+
+/// Of an address nothing is known that could be changed: what spells it for every driver.
+fn next_step(checked: &Checked, args: &CheckArgs) -> String {
+    let Checked::Address(points) = checked else {
+        return String::new();
+    };
+    match &args.url {
+        Some(url) if verdict(points) == SwitchVerdict::WouldWork => {
+            let url = masked(url).replace(&format!(":{MASK}"), "");
+            format!("  next  looptax dsn '{url}'   writes it for the socket, for each driver\n")
+        }
+        _ => String::new(),
+    }
 }
 
 /// No where one of them is no; not known where one is open.
