@@ -91,6 +91,7 @@ packages_of() {
     cc) echo gcc libc6-dev ;;
     ip) echo iproute2 ;;
     nft) echo nftables ;;
+    setfacl) echo acl ;;
     perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf) echo "$1" ;;
     debian-archive-keyring | php-fpm | wordpress*) echo "$1" ;;
     node) echo nodejs ;;
@@ -102,7 +103,7 @@ find_missing() {
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
     replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
-    test) programs+=(haproxy pgbouncer ip nft perl) ;;
+    test) programs+=(haproxy pgbouncer ip nft perl setfacl) ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
   esac

@@ -138,12 +138,18 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
     // The least change: the group has the permission already, so joining it is enough; but some groups
     // give far more than a socket.
     let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
+    if step.owner == user && !is_socket {
+        let mend = format!("chmod u+x {}", quoted(&step.path));
+        return point
+            .with_next("it is the client's own, whose group's permissions do not count for it")
+            .with_steps(StepPlace::Shell, [mend]);
+    }
     if POWERFUL_GROUPS.contains(&&*step.group) {
         point.with_next(format!(
             "let the server make `{}` in a group for this alone and put {user} into it (Redis: unixsocketperm 770, and Group= of its unit); nobody should join the group {} to reach a database",
             step.path, step.group
         ))
-    } else if step.mode & bits != 0 {
+    } else if step.mode & bits != 0 && step.owner != user {
         point
             .with_next("then restart the client: groups are read at its start")
             .with_steps(
@@ -159,9 +165,18 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
             .with_next("or keep the socket in a folder that others may search")
             .with_steps(
                 StepPlace::Shell,
-                [format!("setfacl -m u:{user}:x {}", step.path)],
+                [format!("setfacl -m u:{user}:x {}", quoted(&step.path))],
             )
     }
+}
+
+/// As a shell takes it for one word.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if path.chars().all(is_plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod grants;
 mod matrix;
 mod path;
 mod roles;
+mod way;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,0 +1,242 @@
+//! The way to a socket through folders of random owners and permissions: what `check` says of it, what connecting
+//! finds, and whether its commands, run as they are printed, end what it complains of.
+//!
+//! All of it in a mount namespace with users and groups of its own.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use looptax_dsn::Kind;
+use looptax_testkit::patience;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use super::grants::Dice;
+use super::{number, open_up};
+use crate::fixture::{Alive, Server, exe, is_root, is_there};
+
+const WAYS: usize = 16;
+const MOST_CHECKS: usize = 4;
+
+/// Users, groups and folders as the test has them.
+struct Place {
+    keeper: Alive,
+    server: Server,
+    scratch: Scratch,
+}
+
+impl Place {
+    fn start() -> Option<Self> {
+        let server = Server::start(Kind::Redis)?;
+        if !is_root()
+            || !["unshare", "setfacl", "usermod", "redis-cli"]
+                .into_iter()
+                .all(is_there)
+        {
+            return None;
+        }
+        let scratch = Scratch::new();
+        let etc = scratch.file("etc");
+        let script = format!(
+            "cp -a /etc {etc} && mount --bind {etc} /etc && groupadd --gid 7777 sockets && echo up && exec sleep 600",
+            etc = etc.display()
+        );
+        let mut keeper = Alive::spawn(
+            Command::new("unshare")
+                .args(["--mount", "sh", "-c", &script])
+                .stdout(Stdio::piped()),
+        );
+        let mut up = [0; 3];
+        std::io::Read::read_exact(keeper.0.stdout.as_mut()?, &mut up).unwrap();
+        Some(Self {
+            keeper,
+            server,
+            scratch,
+        })
+    }
+
+    /// A command there.
+    fn run(&self, words: &[&str]) -> Output {
+        let namespace = format!("--mount=/proc/{}/ns/mnt", self.keeper.0.id());
+        let mut command = Command::new("nsenter");
+        command.arg(namespace).args(words);
+        command.env("LOOPTAX_PASSWORD", self.server.password());
+        command.output().unwrap()
+    }
+
+    /// Whether `nobody`, with its groups of now, gets an answer over the socket.
+    fn works(&self, socket: &str) -> bool {
+        let as_nobody = [
+            "setpriv",
+            "--reuid=nobody",
+            "--regid=nogroup",
+            "--init-groups",
+        ];
+        let ask = [
+            "redis-cli",
+            "-e",
+            "--no-auth-warning",
+            "-a",
+            self.server.password(),
+        ];
+        let words = [&as_nobody[..], &ask, &["-s", socket, "PING"]].concat();
+        self.run(&words).status.success()
+    }
+
+    /// What `check` says: its exit code, its commands, and all of it.
+    fn said(&self, socket: &str) -> (i32, Vec<String>, String) {
+        let url = format!("redis://{}/", self.server.it.tcp);
+        let output = self.run(&[
+            exe().to_str().unwrap(),
+            "check",
+            &url,
+            "--socket",
+            socket,
+            "--user",
+            "nobody",
+            "-c",
+            "1",
+            "--json",
+        ]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let points: Value = serde_json::from_str(&text).unwrap();
+        let steps = points.as_array().unwrap().iter();
+        let steps = steps.filter_map(|it| it["steps"].as_array()).flatten();
+        let commands = steps.map(|it| it["text"].as_str().unwrap().to_owned());
+        (output.status.code().unwrap(), commands.collect(), text)
+    }
+}
+
+/// Folders and a socket in them, each with an owner, a group and permissions.
+fn make(folder: &Path, socket: &Path, dice: &mut Dice) -> String {
+    let mut shown = Vec::new();
+    let mut decide = |path: &Path, modes: &[u32]| {
+        let owner = dice.one(&[0, 65_534, 1, 1]);
+        let group = dice.one(&[0, 7_777, 7_777, 65_534, 1]);
+        let mode = dice.one(modes);
+        chown(path, Some(owner), Some(group)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        shown.push(format!("{} {owner}:{group} {mode:04o}", path.display()));
+    };
+    decide(
+        socket,
+        &[0o700, 0o770, 0o770, 0o777, 0o777, 0o755, 0o660, 0o070],
+    );
+    let folders = [
+        0o700, 0o750, 0o750, 0o755, 0o711, 0o710, 0o600, 0o640, 0o070,
+    ];
+    decide(folder, &folders);
+    decide(folder.parent().unwrap(), &folders);
+    shown.join("\n")
+}
+
+#[test]
+fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
+    let Some(place) = Place::start() else {
+        return;
+    };
+    let base = place.scratch.work().clone();
+    let _reachable = open_up(&base);
+    let mut dice = Dice::new(number("LOOPTAX_SEED", 20) as u64);
+    let mut socket = PathBuf::from(place.server.socket());
+    let (mut n_well, mut n_mended) = (0, 0);
+    for idx in 0..number("LOOPTAX_PAIRS", WAYS) {
+        let folder = base.join(format!("a{idx}/b"));
+        fs::create_dir_all(&folder).unwrap();
+        let moved = folder.join("s.sock");
+        fs::rename(&socket, &moved).unwrap();
+        socket = moved;
+        let shown = make(&folder, &socket, &mut dice);
+        let path = socket.to_str().unwrap();
+        let mut followed = Vec::new();
+        for round in 0..=MOST_CHECKS {
+            assert!(
+                round < MOST_CHECKS,
+                "advice without an end:\n{shown}\n{followed:#?}"
+            );
+            let works = place.works(path);
+            let (code, commands, text) = place.said(path);
+            let is_right = code == i32::from(!works);
+            assert!(
+                is_right,
+                "said {code}, works: {works}\n{shown}\n{followed:#?}\n{text}"
+            );
+            if works {
+                n_well += usize::from(round == 0);
+                n_mended += usize::from(round > 0);
+                break;
+            }
+            if commands.is_empty() {
+                // The server's own settings have to change: a command would last until its restart.
+                assert!(text.contains("let the server make"), "{shown}\n{text}");
+                break;
+            }
+            for command in commands {
+                let output = place.run(&["sh", "-c", &command]);
+                assert!(output.status.success(), "{command}: {output:?}");
+                followed.push(command);
+            }
+        }
+        // Groups that were joined are left again.
+        place.run(&["usermod", "-G", "", "nobody"]);
+    }
+    assert!(n_well > 0 && n_mended > 0, "{n_well} {n_mended}");
+}
+
+/// A Redis of the test's own, with these settings.
+fn redis(port: u16, settings: &[&str]) -> Alive {
+    let own = ["--save", "", "--bind", "127.0.0.1"];
+    let alive = Alive::spawn(
+        Command::new("redis-server")
+            .args(["--port", &port.to_string()])
+            .args(own)
+            .args(settings)
+            .stdout(Stdio::null()),
+    );
+    patience::wait_for("Redis", Duration::from_secs(10), || {
+        TcpStream::connect(("127.0.0.1", port)).ok()
+    });
+    alive
+}
+
+#[test]
+fn r20_settings_that_check_names_end_what_it_complains_of() {
+    if !is_there("redis-server") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    let port = free.unwrap().port();
+    let url = format!("redis://127.0.0.1:{port}/");
+    let check = || {
+        let args = ["check", &url, "-c", "60"];
+        Looptax::new(exe(), &scratch).args(args).run()
+    };
+    let server = redis(port, &["--tcp-backlog", "100"]);
+    let run = check();
+    run.expect_code(1);
+    let settings = "set `unixsocket` and `unixsocketperm` and restart";
+    assert!(run.stdout.contains(settings), "{}", run.stdout);
+    drop(server);
+
+    let socket = scratch.file("r.sock");
+    let named = [
+        "--unixsocket",
+        socket.to_str().unwrap(),
+        "--unixsocketperm",
+        "777",
+    ];
+    let server = redis(port, &[&named[..], &["--tcp-backlog", "100"]].concat());
+    let run = check();
+    run.expect_code(1);
+    assert!(run.stdout.contains("to 120 and restart"), "{}", run.stdout);
+    drop(server);
+
+    let _server = redis(port, &[&named[..], &["--tcp-backlog", "120"]].concat());
+    check().expect_code(0);
+}
