@@ -16,8 +16,8 @@ pub struct MysqlLogin {
     pub databases: Vec<String>,
     /// Whether a role is in use from the login on.
     pub has_active_role: bool,
-    /// What the server says of the database's columns.
-    pub effective: Effective,
+    /// What the server says of the database's columns; `None` where it did not tell of all of them.
+    pub effective: Option<Effective>,
     /// How the account is asked who it is: `caching_sha2_password`; empty where the server did not tell.
     pub plugin: String,
     /// Whether the server asks the operating system who somebody is, in place of a password.

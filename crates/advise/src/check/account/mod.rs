@@ -58,6 +58,11 @@ fn same_account(
     unix: &MysqlLogin,
     accounts: &[MysqlAccount],
 ) -> Point {
+    if let Some(why) = &tcp.database_refusal {
+        let what = format!("over TCP the login does without its database alone: {why}");
+        return point(PointCode::AccountUnknown, Outcome::Unknown, what)
+            .with_next("look at user and database: the client does not get in today");
+    }
     match (&tcp.refusal, &unix.refusal) {
         (None, Some(why)) => refused(user, tcp, why, accounts),
         (Some(why), None) => point(
@@ -139,23 +144,24 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     if unix.database_refusal.is_some() {
         return lacking(user, &who, tcp, unix, &missing);
     }
+    // Of whoever may read everything the server tells nothing of rows.
     let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
-    let lost = if is_told {
-        tcp.effective.beyond(&unix.effective)
-    } else {
-        BTreeMap::new()
-    };
+    let told = tcp.effective.as_ref().zip(unix.effective.as_ref());
+    let told = told.filter(|_| is_told);
+    let lost = told.map_or_else(BTreeMap::new, |(over_tcp, there)| over_tcp.beyond(there));
     if !lost.is_empty() && missing.is_empty() {
         return hidden_rows(&who, tcp, unix, &lost);
     }
-    let has_hidden = |it: &MysqlLogin, other: &MysqlLogin| {
-        it.effective.differs_from(&it.rights, &other.effective)
-    };
     if !missing.is_empty() {
-        let is_doubtful =
-            is_told && lost.is_empty() && (has_hidden(tcp, unix) || has_hidden(unix, tcp));
+        let has_hidden = told.is_some_and(|(over_tcp, there)| {
+            over_tcp.differs_from(&tcp.rights, there) || there.differs_from(&unix.rights, over_tcp)
+        });
         let point = lacking(user, &who, tcp, unix, &missing);
-        return if is_doubtful { doubtful(point) } else { point };
+        return if has_hidden && lost.is_empty() {
+            doubtful(point)
+        } else {
+            point
+        };
     }
     let note = |code, words: String| point(code, Outcome::Note, format!("{who}: {words}"));
     let of_it = |grants: Vec<String>| grants.join("; ").replace(ACCOUNT, "it");

@@ -55,7 +55,11 @@ pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
 
 /// What the server says of the columns of the database, or of all that are not its own. It may take long with many
 /// tables, and is only asked for so long.
-fn effective(conversation: &mut Conversation, server: Rules, database: Option<&str>) -> Effective {
+fn effective(
+    conversation: &mut Conversation,
+    server: Rules,
+    database: Option<&str>,
+) -> Option<Effective> {
     let (limit, hint) = match server {
         Rules::Mariadb => ("SET STATEMENT max_statement_time=3 FOR ", ""),
         Rules::Mysql => ("", "/*+ MAX_EXECUTION_TIME(3000) */ "),
@@ -67,12 +71,15 @@ fn effective(conversation: &mut Conversation, server: Rules, database: Option<&s
     let sql = format!(
         "{limit}SELECT {hint}table_schema, table_name, column_name, privileges FROM information_schema.columns WHERE table_schema {of} LIMIT {MOST_COLUMNS}"
     );
-    let rows = conversation.query(&sql).unwrap_or_default();
+    let rows = conversation.query(&sql).ok()?;
+    if rows.len() == MOST_COLUMNS {
+        return None;
+    }
     let text = |cell: Option<String>| cell.unwrap_or_default();
-    Effective::read(rows.into_iter().filter_map(|row| {
+    Some(Effective::read(rows.into_iter().filter_map(|row| {
         let row: [Option<String>; 4] = row.try_into().ok()?;
         Some(row.map(text))
-    }))
+    })))
 }
 
 /// Columns that are looked at.
