@@ -151,7 +151,7 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
         ))
     } else if step.mode & bits != 0 && step.owner != user {
         point
-            .with_next("then restart the client: groups are read at its start")
+            .with_next(format!("and restart the client (a reload is not enough: groups are read at its start); every program of {user} then gets what {} has", step.group))
             .with_steps(
                 StepPlace::Shell,
                 [format!("usermod -aG {} {user}", step.group)],

@@ -80,13 +80,26 @@ fn show(
 ) -> Result<Exit, Failure> {
     outputs::show(checked, &args.json, || {
         let text = report::checked(checked, unread, args.verbose, terminal.style());
-        text + &next_step(checked, args)
+        text + &for_whom(args) + &next_step(checked, args)
     })?;
     let verdicts: Vec<SwitchVerdict> = match checked {
         Checked::Address(points) => vec![verdict(points)],
         Checked::Connections(found) => found.iter().map(|it| it.verdict).collect(),
     };
     Ok(code(&verdicts))
+}
+
+/// As whom it was tried where nobody was named: root reaches what an application may not.
+fn for_whom(args: &CheckArgs) -> String {
+    if args.user.is_some() || args.pid.is_some() {
+        return String::new();
+    }
+    let who = if rustix::process::geteuid().is_root() {
+        "root, who may reach more than the application"
+    } else {
+        "the user who asks"
+    };
+    format!("  as    {who}; --user or --pid names the client\n")
 }
 
 /// Of an address nothing is known that could be changed: what spells it for every driver.

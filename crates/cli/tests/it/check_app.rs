@@ -112,6 +112,34 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
 }
 
 #[test]
+fn r20_an_application_on_the_socket_whose_login_fails_there_is_not_called_fine() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let host = format!("localhost:{}", server.socket());
+    let right = wp_config(&server, &host);
+    let path = write(&scratch, "wp-config.php", right.clone());
+    let run = check(&scratch, &["--app", &path]);
+    run.expect_code(0);
+    assert!(
+        run.stdout.contains("on the socket already"),
+        "{}",
+        run.stdout
+    );
+    write(
+        &scratch,
+        "wp-config.php",
+        right.replace(server.password(), "another"),
+    );
+    let run = check(&scratch, &["--app", &path]);
+    run.expect_code(1);
+    for words in ["and does not work", "Access denied"] {
+        assert!(run.stdout.contains(words), "{words} in {}", run.stdout);
+    }
+}
+
+#[test]
 fn a_socket_after_127_0_0_1_is_no_socket() {
     let Some(server) = Server::start(Kind::Mariadb) else {
         return;

@@ -1,12 +1,17 @@
 //! What is said of one connection that was found: its points, and the lines to change.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use looptax_advise::Takes;
 use looptax_advise::app::{Credentials, Found};
 use looptax_advise::check::verdict;
 use looptax_dsn::{Address, MASK};
 use looptax_failure::Failure;
-use looptax_record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
+use looptax_record::{
+    Change, CheckedConnection, Edit, Outcome, Point, PointCode, SwitchVerdict, Topic,
+};
 
+use super::logins::{self, Sides};
 use super::sources::Looked;
 use super::{Question, container, points, way};
 use crate::socket_of::{self, Near};
@@ -44,7 +49,8 @@ pub(super) fn found(
     if found.takes == Some(Takes::Unix) {
         answer.verdict = SwitchVerdict::AlreadyThere;
         if let Some(address) = &found.address {
-            look_at_the_socket(&mut answer, address, around);
+            let no_login = no_login(found, address);
+            look_at_the_socket(&mut answer, address, no_login.is_none(), around);
         }
         return Ok(answer);
     }
@@ -61,9 +67,13 @@ pub(super) fn found(
         }
     } else if let Ok(socket) = socket_of::find(address, around.socket, around.near)
         && !socket.is_guess
+        && !is_unknown(&answer.points)
     {
         let password = address.password.as_ref().map(|_| MASK.to_owned());
         answer.changes = found.changes(&socket.fields(address, password));
+        for change in &mut answer.changes {
+            explain_mask(change);
+        }
     }
     Ok(answer)
 }
@@ -143,7 +153,12 @@ pub(super) fn connected(
 
 /// Whether the socket that is taken already can be reached. Which one `localhost` is, a driver's
 /// own configuration says: the usual one is looked at.
-fn look_at_the_socket(answer: &mut CheckedConnection, address: &Address, around: Around<'_>) {
+fn look_at_the_socket(
+    answer: &mut CheckedConnection,
+    address: &Address,
+    may_log_in: bool,
+    around: Around<'_>,
+) {
     let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
         return;
     };
@@ -161,11 +176,24 @@ fn look_at_the_socket(answer: &mut CheckedConnection, address: &Address, around:
             own.unwrap_or_default()
         );
         point.next = Some("name the socket in the configuration, or in the driver's own (mysqli.default_socket, pdo_mysql.default_socket)".to_owned());
-        answer.verdict = SwitchVerdict::Open;
-    } else if point.outcome == Outcome::Fail {
-        answer.verdict = SwitchVerdict::WouldNotWork;
     }
+    let is_reachable = point.outcome == Outcome::Pass;
     answer.points.push(point);
+    if is_reachable && may_log_in {
+        let sides = Sides {
+            address,
+            tcp: SocketAddr::from((Ipv4Addr::LOCALHOST, address.port)),
+            socket: &socket,
+            server: None,
+            client: around.client,
+            is_reachable,
+        };
+        answer.points.push(logins::over_the_socket(&sides));
+    }
+    match verdict(&answer.points) {
+        SwitchVerdict::WouldWork => {}
+        other => answer.verdict = other,
+    }
 }
 
 fn ask(
@@ -219,6 +247,24 @@ fn place(address: &Address) -> String {
 fn is_elsewhere(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ServerElsewhere)
+}
+
+/// Lines that are to be written hold no password.
+fn explain_mask(change: &mut Change) {
+    let has_mask = |it: &Edit| it.after.as_ref().is_some_and(|text| text.contains(MASK));
+    if change.edits.iter().any(has_mask) {
+        if !change.advice.is_empty() {
+            change.advice += "; ";
+        }
+        change.advice += MASK;
+        change.advice += " stands for the password that is there";
+    }
+}
+
+/// Whether it ended with a listener that nobody knows, so that no socket is known to be its.
+fn is_unknown(points: &[Point]) -> bool {
+    let last = points.last();
+    last.is_some_and(|it| it.code == PointCode::ListenerUnknown)
 }
 
 /// Why nobody logs in; a password in `LOOPTAX_PASSWORD` was given for this.

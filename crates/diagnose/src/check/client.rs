@@ -83,6 +83,15 @@ impl Client {
         })
     }
 
+    /// The option that names it to another `check`, after a space; nothing where it is we.
+    pub fn option(&self) -> String {
+        match (self.pid, &self.rights) {
+            (Some(pid), _) => format!(" --pid {pid}"),
+            (None, Some(_)) => format!(" --user {}", self.user),
+            (None, None) => String::new(),
+        }
+    }
+
     /// What runs here, as it sees it.
     pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
         Near {

@@ -82,7 +82,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     };
     if socket.is_guess {
         let tcp = SocketAddr::new(ip, address.port);
-        return Ok(vec![nobody_known(tcp, question)]);
+        return Ok(vec![nobody_known(tcp, question, None)]);
     }
     let path = way(&socket, client);
     let is_reachable = path.outcome == Outcome::Pass;
@@ -104,7 +104,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let is_doubtful =
         says(PointCode::ServersDiffer) || server.is_none() && !says(PointCode::ServerSame);
     if socket.is_candidate && is_doubtful {
-        return Ok(vec![nobody_known(sides.tcp, question)]);
+        return Ok(vec![nobody_known(sides.tcp, question, Some(&socket.file))]);
     }
     if socket.is_candidate && server.is_none() {
         let port = address.port;
@@ -191,7 +191,8 @@ fn way(socket: &SocketOf, client: &Client) -> Point {
 }
 
 /// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
-fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
+/// `candidate` may be the server's, and no login shows it.
+fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
     let protocol = question.address.protocol;
     let like = question
         .near
@@ -235,7 +236,12 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>) -> Point {
         format!("{tcp}: {why}{like}"),
         "looked at the listening sockets of every process that we may look into".to_owned(),
     )
-    .with_next("name its socket with --socket PATH, or run it as root")
+    .with_next(match candidate {
+        Some(file) => {
+            format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
+        }
+        None => "name its socket with --socket PATH, or run it as root".to_owned(),
+    })
 }
 
 fn no_socket(server: Option<&Server>) -> Point {

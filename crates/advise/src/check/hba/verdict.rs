@@ -10,8 +10,7 @@ use super::socket_line::quoted;
 
 /// Has the server read the file anew.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
-const PEERS: &str =
-    "; whoever comes in there today as the system's user of that name is asked for it, too";
+const PEERS: &str = "; who comes in there today as the system's user of that name, without a password, then needs one, too";
 
 /// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
 /// that the client comes from today, `system_user` the name of the user it runs as.

@@ -107,6 +107,27 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     points
 }
 
+/// The login of a client that takes the socket already.
+pub(super) fn over_the_socket(sides: &Sides<'_>) -> Point {
+    let opened = over_unix(sides, &login(sides.address));
+    let point = |code, outcome, what: String| {
+        let how = format!("logged in over the socket as {}", opened.whom);
+        Point::new(Topic::Login, code, outcome, what, how)
+    };
+    let refused = match (&opened.conversation, &opened.database_refusal) {
+        (Ok(_), None) => {
+            let what = "the login works over the socket".to_owned();
+            return point(PointCode::LoginWorks, Outcome::Pass, what);
+        }
+        (Ok(_), Some(why)) => why,
+        (Err(why), _) => &why.words,
+    };
+    let what = format!("over the socket: {refused}");
+    point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(
+        "look at user, password and database; `looptax check` of the server's address over TCP says what the account lacks on the socket",
+    )
+}
+
 /// What is known without a login, for want of a user or a password: nobody logs in with a guess.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
     // Where no password is wanted there is nothing to guess.
@@ -130,10 +151,11 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
             "nothing was tried with guessed words".to_owned(),
         )
         .with_next(format!(
-            "LOOPTAX_PASSWORD=… looptax check {}://{user}{}/{}",
+            "LOOPTAX_PASSWORD=… looptax check {}://{user}{}/{}{}",
             sides.address.protocol,
             sides.tcp,
-            sides.address.database.as_deref().unwrap_or_default()
+            sides.address.database.as_deref().unwrap_or_default(),
+            sides.client.option()
         )),
     ];
     points.extend(check::demanded_tls(sides.address, false));

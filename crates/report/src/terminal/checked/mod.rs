@@ -6,7 +6,9 @@ mod change;
 use std::fmt::Write;
 
 use looptax_advise::check::verdict;
-use looptax_record::{Checked, CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
+use looptax_record::{
+    Checked, CheckedConnection, Outcome, Point, PointCode, StepPlace, SwitchVerdict, Topic,
+};
 
 use super::style::{Style, cleaned};
 use change::{change_of, wrapped};
@@ -70,7 +72,13 @@ impl Told {
         if let Some(next) = &point.next {
             text += &wrapped(&format!("        do: {next}\n"), self.style);
         }
+        let mut place = None;
+        let is_mixed = point.steps.windows(2).any(|it| it[0].place != it[1].place);
         for step in &point.steps {
+            if is_mixed && place != Some(step.place) {
+                place = Some(step.place);
+                let _ = writeln!(text, "          {}:", where_it_belongs(step.place));
+            }
             let step = cleaned(&step.text, self.style);
             let _ = writeln!(text, "            {}", step.trim_end());
         }
@@ -102,6 +110,14 @@ impl Told {
     }
 }
 
+const fn where_it_belongs(place: StepPlace) -> &'static str {
+    match place {
+        StepPlace::Sql => "in SQL, as an administrator",
+        StepPlace::Shell => "in a shell, as root",
+        StepPlace::HbaLine => "in the file",
+    }
+}
+
 /// What holds of every socket and what the heading says already are told on demand alone.
 fn is_worth_a_line(point: &Point) -> bool {
     let is_known = matches!(
@@ -116,7 +132,18 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
     let n = |outcome| points.iter().filter(|it| it.outcome == outcome).count();
     let (n_failed, n_open) = (n(Outcome::Fail), n(Outcome::Unknown));
     let plural = |n: usize| if n == 1 { "" } else { "s" };
+    let is_there = points.iter().any(|it| it.code == PointCode::TakesSocket);
     match verdict {
+        SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there => format!(
+            "on the socket already, {}: {} point{}",
+            if n_failed > 0 {
+                "and does not work"
+            } else {
+                "whether it works is not known"
+            },
+            n_failed.max(n_open),
+            plural(n_failed.max(n_open))
+        ),
         SwitchVerdict::WouldWork if n_open == 0 => "would work".to_owned(),
         SwitchVerdict::WouldWork => format!(
             "would work, as far as is known; {n_open} point{} open",
