@@ -56,6 +56,19 @@ pub struct Client {
     pub connections: Vec<Connection>,
 }
 
+/// The connections of one process to one listening socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// The process; `None` where we may not see whose they are.
+    pub process: Option<Process>,
+    /// Whose sockets they are, where there is no process; `None` where the kernel does not tell.
+    pub uid: Option<u32>,
+    /// Over which transport.
+    pub way: Way,
+    /// Each of them.
+    pub connections: Vec<Connection>,
+}
+
 /// Programs that hand connections on. What is a server here too (a pooler) is in that list.
 const PROXIES: [&str; 12] = [
     "docker-proxy",
@@ -207,12 +220,17 @@ impl<'a> Ends<'a> {
             .collect()
     }
 
-    /// Who is connected to one endpoint, with the number of connections.
-    pub(crate) fn clients_of(&self, endpoint: &Endpoint) -> Vec<(Option<Process>, Way, usize)> {
+    /// Who is connected to one endpoint.
+    pub(crate) fn peers_of(&self, endpoint: &Endpoint) -> Vec<Peer> {
         let (groups, _) = self.grouped(std::slice::from_ref(endpoint));
-        let clients = groups.into_iter();
-        clients
-            .map(|((pid, _, way), connections)| (self.process(pid), way, connections.len()))
+        let peers = groups.into_iter();
+        peers
+            .map(|((pid, uid, way), connections)| Peer {
+                process: self.process(pid),
+                uid,
+                way,
+                connections,
+            })
             .collect()
     }
 

@@ -5,9 +5,9 @@
 //! proof: whoever acts on it asks for [`HowKnown::Seen`].
 
 use looptax_dsn::Kind;
-use looptax_record::{HowKnown, Way};
+use looptax_record::HowKnown;
 
-use crate::connections::Ends;
+use crate::connections::{Ends, Peer};
 use crate::home::Home;
 use crate::owners::Owners;
 use crate::process::{Process, process};
@@ -26,8 +26,17 @@ pub struct Listener {
     pub likely: Option<&'static str>,
     /// Servers whose it may be, by their places in the survey's list: they have its user.
     pub servers: Vec<usize>,
-    /// Who is connected to it, with the number of connections.
-    pub clients: Vec<(Option<Process>, Way, usize)>,
+    /// Who is connected to it.
+    pub clients: Vec<Peer>,
+    /// TCP connections of this machine that were closed within the last minute.
+    pub n_closed: usize,
+}
+
+impl Listener {
+    /// Whether anything but its having clients speaks for a database server.
+    pub fn may_be_a_server(&self) -> bool {
+        self.likely.is_some() || !self.servers.is_empty()
+    }
 }
 
 /// Gives servers that cannot be looked into the sockets that fit them alone; returns the other sockets that may
@@ -64,7 +73,8 @@ pub(crate) fn attribute(
                 likely: usually(&endpoint.place),
                 uid,
                 servers: fitting,
-                clients: ends.clients_of(&endpoint),
+                clients: ends.peers_of(&endpoint),
+                n_closed: ends.n_closed(std::slice::from_ref(&endpoint)),
                 endpoint,
             }
         })
@@ -75,8 +85,8 @@ pub(crate) fn attribute(
 /// Whether it may be a database's: the kernel lists sockets of everything else too.
 fn is_telling(listener: &Listener) -> bool {
     let is_tcp = matches!(listener.endpoint.place, Place::Tcp(_));
-    let has_known_client = { listener.clients.iter() }.any(|(process, _, _)| process.is_some());
-    listener.likely.is_some() || !listener.servers.is_empty() || is_tcp && has_known_client
+    let has_known_client = { listener.clients.iter() }.any(|it| it.process.is_some());
+    listener.may_be_a_server() || is_tcp && has_known_client
 }
 
 fn has_both(server: &Server) -> bool {

@@ -26,7 +26,7 @@ mod version;
 mod words;
 
 pub use beside::{Beside, FoundBy, socket_named, sockets_beside};
-pub use connections::{Client, Connection, Hop, OtherConnections};
+pub use connections::{Client, Connection, Hop, OtherConnections, Peer};
 pub use error::DiscoverError;
 pub use home::Home;
 pub use inferred::Listener;

@@ -71,6 +71,13 @@ pub enum Problem {
         /// Connections of the last minute.
         n: usize,
     },
+    /// The same, where the process that listens is not seen.
+    ShortLivedUnseen {
+        /// The listening socket's place in the list.
+        listener_idx: usize,
+        /// Connections of the last minute.
+        n: usize,
+    },
     /// A server's socket that is no longer where the server made it.
     LostSocket {
         /// The server's place in the list.
@@ -161,6 +168,12 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
             .flat_map(|(idx, it)| faults(idx, it)),
     );
     problems.extend(short_lived(&others));
+    let many = { listeners.iter().enumerate() }
+        .filter(|(_, it)| it.may_be_a_server() && it.n_closed >= MANY_CLOSED);
+    problems.extend(many.map(|(listener_idx, it)| Problem::ShortLivedUnseen {
+        listener_idx,
+        n: it.n_closed,
+    }));
     problems.extend(hidden_sockets(&servers, &clients));
     problems.extend(
         deserted(&networks)

@@ -102,7 +102,7 @@ pub struct FoundEndpoint {
 }
 
 /// A listening socket whose process is not seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundListener {
     /// What clients must speak.
     pub transport: EndpointTransport,
@@ -116,6 +116,31 @@ pub struct FoundListener {
     pub server_pids: Vec<u32>,
     /// Connections to it from this machine.
     pub n_connections: u64,
+    /// Whose they are.
+    #[serde(default)]
+    pub clients: Vec<FoundPeer>,
+    /// TCP connections of this machine that were closed within the last minute.
+    #[serde(default)]
+    pub n_closed_last_minute: u64,
+}
+
+/// The connections of one process to a listening socket whose process is not seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundPeer {
+    /// The process; `null` where we may not see whose they are.
+    pub pid: Option<u32>,
+    /// Its program's name.
+    pub program: Option<String>,
+    /// Whom it runs as.
+    pub user: Option<String>,
+    /// Its container or service.
+    pub home: Option<String>,
+    /// How they reach the socket.
+    pub way: Way,
+    /// How many connections.
+    pub n_connections: u64,
+    /// Requests per second over all of them, counted as segments with data.
+    pub requests_per_s: Option<f64>,
 }
 
 /// How a listening socket is known to be a server's.

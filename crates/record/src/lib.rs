@@ -49,7 +49,7 @@ pub use diff::{Condition, Diff, DiffArm, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
 pub use found::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
-    FoundListener, FoundServer, HowKnown, Note, Way,
+    FoundListener, FoundPeer, FoundServer, HowKnown, Note, Way,
 };
 pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};

@@ -75,7 +75,14 @@ fn free_port() -> String {
 
 /// A process of `nobody` that holds a connection.
 fn client(port: &str) -> Alive {
-    let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo up; read -r _");
+    client_of(&[port])
+}
+
+/// The same, with a connection to each port.
+fn client_of(ports: &[&str]) -> Alive {
+    let connects = ports.iter().zip(3..);
+    let connects = connects.map(|(port, fd)| format!("exec {fd}<>/dev/tcp/127.0.0.1/{port}; "));
+    let line = format!("{}echo up; read -r _", connects.collect::<String>());
     let mut client = Alive::spawn(
         Command::new("setpriv")
             .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
@@ -357,4 +364,83 @@ fn r20_run_moves_nothing_that_is_only_inferred() {
     run.expect_code(0);
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(!said.contains(&machine.port), "{said}");
+}
+
+/// Two servers of one user that nothing tells apart, at the second port given.
+fn start_alike(scratch: &Scratch, uid: u32) -> Option<(Vec<Alive>, String)> {
+    let name_of = |idx: usize| scratch.work().join(format!("alike{idx}"));
+    let ports: Vec<String> = (0..2).map(|_| free_port()).collect();
+    let start = |(idx, port): (usize, &String)| {
+        let config = scratch.work().join(format!("alike{idx}.conf"));
+        let text = format!("bind 127.0.0.1\nport {port}\nsave \"\"\nset-proc-title no\n");
+        fs::write(&config, text).unwrap();
+        fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
+        start(
+            uid,
+            1,
+            &name_of(idx),
+            &["redis-server", config.to_str().unwrap()],
+        )
+    };
+    let servers = ports.iter().enumerate().map(start).collect();
+    Some((servers, ports.last()?.clone()))
+}
+
+#[test]
+fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_port() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::start(&scratch, 52_400) else {
+        return;
+    };
+    let (servers, port) = start_alike(&scratch, 52_410).unwrap();
+    let client = client_of(&[&port, &machine.port]);
+    for _ in 0..40 {
+        let mut short = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+        std::io::Write::write_all(&mut short, b"QUIT\r\n").unwrap();
+        let mut answer = Vec::new();
+        short.read_to_end(&mut answer).unwrap();
+    }
+    let (found, text) = find(&scratch, "");
+
+    let address = format!("127.0.0.1:{port}");
+    let listeners = found["listeners"].as_array().unwrap();
+    let open = { listeners.iter() }
+        .find(|it| it["address"] == address)
+        .unwrap();
+    let peers = open["clients"].as_array().unwrap();
+    let pid = client.0.id();
+    assert!(peers.iter().any(|it| it["pid"] == pid), "{open:#}");
+    assert!(
+        open["n_closed_last_minute"].as_u64() >= Some(40),
+        "{open:#}"
+    );
+
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let pays = flat.split("these pay the loopback tax").nth(1).unwrap();
+    let pids: Vec<u32> = servers.iter().map(|it| it.0.id()).collect();
+    let (one, other) = (pids[0].min(pids[1]), pids[0].max(pids[1]));
+    let end = format!(
+        "{address} of user 52410, may be redis-server {one} or redis-server {other} (by its user)"
+    );
+    assert!(pays.contains(&end), "`{end}`: {text}");
+    assert!(pays.contains(&format!("bash {pid}")), "{text}");
+    let note = format!(
+        "connections over TCP to {address} (may be redis-server {one} or redis-server {other}) were closed within the last minute"
+    );
+    assert!(flat.contains(&note), "`{note}`: {text}");
+
+    // Of one's own process, each connection is named.
+    let run = Looptax::new(exe(), &scratch)
+        .args(["check", "--pid", &pid.to_string()])
+        .uid(65_534)
+        .run();
+    let flat = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains(&format!("127.0.0.1:{}", machine.port)),
+        "{flat}"
+    );
+    let line =
+        format!("{address} (of user 52410; may be redis-server {one} or redis-server {other})");
+    assert!(flat.contains(&line), "`{line}`: {flat}");
+    assert!(flat.contains("run it as root"), "{flat}");
 }

@@ -10,13 +10,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{self, Reading, Source};
-use looptax_discover::{Place, Process, Survey};
+use looptax_discover::{Peer, Process, Survey};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
+use looptax_record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
 
 use super::bounded_read::read_bounded;
 use super::client::user_name;
 use super::container::{Service, services};
+use crate::find::may_be;
 
 /// Names in a folder that are looked at: they tell whose `.env` it is.
 const MOST_NAMES: usize = 4096;
@@ -200,26 +202,67 @@ pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     found
 }
 
-/// Where a process is connected on this machine to who is not seen: `127.0.0.1:3306 (of user mysql; usually mysql or
-/// mariadb)`.
-pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<String> {
-    let is_own = |it: &&looptax_discover::Listener| {
-        let mut clients = it.clients.iter();
-        clients.any(|(process, _, _)| process.as_ref().is_some_and(|it| it.pid == pid))
-    };
-    let listeners = survey.listeners.iter().filter(is_own);
-    listeners
-        .map(|it| {
-            let place = match &it.endpoint.place {
-                Place::Tcp(address) => address.to_string(),
-                Place::Path { path, .. } | Place::Abstract(path) => path.display().to_string(),
-            };
-            let user = it.uid.map(|uid| format!("of user {}", user_name(uid)));
-            let likely = it.likely.map(|likely| format!("usually {likely}"));
-            let facts: Vec<String> = user.into_iter().chain(likely).collect();
-            format!("{place} ({})", facts.join("; "))
-        })
-        .collect()
+/// A connection whose other end's process is not seen.
+#[derive(Debug)]
+pub(super) struct Unseen {
+    /// Where it leads.
+    pub(super) to: SocketAddr,
+    /// What is seen of the other end: `of user mysql; may be mariadbd 812`.
+    seen: String,
+}
+
+impl Unseen {
+    /// `127.0.0.1:3306 (of user mysql; may be mysql or mariadb)`.
+    pub(super) fn words(&self) -> String {
+        format!("{} ({})", self.to, self.seen)
+    }
+
+    /// What can be said of it: where it leads, and what to do to know more.
+    pub(super) fn answer(&self) -> CheckedConnection {
+        let what = format!(
+            "connected over TCP to {}; whether a server that is known listens there is seen by root only",
+            self.words()
+        );
+        let next = "run it as root, or give the address itself: looptax check DSN";
+        let how = "looked at the listening sockets and their users";
+        let (code, outcome) = (PointCode::ServerListens, Outcome::Unknown);
+        CheckedConnection {
+            source: "its connections now".to_owned(),
+            applications: Vec::new(),
+            label: String::new(),
+            product: "a server that is not seen".to_owned(),
+            place: self.to.to_string(),
+            line: None,
+            verdict: SwitchVerdict::Open,
+            points: vec![Point::new(Topic::Server, code, outcome, what, how).with_next(next)],
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// Where a process is connected over TCP on this machine to who is not seen.
+pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
+    let mut found: Vec<Unseen> = Vec::new();
+    for listener in &survey.listeners {
+        let is_own = |it: &&Peer| it.process.as_ref().is_some_and(|it| it.pid == pid);
+        let own = listener.clients.iter().filter(is_own);
+        for (_, _, to) in own.flat_map(|it| &it.connections).filter_map(|it| it.tcp) {
+            if found.iter().any(|it| it.to == to) {
+                continue;
+            }
+            let user = listener
+                .uid
+                .map(|uid| format!("of user {}", user_name(uid)));
+            let may_be = listener.may_be_a_server().then(|| may_be(listener, survey));
+            let may_be = may_be.map(|it| format!("may be {it}"));
+            let facts: Vec<String> = user.into_iter().chain(may_be).collect();
+            found.push(Unseen {
+                to,
+                seen: facts.join("; "),
+            });
+        }
+    }
+    found
 }
 
 /// Where a process is connected over sockets alone; `None` where it is not connected so.
@@ -234,9 +277,17 @@ pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
         .peekable();
     servers.peek()?;
     let servers: Vec<String> = servers.collect();
+    let unseen = connected_to_unseen(pid, survey);
+    let unseen = unseen.iter().map(|it| {
+        format!(
+            "; it is connected over TCP to {}, and the process behind is seen by root only",
+            it.words()
+        )
+    });
     Some(format!(
-        "process {pid} is on the socket already: {}",
-        servers.join(", ")
+        "process {pid} is on the socket already: {}{}",
+        servers.join(", "),
+        unseen.collect::<String>()
     ))
 }
 

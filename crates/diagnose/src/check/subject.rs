@@ -8,7 +8,7 @@ use looptax_failure::Failure;
 use looptax_record::CheckedConnection;
 
 use super::answer::{self, Around};
-use super::sources::{self, Looked};
+use super::sources::{self, Looked, Unseen};
 
 /// What a file and a process show.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub struct Sources {
     looked: Vec<Looked>,
     /// Servers that the process is connected to over TCP.
     connected: Vec<Address>,
-    /// What it is connected to where the process behind is not seen, for a person.
-    unseen: Vec<String>,
+    /// What it is connected to over TCP where the process behind is not seen.
+    unseen: Vec<Unseen>,
 }
 
 impl Sources {
@@ -28,11 +28,13 @@ impl Sources {
             (None, Some(found)) => sources::process(&found)?,
             (None, None) => Vec::new(),
         };
-        let connected = match (app, pid) {
-            (None, Some(pid)) => sources::connected(pid, survey),
-            _ => Vec::new(),
+        let (connected, unseen) = match (app, pid) {
+            (None, Some(pid)) => (
+                sources::connected(pid, survey),
+                sources::connected_to_unseen(pid, survey),
+            ),
+            _ => Default::default(),
         };
-        let unseen = pid.map_or_else(Vec::new, |pid| sources::connected_to_unseen(pid, survey));
         Ok(Self {
             looked,
             connected,
@@ -60,6 +62,9 @@ impl Sources {
                 answers.push(answer::connected("its connections now", address, around)?);
             }
         }
+        let is_named = |it: &Unseen| known.iter().any(|known| known.port == it.to.port());
+        let unseen = self.unseen.iter().filter(|it| !is_named(it));
+        answers.extend(unseen.map(Unseen::answer));
         Ok(answers)
     }
 
@@ -78,10 +83,11 @@ impl Sources {
     pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
         let Some(path) = app else {
             if !self.unseen.is_empty() {
+                let unseen: Vec<String> = self.unseen.iter().map(Unseen::words).collect();
                 return Failure::usage(
                     format!(
                         "nothing in its environment or working folder names a server that is known; it is connected to {}, and the process behind is seen by root only",
-                        self.unseen.join(", ")
+                        unseen.join(", ")
                     ),
                     "run it as root, or give the address itself: looptax check DSN",
                 );

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use looptax_discover::{
-    Client, Endpoint, Home, Listener, NamespaceId, OtherConnections, Place, Problem, Server,
-    SocketFile, Survey, Traffic,
+    Client, Connection, Endpoint, Home, Listener, NamespaceId, OtherConnections, Peer, Place,
+    Problem, Process, Server, SocketFile, Survey, Traffic,
 };
 use looptax_record::{
     CostSource, EndpointTransport, Estimate, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient,
-    FoundEndpoint, FoundListener, FoundServer, Way,
+    FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
 };
 
 use super::names::Names;
@@ -20,11 +20,12 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
     let names = Names::new();
     let seconds = earlier.map(|it| survey.at_ns.saturating_sub(it.at_ns) as f64 / 1e9);
     let before = earlier.map(traffic_of);
+    let rate = |way: Way, connections: &[Connection]| {
+        let (before, seconds) = before.as_ref().zip(seconds)?;
+        requests_per_s(before, way, connections, seconds)
+    };
     let clients = survey.clients.iter().map(|client| {
-        let rate = before
-            .as_ref()
-            .zip(seconds)
-            .and_then(|(before, seconds)| requests_per_s(before, client, seconds));
+        let rate = rate(client.way, &client.connections);
         found_client(client, survey, rate, sources, &names)
     });
     Found {
@@ -52,7 +53,11 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
             .collect(),
         clients: clients.collect(),
         listeners: { survey.listeners.iter() }
-            .map(|it| found_listener(it, survey, &names))
+            .map(|it| {
+                let clients = { it.clients.iter() }
+                    .map(|peer| found_peer(peer, rate(peer.way, &peer.connections), &names));
+                found_listener(it, clients.collect(), survey, &names)
+            })
             .collect(),
         notes: notes(survey),
     }
@@ -113,18 +118,43 @@ fn shown(place: &Place) -> (EndpointTransport, String) {
     }
 }
 
-fn found_listener(listener: &Listener, survey: &Survey, names: &Names) -> FoundListener {
+fn found_listener(
+    listener: &Listener,
+    clients: Vec<FoundPeer>,
+    survey: &Survey,
+    names: &Names,
+) -> FoundListener {
     let (transport, address) = shown(&listener.endpoint.place);
     let pid_of = |idx: &usize| survey.servers[*idx].process.pid;
-    let n_connections: usize = listener.clients.iter().map(|(_, _, n)| n).sum();
     FoundListener {
         transport,
         address,
         user: listener.uid.map(|uid| names.user(uid, &Home::Elsewhere)),
         likely: listener.likely.map(str::to_owned),
         server_pids: listener.servers.iter().map(pid_of).collect(),
-        n_connections: n_connections as u64,
+        n_connections: clients.iter().map(|it| it.n_connections).sum(),
+        clients,
+        n_closed_last_minute: listener.n_closed as u64,
     }
+}
+
+fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundPeer {
+    let process = peer.process.as_ref();
+    FoundPeer {
+        pid: process.map(|it| it.pid),
+        program: process.map(Process::program_name),
+        user: user(process, peer.uid, names),
+        home: process.and_then(|it| home(&it.home)),
+        way: peer.way,
+        n_connections: peer.connections.len() as u64,
+        requests_per_s,
+    }
+}
+
+/// Whose connections they are: the process' user, or else the sockets'.
+fn user(process: Option<&Process>, uid: Option<u32>, names: &Names) -> Option<String> {
+    let of_process = process.map(|it| names.user_of(it));
+    of_process.or_else(|| Some(names.user(uid?, &Home::Elsewhere)))
 }
 
 fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
@@ -161,10 +191,8 @@ fn found_client(
     let process = client.process.as_ref();
     FoundClient {
         pid: process.map(|it| it.pid),
-        program: process.map(looptax_discover::Process::program_name),
-        user: process
-            .map(|it| names.user_of(it))
-            .or_else(|| Some(names.user(client.uid?, &Home::Elsewhere))),
+        program: process.map(Process::program_name),
+        user: user(process, client.uid, names),
         home: process.and_then(|it| home(&it.home)),
         server_pid: server.process.pid,
         way: client.way,
@@ -206,20 +234,27 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
 type TrafficOf = HashMap<(NamespaceId, SocketAddr, SocketAddr), Traffic>;
 
 fn traffic_of(survey: &Survey) -> TrafficOf {
-    let connections = survey.clients.iter().flat_map(|it| &it.connections);
-    connections
+    let of_servers = survey.clients.iter().map(|it| &it.connections);
+    let unseen = survey.listeners.iter().flat_map(|it| &it.clients);
+    let of_unseen = unseen.map(|it| &it.connections);
+    { of_servers.chain(of_unseen).flatten() }
         .filter_map(|it| it.tcp.zip(it.traffic))
         .collect()
 }
 
-/// Requests per second over the client's TCP connections that were there at both looks. One that is
+/// Requests per second over a client's TCP connections that were there at both looks. One that is
 /// new counts from nothing; `None` for a socket, whose requests nobody counts.
-fn requests_per_s(before: &TrafficOf, client: &Client, seconds: f64) -> Option<f64> {
-    if !client.way.is_tcp() || seconds <= 0.0 {
+fn requests_per_s(
+    before: &TrafficOf,
+    way: Way,
+    connections: &[Connection],
+    seconds: f64,
+) -> Option<f64> {
+    if !way.is_tcp() || seconds <= 0.0 {
         return None;
     }
     let mut n_requests = 0;
-    for connection in &client.connections {
+    for connection in connections {
         let now = connection.traffic?;
         let was = connection.tcp.and_then(|ends| before.get(&ends));
         let (was_in, was_out) =

@@ -7,3 +7,5 @@ pub mod cost;
 pub mod listing;
 mod names;
 mod notes;
+
+pub(crate) use notes::may_be;

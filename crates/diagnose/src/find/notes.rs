@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use looptax_discover::{Hiding, Problem, Server, Survey};
+use looptax_discover::{Hiding, Listener, Place, Problem, Server, Survey};
 use looptax_record::{Note, NoteCode};
 
 /// The notes of a survey, in its order.
@@ -47,16 +47,10 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             )
         }
         Problem::ShortLived { server_idx, n } => {
-            let server = &survey.servers[*server_idx];
-            (
-                NoteCode::ConnectionsShortLived,
-                format!(
-                    "{n} connections over TCP to {} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table",
-                    named(server),
-                    *n as f64 / 60.0
-                ),
-                Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),
-            )
+            short_lived(*n, &named(&survey.servers[*server_idx]))
+        }
+        Problem::ShortLivedUnseen { listener_idx, n } => {
+            short_lived(*n, &unseen(&survey.listeners[*listener_idx], survey))
         }
         Problem::LostSocket {
             server_idx,
@@ -71,6 +65,17 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         } => hidden(*client_idx, path, *why, survey),
     };
     Note { code, what, next }
+}
+
+fn short_lived(n: usize, server: &str) -> (NoteCode, String, Option<String>) {
+    (
+        NoteCode::ConnectionsShortLived,
+        format!(
+            "{n} connections over TCP to {server} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table",
+            n as f64 / 60.0
+        ),
+        Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),
+    )
 }
 
 fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, Option<String>) {
@@ -151,4 +156,23 @@ fn hidden(
 
 fn named(server: &Server) -> String {
     format!("{} {}", server.name(), server.process.pid)
+}
+
+/// `127.0.0.1:17306 (may be mariadbd 27901)`.
+fn unseen(listener: &Listener, survey: &Survey) -> String {
+    let place = match &listener.endpoint.place {
+        Place::Tcp(address) => address.to_string(),
+        Place::Path { path, .. } | Place::Abstract(path) => path.display().to_string(),
+    };
+    format!("{place} (may be {})", may_be(listener, survey))
+}
+
+/// `mariadbd 27901 or mariadbd 27902`; what is usual there where no server fits.
+pub(crate) fn may_be(listener: &Listener, survey: &Survey) -> String {
+    let servers = listener.servers.iter();
+    let servers: Vec<String> = servers.map(|idx| named(&survey.servers[*idx])).collect();
+    match listener.likely {
+        Some(likely) if servers.is_empty() => likely.to_owned(),
+        _ => servers.join(" or "),
+    }
 }

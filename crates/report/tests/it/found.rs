@@ -2,7 +2,7 @@
 
 use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
-    FoundListener, FoundServer, HowKnown, Note, NoteCode, Way,
+    FoundListener, FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
 };
 use looptax_report::terminal::{First, Style, found};
 
@@ -247,6 +247,8 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
         likely: likely.map(str::to_owned),
         server_pids: server_pids.to_vec(),
         n_connections: 2,
+        clients: Vec::new(),
+        n_closed_last_minute: 0,
     };
     look.listeners = vec![
         listener("127.0.0.1:4000", None, &[812, 900]),
@@ -256,7 +258,7 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
     servers
       server        version   user   where            listens on                                        queue
       mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306 (by its user and its usual place)  0 of 80
-      mariadbd 900  10.11.19  mysql  mariadb.service  its sockets are seen by root only                 -
+      mariadbd 900  10.11.19  mysql  mariadb.service  sockets that only root sees                       -
 
     listening too, the process behind is not seen
       listens on      user   may be                                      connections
@@ -265,6 +267,73 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
 
     which connections lead to a server whose sockets are not known is seen by root only
 
+    memcached 5 listens on TCP alone: start it with `-s PATH`
+    ");
+}
+
+#[test]
+fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_is_not_about_us() {
+    let mut seen = look();
+    for client in seen.clients.iter_mut().filter(|it| it.pid == Some(8)) {
+        client.program = Some("looptax".to_owned());
+    }
+    let peer = |pid, rate| FoundPeer {
+        pid: Some(pid),
+        program: Some("python3.11".to_owned()),
+        user: Some("alice".to_owned()),
+        home: None,
+        way: Way::Loopback,
+        n_connections: 1,
+        requests_per_s: Some(rate),
+    };
+    let listener = |address: &str, server_pids, clients: Vec<FoundPeer>| FoundListener {
+        transport: EndpointTransport::Tcp,
+        address: address.to_owned(),
+        user: Some("daemon".to_owned()),
+        likely: None,
+        server_pids,
+        n_connections: clients.len() as u64,
+        clients,
+        n_closed_last_minute: 0,
+    };
+    seen.servers[0].is_hidden = true;
+    seen.servers[0].home = None;
+    seen.servers[0].endpoints.clear();
+    seen.listeners = vec![
+        listener("127.0.0.1:17306", vec![812], vec![peer(20, 100.0)]),
+        listener("127.0.0.1:8080", vec![], vec![peer(21, 1e6)]),
+    ];
+    insta::assert_snapshot!(found(&seen, First::Servers, at(100)), @r"
+    servers
+      server        version   user   listens on
+      mariadbd 812  10.11.19  mysql  sockets that only root can tell as its own
+
+    listening too, the process behind is not seen
+      listens on       user    may be                      connections
+      127.0.0.1:17306  daemon  mariadbd 812 (by its user)  1
+      127.0.0.1:8080   daemon  -                           1
+
+    over TCP: these pay the loopback tax
+      looptax 8: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback, connections
+        3, requests/s 9.00K, % of a core lost 3.1 [2.8, 3.3]
+      python3.11 20: user alice, server 127.0.0.1:17306 of user daemon, may be mariadbd 812 (by its
+        user), by loopback, connections 1, requests/s 100
+      php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback,
+        connections 3, requests/s 12.0, % of a core lost under 0.1
+
+    over TCP to a process that only root sees: these pay if it is a database
+      client         user   server                         by        connections  requests/s
+      python3.11 21  alice  127.0.0.1:8080 of user daemon  loopback  1            1.00M
+
+    on the socket already
+      client        user      where                server        by    connections
+      php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
+
+    requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
+    CPU time lost, an estimate on the low side: requests/s times what a request costs more over TCP at
+      full speed here:
+      mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    next: looptax check --pid 20 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
     ");
 }

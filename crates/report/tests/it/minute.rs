@@ -117,6 +117,8 @@ fn r20_sockets_without_a_process_are_named_and_a_hidden_server_is_not_said_to_ha
         likely: Some("redis or valkey".to_owned()),
         server_pids: Vec::new(),
         n_connections: 0,
+        clients: Vec::new(),
+        n_closed_last_minute: 0,
     }];
     let text = minute().found(&found);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,10 +1,11 @@
 //! The clients, those that lose most at the top.
 
-use looptax_record::{Figure, Found, FoundClient};
+use looptax_record::{Figure, Found, FoundClient, FoundListener, FoundPeer};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;
 use super::cells::{dash, shown};
+use super::servers::may_be;
 use crate::format::{Text, rate};
 
 const HEADER: [&str; 8] = [
@@ -21,55 +22,117 @@ const HEADER: [&str; 8] = [
 /// More clients than these are shown together where they are alike, as the workers of a web server are.
 const MOST_ROWS: usize = 12;
 
-pub(super) fn write(heading: &str, clients: &[&FoundClient], found: &Found, lines: &mut Lines) {
+/// A client with what is seen of the other end.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) client: FoundClient,
+    /// `mariadbd 812`, `127.0.0.1:17306 of user mysql, may be mariadbd 812 (by its user)`.
+    end: String,
+    /// Whether a server is there, or something speaks for one.
+    pub(super) may_be_a_server: bool,
+}
+
+/// All clients, also those of listening sockets whose process is not seen.
+pub(super) fn rows(found: &Found, text: Text) -> Vec<Row> {
+    let of_servers = found.clients.iter().map(|client| {
+        let server = found.servers.iter().find(|it| it.pid == client.server_pid);
+        let server = server.map_or_else(dash, |it| shown(&it.program, text));
+        Row {
+            client: client.clone(),
+            end: format!("{server} {}", client.server_pid),
+            may_be_a_server: true,
+        }
+    });
+    let of_unseen = found.listeners.iter().flat_map(|listener| {
+        let may_be = may_be(listener, found, text);
+        let end = end(listener, may_be.as_deref(), text);
+        listener.clients.iter().map(move |peer| Row {
+            client: client_of(peer),
+            end: end.clone(),
+            may_be_a_server: may_be.is_some(),
+        })
+    });
+    of_servers.chain(of_unseen).collect()
+}
+
+fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
+    let user = listener.user.as_ref();
+    let user = user.map(|it| format!(" of user {}", shown(it, text)));
+    let may_be = may_be.map(|it| format!(", may be {it}"));
+    format!(
+        "{}{}{}",
+        shown(&listener.address, text),
+        user.unwrap_or_default(),
+        may_be.unwrap_or_default()
+    )
+}
+
+/// As a client of no server that is known.
+fn client_of(peer: &FoundPeer) -> FoundClient {
+    FoundClient {
+        pid: peer.pid,
+        program: peer.program.clone(),
+        user: peer.user.clone(),
+        home: peer.home.clone(),
+        server_pid: 0,
+        way: peer.way,
+        via: None,
+        onward: None,
+        n_connections: peer.n_connections,
+        requests_per_s: peer.requests_per_s,
+        cpu_ms_per_s: None,
+    }
+}
+
+pub(super) fn write(heading: &str, clients: &[&Row], lines: &mut Lines) {
     if clients.is_empty() {
         return;
     }
     let text = lines.style.text();
-    let mut clients: Vec<FoundClient> = if clients.len() > MOST_ROWS {
+    let mut clients: Vec<Row> = if clients.len() > MOST_ROWS {
         together(clients)
     } else {
         clients.iter().copied().cloned().collect()
     };
-    clients.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
-    let rows = clients.iter().map(|client| cells(client, found, text));
+    clients.sort_by(|one, other| weight(&other.client).total_cmp(&weight(&one.client)));
+    let rows = clients.iter().map(|row| cells(row, text));
     lines.heading(0, heading);
     Table::new(&HEADER, rows.collect()).write(lines);
     lines.blank();
 }
 
 /// One row for all processes of a program that reach the same server over the same transport.
-fn together(clients: &[&FoundClient]) -> Vec<FoundClient> {
-    let mut groups: Vec<(FoundClient, usize)> = Vec::new();
-    for client in clients {
-        match groups.iter_mut().find(|(group, _)| is_alike(group, client)) {
+fn together(clients: &[&Row]) -> Vec<Row> {
+    let mut groups: Vec<(Row, usize)> = Vec::new();
+    for row in clients {
+        match groups.iter_mut().find(|(group, _)| is_alike(group, row)) {
             Some((group, n_processes)) => {
-                add(group, client);
+                add(&mut group.client, &row.client);
                 *n_processes += 1;
             }
-            None => groups.push(((*client).clone(), 1)),
+            None => groups.push(((*row).clone(), 1)),
         }
     }
     let named = groups.into_iter().map(|(mut group, n_processes)| {
         if n_processes > 1 {
-            let program = group.program.unwrap_or_else(|| "?".to_owned());
-            group.program = Some(format!("{program} ({n_processes} processes)"));
-            group.pid = None;
+            let program = group.client.program.unwrap_or_else(|| "?".to_owned());
+            group.client.program = Some(format!("{program} ({n_processes} processes)"));
+            group.client.pid = None;
         }
         group
     });
     named.collect()
 }
 
-fn is_alike(one: &FoundClient, other: &FoundClient) -> bool {
-    let traits = |it: &FoundClient| {
+fn is_alike(one: &Row, other: &Row) -> bool {
+    let traits = |it: &Row| {
         (
-            it.program.clone(),
-            it.user.clone(),
-            it.home.clone(),
-            it.server_pid,
-            it.way,
-            it.via.clone(),
+            it.client.program.clone(),
+            it.client.user.clone(),
+            it.client.home.clone(),
+            it.end.clone(),
+            it.client.way,
+            it.client.via.clone(),
         )
     };
     traits(one) == traits(other)
@@ -101,9 +164,8 @@ pub(super) fn weight(client: &FoundClient) -> f64 {
     lost.map_or(asks * 1e-3, |it| it.value)
 }
 
-fn cells(client: &FoundClient, found: &Found, text: Text) -> Vec<String> {
-    let server = found.servers.iter().find(|it| it.pid == client.server_pid);
-    let server = server.map_or_else(dash, |it| shown(&it.program, text));
+fn cells(row: &Row, text: Text) -> Vec<String> {
+    let client = &row.client;
     let name = |name: &Option<String>| name.as_deref().map_or_else(dash, |it| shown(it, text));
     let program = client.program.as_deref();
     let program = program.map_or_else(|| "?".to_owned(), |it| shown(it, text));
@@ -114,7 +176,7 @@ fn cells(client: &FoundClient, found: &Found, text: Text) -> Vec<String> {
         },
         name(&client.user),
         name(&client.home),
-        format!("{server} {}", client.server_pid),
+        row.end.clone(),
         transport(client, text),
         client.n_connections.to_string(),
         client

@@ -7,11 +7,12 @@ mod clients;
 mod costs;
 mod servers;
 
-use looptax_record::{Found, FoundClient};
+use looptax_record::Found;
 
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::counted;
+use clients::Row;
 
 /// What stands at the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,16 +47,15 @@ pub fn found(found: &Found, first: First, style: Style) -> String {
 }
 
 fn clients_of(found: &Found, lines: &mut Lines) {
-    let (paying, free): (Vec<&FoundClient>, Vec<&FoundClient>) =
-        found.clients.iter().partition(|it| it.way.is_tcp());
-    clients::write(
-        "over TCP: these pay the loopback tax",
-        &paying,
-        found,
-        lines,
-    );
-    clients::write("on the socket already", &free, found, lines);
-    if found.clients.is_empty() && !found.servers.is_empty() {
+    let rows = clients::rows(found, lines.style.text());
+    let (known, open): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|it| it.may_be_a_server);
+    let (paying, free): (Vec<&Row>, Vec<&Row>) =
+        known.into_iter().partition(|it| it.client.way.is_tcp());
+    clients::write("over TCP: these pay the loopback tax", &paying, lines);
+    let heading = "over TCP to a process that only root sees: these pay if it is a database";
+    clients::write(heading, &open, lines);
+    clients::write("on the socket already", &free, lines);
+    if rows.is_empty() && !found.servers.is_empty() {
         let is_open = { found.servers.iter() }.any(|it| it.endpoints.is_empty());
         let words = match (found.sees_all, is_open) {
             (true, _) => "no client on this machine is connected just now",
@@ -82,8 +82,12 @@ fn write_words(found: &Found, lines: &mut Lines) {
         let line = format!("{} {others} left out", counted(n_remote, "connection"));
         lines.item(0, &line);
     }
-    let paying = found.clients.iter().filter(|it| it.way.is_tcp());
-    let most = { paying.filter(|it| it.pid.is_some()) }
+    let rows = clients::rows(found, lines.style.text());
+    let paying = { rows.iter() }.filter(|it| it.may_be_a_server && it.client.way.is_tcp());
+    let others = paying.map(|it| &it.client);
+    // What looptax itself sends just now ends with its run.
+    let others = others.filter(|it| it.program.as_deref() != Some("looptax"));
+    let most = { others.filter(|it| it.pid.is_some()) }
         .max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
     if let Some(pid) = most.and_then(|it| it.pid) {
         lines.item(0, &format!("next: looptax check --pid {pid} says whether the switch to the socket would work for that one"));

@@ -43,8 +43,8 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
     if server.endpoints.is_empty() {
         let words = match (server.is_hidden, &server.home) {
             (false, _) => "nothing that we see",
-            (true, Some(_)) => "its sockets are seen by root only",
-            (true, None) => "which sockets are its own is seen by root only",
+            (true, Some(_)) => "sockets that only root sees",
+            (true, None) => "sockets that only root can tell as its own",
         };
         let unseen = [words.to_owned(), dash()];
         return vec![[first.to_vec(), unseen.to_vec()].concat()];
@@ -84,25 +84,28 @@ pub(super) fn write_listeners(found: &Found, lines: &mut Lines) {
 }
 
 fn listener_cells(listener: &FoundListener, found: &Found, text: Text) -> Vec<String> {
-    let name_of = |pid: &u32| {
-        let server = found.servers.iter().find(|it| it.pid == *pid);
-        server.map(|it| format!("{} {pid}", shown(&it.program, text)))
-    };
-    let servers: Vec<String> = listener.server_pids.iter().filter_map(name_of).collect();
-    let may_be = match (&*servers, &listener.likely) {
-        ([], Some(likely)) => format!("{likely} (by its usual place)"),
-        ([], None) => dash(),
-        (servers, _) => format!("{} (by its user)", servers.join(" or ")),
-    };
     vec![
         shown(&listener.address, text),
         listener
             .user
             .as_ref()
             .map_or_else(dash, |it| shown(it, text)),
-        may_be,
+        may_be(listener, found, text).unwrap_or_else(dash),
         listener.n_connections.to_string(),
     ]
+}
+
+/// What may be behind it, and by what that is said; `None` where nothing speaks for a database.
+pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Option<String> {
+    let name_of = |pid: &u32| {
+        let server = found.servers.iter().find(|it| it.pid == *pid);
+        server.map(|it| format!("{} {pid}", shown(&it.program, text)))
+    };
+    let servers: Vec<String> = listener.server_pids.iter().filter_map(name_of).collect();
+    match (&*servers, &listener.likely) {
+        ([], likely) => Some(format!("{} (by its usual place)", likely.as_ref()?)),
+        (servers, _) => Some(format!("{} (by its user)", servers.join(" or "))),
+    }
 }
 
 /// Its container or unit; at least that its 127.0.0.1 is not ours.
