@@ -17,7 +17,7 @@ const TOOLS: [&str; 25] = [
     "mkdir", "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat",
     "tail", "tr",
 ];
-const WANTED: [&str; 14] = [
+const WANTED: [&str; 15] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",
@@ -31,6 +31,7 @@ const WANTED: [&str; 14] = [
     "cc",
     "ip",
     "nft",
+    "setfacl",
     "perl",
 ];
 
