@@ -1,10 +1,9 @@
 //! Whom a server runs as when we are root, and the password that it is given.
 //!
-//! Reads `/etc/passwd` and `/dev/urandom`; changes nothing.
+//! Reads `/etc/passwd`; changes nothing.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 
 use looptax_dsn::{Kind, Secret};
 
@@ -56,9 +55,11 @@ pub(crate) fn random_number() -> Result<u32, ServerError> {
 
 fn random_bytes<const N: usize>() -> Result<[u8; N], ServerError> {
     let mut bytes = [0; N];
-    File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(|source| ServerError::Random { source })?;
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).map_err(
+        |errno| ServerError::Random {
+            source: errno.into(),
+        },
+    )?;
     Ok(bytes)
 }
 

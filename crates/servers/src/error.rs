@@ -131,7 +131,7 @@ pub enum ServerError {
         looked_for: String,
     },
     /// No random password or folder name could be made.
-    #[error("cannot read random bytes from `/dev/urandom`")]
+    #[error("the kernel gives no random bytes")]
     Random {
         /// Why.
         source: io::Error,
