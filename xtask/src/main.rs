@@ -15,6 +15,7 @@ mod circles;
 mod docs;
 mod licences;
 mod links;
+mod release;
 mod results;
 mod schema;
 mod skips;
@@ -25,6 +26,7 @@ mod tidy;
 mod web;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -66,6 +68,15 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Build every file that a release has, in target/release-artefacts
+    Release {
+        /// Of any commit, with a tag or without
+        #[arg(long)]
+        dry_run: bool,
+        /// Where the packagers are, or are installed to; default: target/release-tools
+        #[arg(long, value_name = "FOLDER")]
+        tools: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -78,6 +89,7 @@ fn main() -> ExitCode {
         Chore::Docs { check } => workspace::looptax().and_then(|it| docs::run(&it, check)),
         Chore::Schema { check } => workspace::looptax().and_then(|it| schema::run(&it, check)),
         Chore::Web { check } => web::run(check),
+        Chore::Release { dry_run, tools } => release::run(dry_run, tools),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

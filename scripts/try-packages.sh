@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Tries what `cargo xtask release` has made where nothing else is: the deb in a minimal root of each suite, the rpm in
+# an empty one, the static binary with busybox alone. Needs root, debootstrap, rpm and busybox-static.
+#
+# usage: scripts/try-packages.sh [SUITE…]     e.g. bookworm trixie; none: what needs no suite
+#
+# Roots are kept in target/roots (or LOOPTAX_ROOTS), so that a second run downloads nothing.
+# Exit status: 0 all is well, 1 the first thing that is not (said on stderr).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+artefacts=$PWD/target/release-artefacts
+roots=${LOOPTAX_ROOTS:-$PWD/target/roots}
+deb=$(echo "$artefacts"/looptax_*_amd64.deb)
+rpm=$(echo "$artefacts"/looptax-*.x86_64.rpm)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+stop() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# Runs a command with another root, with processes and /proc of its own.
+inside() {
+  local root=$1
+  shift
+  unshare --mount --pid --fork --mount-proc --root="$root" env -i HOME=/tmp/home PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+# A comparison ends with a verdict: the interval of a difference, on a machine with other work perhaps a wide one.
+compare() {
+  inside "$1" looptax compare echo --quick --yes --quiet >"$scratch/compare" 2>&1 || stop "$2: $(cat "$scratch/compare")"
+  grep -E 'slower|faster|negligible|equivalent|inconclusive' "$scratch/compare" | head -n 1 ||
+    stop "$2: no verdict in: $(cat "$scratch/compare")"
+}
+
+# Every file of a root, without what apt itself keeps of any package that was ever there.
+list_files() {
+  (cd "$1" && find . -xdev ! -path './proc/*' ! -path './tmp/*' ! -path './var/log/*' ! -path './var/cache/*' \
+    ! -path './var/lib/dpkg/*' ! -path './var/lib/apt/*' | sort)
+}
+
+try_deb() {
+  local root=$roots/$1
+  if [ ! -x "$root/usr/bin/apt-get" ]; then
+    # The mirror that this machine itself uses.
+    debootstrap --variant=minbase "$1" "$root" \
+      "$(apt-get indextargets --format '$(REPO_URI)' | grep '/debian/$' | head -n 1)" >"$scratch/debootstrap" 2>&1 ||
+      stop "$1: $(tail -n 5 "$scratch/debootstrap")"
+  fi
+  cp "$deb" "$root/tmp/looptax.deb"
+  list_files "$root" >"$scratch/before"
+  inside "$root" apt-get install --quiet=2 --yes --no-install-recommends /tmp/looptax.deb >"$scratch/install" 2>&1 ||
+    stop "$1: $(cat "$scratch/install")"
+  compare "$root" "$1"
+  inside "$root" apt-get purge --quiet=2 --yes looptax >"$scratch/purge" 2>&1 || stop "$1: $(cat "$scratch/purge")"
+  list_files "$root" >"$scratch/after"
+  diff "$scratch/before" "$scratch/after" >&2 || stop "$1: the purge left something, or took something"
+  rm -rf "$root/tmp/home" "$root/tmp/looptax.deb"
+  echo "$1: the deb is installed, measures, and is purged"
+}
+
+try_rpm() {
+  local root=$scratch/rpm-root
+  rpm --checksig "$rpm" | grep 'digests OK' || stop "rpm: the digests are wrong"
+  mkdir -p "$root/tmp" "$scratch/cpio"
+  # Its exit status is 1 although all is unpacked: the packager writes no size of the whole. The files decide, below.
+  rpm2cpio "$rpm" >"$scratch/archive" || true
+  (cd "$scratch/cpio" && cpio --quiet -idm <"$scratch/archive") || stop "rpm: rpm2cpio cannot unpack it"
+  rpm --root "$root" --initdb
+  rpm --root "$root" --install "$rpm" || stop "rpm: it cannot be installed"
+  diff --recursive "$scratch/cpio/usr" "$root/usr" || stop "rpm: rpm2cpio unpacks something else"
+  rpm --root "$root" --verify looptax || stop "rpm: what is installed is not what was packed"
+  mkdir -p "$root/proc"
+  unshare --user --map-root-user --root="$root" looptax --version || stop "rpm: the program does not start"
+  rpm --root "$root" --erase looptax
+  [ -z "$(find "$root/usr" -type f)" ] || stop "rpm: it leaves $(find "$root/usr" -type f)"
+  echo "rpm: it is checked, unpacked, installed and erased"
+}
+
+try_busybox() {
+  local root=$scratch/busybox
+  mkdir -p "$root/bin" "$root/proc" "$root/tmp" "$root/dev"
+  mknod -m 666 "$root/dev/null" c 1 3
+  cp "$(command -v busybox)" "$root/bin/sh"
+  tar -xzf "$artefacts"/looptax-*-linux.tar.gz -C "$root/bin" --strip-components=1 --wildcards '*/looptax'
+  unshare --mount --pid --fork --mount-proc --root="$root" /bin/sh -c \
+    'PATH=/bin HOME=/tmp looptax compare echo --quick --yes --quiet' >"$scratch/busybox-out" 2>&1 ||
+    stop "busybox: $(cat "$scratch/busybox-out")"
+  echo "busybox: the static binary measures"
+}
+
+[ -e "$deb" ] && [ -e "$rpm" ] || stop "no packages in $artefacts: run \`cargo xtask release --dry-run\`"
+for suite in "$@"; do
+  try_deb "$suite"
+done
+try_rpm
+try_busybox

@@ -1,0 +1,59 @@
+//! `cargo xtask release`: every file that a release has, in `target/release-artefacts`.
+//!
+//! The steps follow each other in one list; each is a file of its own below `release`. What the release workflow
+//! adds is a network: signatures and the upload. The same commit gives the same bytes in every folder, so that
+//! anybody with the same compiler and C library can check what was published.
+
+mod bill;
+mod binary;
+mod notices;
+mod packages;
+mod place;
+mod sums;
+mod tools;
+mod tree;
+mod trial;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use place::Place;
+
+type Step = (&'static str, fn(&Place) -> Result<()>);
+
+const STEPS: &[Step] = &[
+    ("static binary", binary::build),
+    ("empty root", trial::run),
+    ("third-party notices", notices::write),
+    ("bill of materials", bill::write),
+    ("files of the packages", tree::fill),
+    ("tarball", tree::pack),
+    ("compressed documents", tree::compress_docs),
+    ("deb", packages::build_deb),
+    ("rpm", packages::build_rpm),
+    ("checksums", sums::write),
+];
+
+/// Makes all artefacts; unless `is_dry_run`, only of a clean checkout whose commit has the version's tag.
+///
+/// `tools` is the folder that packagers are installed to where it lacks them.
+pub(crate) fn run(is_dry_run: bool, tools: Option<PathBuf>) -> Result<()> {
+    let place = Place::find(tools)?;
+    if !is_dry_run {
+        place.refuse_untagged()?;
+    }
+    for folder in [&place.artefacts, &place.tree, &place.gzipped] {
+        let _ = fs::remove_dir_all(folder);
+        fs::create_dir_all(folder)?;
+    }
+    for (name, step) in STEPS {
+        let start = Instant::now();
+        step(&place).with_context(|| format!("step {name} failed"))?;
+        println!("== {name}: {:.1} s", start.elapsed().as_secs_f64());
+    }
+    print!("{}", sums::list(&place)?);
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! The bill of materials: `looptax.cdx.json`, every package that the binary holds.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::place::{Place, TARGET};
+use super::tools;
+use crate::workspace::{metadata, run_to_success};
+
+/// The name that the tool gives its files, beside every manifest of the workspace.
+const SCRATCH: &str = "looptax-release-bill";
+
+/// Writes the bill into the files of the packages; where the checkout lies is taken out.
+pub(super) fn write(place: &Place) -> Result<()> {
+    let mut command = tools::BILL.command(place)?;
+    command.args([
+        "cyclonedx",
+        "--quiet",
+        "--format",
+        "json",
+        "--target",
+        TARGET,
+    ]);
+    command.args(["--spec-version", "1.5", "--override-filename", SCRATCH]);
+    run_to_success(&mut command)?;
+    for package in metadata()?.workspace_packages() {
+        let path = package
+            .manifest_path
+            .with_file_name(SCRATCH.to_owned() + ".json");
+        if *package.name == "looptax" {
+            let text = fs::read_to_string(&path).context("no bill was written")?;
+            let root = place.root.display().to_string();
+            fs::write(place.tree.join("looptax.cdx.json"), text.replace(&root, ""))?;
+        }
+        fs::remove_file(&path)?;
+    }
+    Ok(())
+}

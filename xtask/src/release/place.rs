@@ -1,0 +1,84 @@
+//! What a release is made of and where: version, time of the commit, folders.
+//!
+//! Asked for once by `release`; every step reads it and none changes it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{metadata, root};
+
+/// The only target whose standard library every Rust for Linux on x86-64 has.
+pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+pub(super) struct Place {
+    pub(super) root: PathBuf,
+    pub(super) version: String,
+    /// When the commit was made, in seconds since 1970: the time of every file in a package.
+    pub(super) epoch: String,
+    /// Cargo's output for the target and the profile of releases.
+    pub(super) built: PathBuf,
+    /// What is published.
+    pub(super) artefacts: PathBuf,
+    /// What the packages are filled from; the packagers' settings name it, so it is always below the root.
+    pub(super) tree: PathBuf,
+    /// What packages want compressed.
+    pub(super) gzipped: PathBuf,
+    pub(super) tools: PathBuf,
+}
+
+impl Place {
+    pub(super) fn find(tools: Option<PathBuf>) -> Result<Self> {
+        let root = root()?;
+        let metadata = metadata()?;
+        let mut packages = metadata.packages.iter();
+        let looptax = packages.find(|package| *package.name == "looptax");
+        let target = metadata.target_directory.clone().into_std_path_buf();
+        Ok(Self {
+            version: looptax.context("no package looptax")?.version.to_string(),
+            epoch: ask_git(&["log", "-1", "--format=%ct"])?,
+            built: target.join(TARGET).join("dist"),
+            artefacts: root.join("target/release-artefacts"),
+            tree: root.join("target/release-tree/all"),
+            gzipped: root.join("target/release-tree/gzipped"),
+            tools: tools.unwrap_or_else(|| target.join("release-tools")),
+            root,
+        })
+    }
+
+    /// What every artefact's name begins with.
+    pub(super) fn stem(&self) -> String {
+        format!("looptax-{}-x86_64-linux", self.version)
+    }
+
+    /// Fails unless the commit has the tag of the version and nothing is changed.
+    pub(super) fn refuse_untagged(&self) -> Result<()> {
+        let tag = format!("v{}", self.version);
+        let tags = ask_git(&["tag", "--points-at", "HEAD"])?;
+        if !tags.lines().any(|line| line == tag) {
+            bail!("the commit has no tag {tag}; `--dry-run` makes a release of any commit");
+        }
+        let changed = ask_git(&["status", "--porcelain"])?;
+        if !changed.is_empty() {
+            bail!("the checkout is not what {tag} is:\n{changed}");
+        }
+        Ok(())
+    }
+}
+
+fn ask_git(words: &[&str]) -> Result<String> {
+    ask(Command::new("git").args(words).current_dir(root()?))
+}
+
+/// What a command prints, without the last line's end; a failure names the command.
+pub(super) fn ask(command: &mut Command) -> Result<String> {
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?} failed: {}\n{words}", output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+}

@@ -1,0 +1,92 @@
+//! The files that every package holds, in one folder, and the tarball of them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::place::{Place, ask};
+use crate::workspace::run_to_success;
+
+/// Files of the checkout, and what they are called in the folder.
+const FILES: [(&str, &str); 9] = [
+    ("CHANGELOG.md", "CHANGELOG.md"),
+    ("LICENSE-APACHE", "LICENSE-APACHE"),
+    ("LICENSE-MIT", "LICENSE-MIT"),
+    ("README.md", "README.md"),
+    ("docs/completions/_looptax", "completions/_looptax"),
+    ("docs/completions/looptax.bash", "completions/looptax.bash"),
+    ("docs/completions/looptax.fish", "completions/looptax.fish"),
+    ("docs/man/looptax.1", "looptax.1"),
+    (
+        "packaging/looptax-find.service",
+        "examples/looptax-find.service",
+    ),
+];
+/// Files of the folder, and what their compressed copies are called before the ending.
+const COMPRESSED: [(&str, &str); 4] = [
+    ("looptax.1", "looptax.1"),
+    ("CHANGELOG.md", "changelog"),
+    ("THIRD-PARTY.txt", "THIRD-PARTY.txt"),
+    ("looptax.cdx.json", "looptax.cdx.json"),
+];
+
+/// Copies what is no step's own product.
+pub(super) fn fill(place: &Place) -> Result<()> {
+    for folder in ["completions", "examples"] {
+        fs::create_dir_all(place.tree.join(folder))?;
+    }
+    for (from, to) in FILES {
+        fs::copy(place.root.join(from), place.tree.join(to))
+            .with_context(|| format!("cannot copy {from}"))?;
+    }
+    Ok(())
+}
+
+/// Packs the folder: names sorted, owned by nobody of this machine, as old as the commit.
+pub(super) fn pack(place: &Place) -> Result<()> {
+    let stem = place.stem();
+    let archive = place.artefacts.join(format!("{stem}.tar"));
+    let mut tar = Command::new("tar");
+    tar.args(["--format=ustar", "--sort=name", "--mode=u=rwX,go=rX"])
+        .args(["--owner=0", "--group=0", "--numeric-owner"])
+        .arg(format!("--mtime=@{}", place.epoch))
+        .arg(format!("--transform=s,^\\.,{stem},"))
+        .arg("--file")
+        .arg(&archive)
+        .arg("--directory")
+        .arg(&place.tree)
+        .args(["--create", "."]);
+    run_to_success(&mut tar)?;
+    compress(&archive)
+}
+
+/// Makes copies of what packages want compressed, and the changelog in Debian's form.
+pub(super) fn compress_docs(place: &Place) -> Result<()> {
+    for (from, to) in COMPRESSED {
+        let copy = place.gzipped.join(to);
+        fs::copy(place.tree.join(from), &copy)?;
+        compress(&copy)?;
+    }
+    let changelog = place.gzipped.join("changelog.Debian");
+    fs::write(&changelog, debian_changelog(place)?)?;
+    compress(&changelog)
+}
+
+/// This version's entry, which names the real changelog beside it.
+fn debian_changelog(place: &Place) -> Result<String> {
+    let mut date = Command::new("date");
+    date.args(["--utc", "--rfc-email", "--date"]);
+    let date = ask(date.arg(format!("@{}", place.epoch)))?;
+    Ok(format!(
+        "looptax ({}-1) unstable; urgency=medium\n\n  * What changed is in changelog.gz, beside this file.\n\n \
+         -- The looptax authors <looptax@users.noreply.github.com>  {date}\n",
+        place.version
+    ))
+}
+
+fn compress(path: &Path) -> Result<()> {
+    let mut gzip = Command::new("gzip");
+    run_to_success(gzip.args(["--best", "--no-name", "--force"]).arg(path))
+}

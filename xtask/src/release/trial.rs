@@ -1,0 +1,39 @@
+//! Starts the static binary where nothing else is: a root without C library, `/etc/passwd` and any other program.
+//!
+//! The root has what the kernel gives, `/proc` and `/dev`, and an empty `/tmp`. It lies in namespaces of its own, so
+//! the trial needs no rights.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::place::{Place, ask};
+
+/// Makes its first argument the root and starts looptax there, with nothing of this machine's environment.
+const ENTER: &str = "mount --rbind /dev \"$1/dev\" && mount -t proc proc \"$1/proc\" && root=$1 && shift && \
+                     exec env -i \"$(command -v chroot)\" \"$root\" /looptax \"$@\"";
+/// Ends with a verdict, or with an error.
+const COMPARE: &str =
+    "compare echo --connections 1 --placement same --quick --yes --quiet --no-history";
+
+/// Fails unless the program says its version and measures in an empty root.
+pub(super) fn run(place: &Place) -> Result<()> {
+    let root = tempfile::tempdir()?;
+    for folder in ["dev", "proc", "tmp"] {
+        fs::create_dir(root.path().join(folder))?;
+    }
+    fs::copy(place.tree.join("looptax"), root.path().join("looptax"))?;
+    let ask_inside = |words: &str| {
+        let mut command = Command::new("unshare");
+        command.args("--user --map-root-user --mount --pid --fork sh -c".split(' '));
+        command.args([ENTER, "sh"]).arg(root.path());
+        ask(command.args(words.split(' ')).current_dir("/"))
+    };
+    let version = ask_inside("--version")?;
+    if version != format!("looptax {}", place.version) {
+        bail!("in an empty root the program calls itself `{version}`");
+    }
+    println!("{}", ask_inside(COMPARE)?);
+    Ok(())
+}
