@@ -141,6 +141,12 @@ pub(crate) fn is_run() -> bool {
     found.is_ok_and(|it| it.subcommand_name() == Some("run"))
 }
 
+/// Whether what ended the reading of arguments is `--version`, with `--verbose` beside it.
+pub(crate) fn asks_for_features(ended: &clap::Error) -> bool {
+    let is_verbose = |word: std::ffi::OsString| word == "--verbose";
+    ended.kind() == ErrorKind::DisplayVersion && std::env::args_os().skip(1).any(is_verbose)
+}
+
 const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
 instead of a Unix domain socket, on this machine, with an interval.
 

@@ -23,22 +23,29 @@ use terminal::Terminal;
 fn main() {
     let cli = Cli::read();
     terminal::keep_secret(sys::hide_passwords());
-    let cli = cli.unwrap_or_else(|error| {
-        if !terminal::usage(&error) {
-            let _ = error.print();
-        }
-        let is_wrong = error.exit_code() != 0;
-        std::process::exit(if is_wrong && args::is_run() {
-            Exit::NotRun.code()
-        } else {
-            error.exit_code()
-        })
-    });
-    let exit = run(cli).unwrap_or_else(|failure| {
+    let done = match cli {
+        Ok(cli) => run(cli),
+        Err(error) if args::asks_for_features(&error) => commands::features::run(),
+        Err(error) => std::process::exit(tell(&error)),
+    };
+    let exit = done.unwrap_or_else(|failure| {
         terminal::failure(&failure);
         failure.severity().into()
     });
     std::process::exit(exit.code());
+}
+
+/// Shows what ended the reading of arguments; gives the exit code.
+fn tell(error: &clap::Error) -> i32 {
+    if !terminal::usage(error) {
+        let _ = error.print();
+    }
+    let is_wrong = error.exit_code() != 0;
+    if is_wrong && args::is_run() {
+        Exit::NotRun.code()
+    } else {
+        error.exit_code()
+    }
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {

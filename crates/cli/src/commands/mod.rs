@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod dsn;
+pub(crate) mod features;
 pub(crate) mod find;
 pub(crate) mod gate;
 pub(crate) mod history;

@@ -20,6 +20,7 @@ mod dsn;
 mod dump;
 mod echo;
 mod exec;
+mod features;
 mod find;
 mod find_hops;
 mod find_unprivileged;

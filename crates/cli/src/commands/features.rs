@@ -1,0 +1,176 @@
+//! `--version --verbose`: what of this machine's kernel looptax uses, tried once each, and what misses without it.
+//!
+//! For old kernels and for reports of what went wrong. Nothing is concluded from a kernel's version. The last trial
+//! moves this process into namespaces of its own, so it is the process's last work.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::net::{Ipv6Addr, TcpListener};
+
+use looptax_path::{Host, Network, Sockmap, has_nft};
+use looptax_redirect::{Features, Obstacle, Switches, probe};
+
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+
+/// One line of the table.
+struct Row {
+    feature: &'static str,
+    /// `None` where it is there.
+    obstacle: Option<String>,
+    without: &'static str,
+}
+
+/// Prints version, kernel and table.
+pub(crate) fn run() -> Result<Exit, Failure> {
+    let kernel = rustix::system::uname();
+    let mut rows = supervisor_rows(probe(Switches::default()));
+    rows.push(row(
+        "eBPF sockmap, own cgroup (v2)",
+        Sockmap::obstacle().map(|it| told(&it)),
+        "no arm `sockmap`",
+    ));
+    rows.push(row(
+        "IPv6 loopback",
+        TcpListener::bind((Ipv6Addr::LOCALHOST, 0))
+            .err()
+            .map(|it| it.to_string()),
+        "no arm `tcp6`",
+    ));
+    rows.push(row(
+        "the program nft",
+        (!has_nft()).then(|| "not installed".to_owned()),
+        "no arm `nat`",
+    ));
+    rows.push(row(
+        "network namespaces of our own",
+        Network::enter(&[Host::Plain]).err().map(|it| told(&it)),
+        "no arms `bridge`, `nat`, `proxy`, no `--from-namespace`",
+    ));
+    terminal::words_as_data(&format!(
+        "looptax {}\n{} {} {}\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        kernel.sysname().to_string_lossy(),
+        kernel.release().to_string_lossy(),
+        kernel.machine().to_string_lossy(),
+        table(&rows)
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// What the supervisor of `run` and of the arm `redirect` uses.
+fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
+    let (features, obstacle) = match found {
+        Ok(features) => (Some(features), None),
+        Err(obstacle) => (None, Some(told(&obstacle))),
+    };
+    let mut rows = vec![row(
+        "answering another's calls (seccomp)",
+        obstacle,
+        "`run` leaves the program on TCP, no arm `redirect`",
+    )];
+    let Some(features) = features else {
+        return rows;
+    };
+    let parts = [
+        (
+            "a filter that lets rights be gained",
+            !features.needs_no_new_privileges,
+            "sudo and the like gain no rights below `run`",
+        ),
+        (
+            "calls that only death ends (5.19)",
+            features.has_wait_killable,
+            "a signal may end a call that is being moved; it is begun again",
+        ),
+        (
+            "waking on the caller's core (6.6)",
+            features.has_sync_wake_up,
+            "`connect` below `run` takes longer",
+        ),
+        (
+            "descriptors of threads (6.9)",
+            features.has_thread_pidfd,
+            "a thread with descriptors of its own stays on TCP",
+        ),
+        (
+            "descriptors that tell the user (6.13)",
+            features.has_pidfd_info,
+            "the same from /proc, slower",
+        ),
+        (
+            "process numbers used once (pidfs)",
+            features.has_pidfs,
+            "the same from the time of start",
+        ),
+        (
+            "cookies of network namespaces (5.14)",
+            features.has_netns_cookie,
+            "the same from /proc, slower",
+        ),
+        (
+            "comparing open files (kcmp)",
+            features.has_kcmp,
+            "the same from /proc, by inode",
+        ),
+    ];
+    let missing = |is_there: bool| (!is_there).then(String::new);
+    rows.extend(parts.map(|(feature, is_there, without)| row(feature, missing(is_there), without)));
+    rows
+}
+
+fn row(feature: &'static str, obstacle: Option<String>, without: &'static str) -> Row {
+    Row {
+        feature,
+        obstacle,
+        without,
+    }
+}
+
+/// An error with its cause, in one line.
+fn told(error: &(dyn Error + 'static)) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(words, ": {error}");
+        cause = error.source();
+    }
+    words
+}
+
+fn table(rows: &[Row]) -> String {
+    let width = { rows.iter() }.map(|row| row.feature.len()).max();
+    let width = width.unwrap_or_default();
+    let mut text = format!("{:width$}  here  without it\n", "feature");
+    for row in rows {
+        let here = if row.obstacle.is_none() { "yes" } else { "no" };
+        let _ = writeln!(text, "{:width$}  {here:4}  {}", row.feature, row.without);
+        if let Some(why) = row.obstacle.as_ref().filter(|why| !why.is_empty()) {
+            let _ = writeln!(text, "{:width$}        here: {why}", "");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_answers_to_calls_is_told_with_the_cause_and_in_one_row() {
+        let error = io::Error::from_raw_os_error(libc::ENOSYS);
+        let rows = supervisor_rows(Err(Obstacle::NoNotification(error)));
+        let text = table(&rows);
+        assert_eq!(rows.len(), 1);
+        assert!(
+            text.contains("no    `run` leaves the program on TCP"),
+            "{text}"
+        );
+        assert!(
+            text.contains("(seccomp user notification): Function not implemented"),
+            "{text}"
+        );
+    }
+}
