@@ -19,7 +19,7 @@ pub(super) fn twin(user: &str, tcp: &MysqlLogin, row: SocketRow) -> Vec<String> 
     let account = quoted(user, "localhost");
     let identified = identified(tcp);
     let create = |exists: &str| format!("CREATE USER {exists}{account} {identified};");
-    let alter = format!("ALTER USER {account} {identified} REQUIRE NONE ACCOUNT UNLOCK;");
+    let alter = format!("ALTER USER {account} {identified} REQUIRE NONE;");
     let mut lines = match row {
         SocketRow::Absent => vec![create("")],
         SocketRow::Unknown => vec![create("IF NOT EXISTS "), alter],
@@ -82,4 +82,25 @@ pub(super) fn missing_rights(
         .into_iter()
         .filter(|it| it.is_in_database == is_in_database);
     asked.flat_map(|it| it.grants).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r20_only_a_lock_that_is_told_of_is_taken_off() {
+        for row in [
+            SocketRow::Unknown,
+            SocketRow::Absent,
+            SocketRow::Present,
+            SocketRow::AsksSystem,
+            SocketRow::Expired,
+        ] {
+            let steps = twin("app", &MysqlLogin::default(), row);
+            assert!(!steps.join(" ").contains("UNLOCK"), "{row:?}: {steps:?}");
+        }
+        let steps = twin("app", &MysqlLogin::default(), SocketRow::Locked);
+        assert_eq!(steps, ["ALTER USER 'app'@'localhost' ACCOUNT UNLOCK;"]);
+    }
 }

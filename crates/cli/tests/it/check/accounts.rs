@@ -30,6 +30,7 @@ enum Twin {
     OtherPassword,
     AsksSystem,
     Locked,
+    LockedToo,
     Expired,
     Anonymous,
 }
@@ -61,6 +62,7 @@ impl Situation {
             Twin::OtherPassword,
             Twin::AsksSystem,
             Twin::Locked,
+            Twin::LockedToo,
             Twin::Expired,
             Twin::Anonymous,
         ]);
@@ -94,6 +96,7 @@ impl Situation {
             Twin::AsksSystem if has_system => asks_system,
             Twin::OtherPassword | Twin::AsksSystem => "IDENTIFIED BY 'other'",
             Twin::Locked => "IDENTIFIED BY 'pw' ACCOUNT LOCK",
+            Twin::LockedToo => "IDENTIFIED BY 'other' ACCOUNT LOCK",
             Twin::Expired => "IDENTIFIED BY 'pw' PASSWORD EXPIRE",
             Twin::Anonymous => "",
         };
