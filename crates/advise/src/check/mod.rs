@@ -13,7 +13,9 @@ mod verdict;
 
 pub use account::{Effective, MysqlAccount, MysqlLogin, Refusal, mysql_account};
 pub use grants::{Lacking, Rights, Server};
-pub use hba::{Difference, Hba, HbaLine, Known, Origin, postgres_logins, postgres_rules};
+pub use hba::{
+    Difference, Hba, HbaLine, Known, Origin, SocketLine, postgres_logins, postgres_rules,
+};
 pub use path::{End, Reach, Step, reach};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};
 pub use tls::{demanded_tls, secure_transport};

@@ -2,6 +2,7 @@
 
 use looptax_record::{Outcome, Point, PointCode, StepPlace};
 
+use super::socket_line::SocketLine;
 use super::verdict::RELOAD;
 use crate::check::Refusal;
 
@@ -12,7 +13,7 @@ pub fn postgres_logins(
     login: Point,
     rules: Point,
     refusal: Option<&Refusal>,
-    line: String,
+    line: SocketLine,
 ) -> Vec<Point> {
     match (login.code, refusal) {
         (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],
@@ -51,13 +52,39 @@ fn beside_a_login(rules: Point) -> Point {
 ///
 /// # Source
 /// postgresql.org/docs/current/errcodes-appendix.html
-fn of_refusal(login: Point, refusal: &Refusal, line: String) -> Point {
+fn of_refusal(login: Point, refusal: &Refusal, line: SocketLine) -> Point {
     if !["28000", "28P01"].contains(&&*refusal.code) {
         let outcome = Outcome::Unknown;
         return Point { outcome, ..login }.with_next("look at the server's words, and check again");
     }
     login
-        .with_next("what the socket asks for is not what TCP asks for; above the other lines of pg_hba.conf this asks for the same")
-        .with_steps(StepPlace::HbaLine, [line])
+        .with_next(format!("what the socket asks for is not what TCP asks for; above the other lines of pg_hba.conf this asks for the same{}", line.caution.unwrap_or_default()))
+        .with_steps(StepPlace::HbaLine, [line.text])
         .with_steps(StepPlace::Sql, [RELOAD])
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_record::Topic;
+
+    use super::super::Hba;
+    use super::*;
+
+    #[test]
+    fn r20_a_refusal_that_trust_would_end_says_whom_that_lets_in() {
+        let point = |topic, code| Point::new(topic, code, Outcome::Fail, "x", "y");
+        let login = point(Topic::Login, PointCode::LoginFailsOverSocket);
+        let mut rules = point(Topic::Hba, PointCode::HbaPassword);
+        rules.outcome = Outcome::Pass;
+        let refusal = Refusal {
+            words: "no".to_owned(),
+            code: "28P01".to_owned(),
+        };
+        let hba = Hba::parse("host all all all trust\nlocal all all md5");
+        let line = hba.socket_line("shop", "app", [127, 0, 0, 1].into());
+        let points = postgres_logins(login, rules, Some(&refusal), line);
+        let next = points[0].next.as_deref().unwrap();
+        assert!(next.contains("who reaches the socket is `app`"), "{next}");
+        assert_eq!(points[0].steps[0].text, "local  shop  app  trust");
+    }
 }

@@ -23,6 +23,7 @@ pub use difference::Difference;
 pub use line::HbaLine;
 pub use logins::postgres_logins;
 pub use settle::Known;
+pub use socket_line::SocketLine;
 pub use verdict::postgres_rules;
 
 use line::{Kind, Session, Wrap};

@@ -19,10 +19,19 @@ const ON_SOCKETS: [&str; 7] = [
 /// Names that mean something else without quotes.
 const KEYWORDS: [&str; 5] = ["all", "sameuser", "samerole", "samegroup", "replication"];
 
+/// A line of the file to write, and what whoever writes it has to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SocketLine {
+    /// The line.
+    pub text: String,
+    /// Whom it lets in where it asks nobody for a password: the end of a sentence about the line.
+    pub(super) caution: Option<String>,
+}
+
 impl Hba {
     /// A line for the socket that asks the client for what TCP asks it for; a password, where TCP asks for what a
     /// socket has not.
-    pub fn socket_line(&self, database: &str, user: &str, tcp: IpAddr) -> String {
+    pub fn socket_line(&self, database: &str, user: &str, tcp: IpAddr) -> SocketLine {
         let today = self.line_of_tcp(database, user, tcp);
         let today = today.filter(|it| ON_SOCKETS.contains(&&*it.method));
         let mut words = vec!["local".to_owned(), quoted(database), quoted(user)];
@@ -33,7 +42,27 @@ impl Hba {
             }
             None => words.push("scram-sha-256".to_owned()),
         }
-        words.join("  ")
+        let is_open = today.is_some_and(|it| it.method == "trust");
+        SocketLine {
+            text: words.join("  "),
+            caution: is_open.then(|| self.caution(database, user, tcp)),
+        }
+    }
+
+    /// What a line with the method `trust` means, beside what TCP asks for today.
+    fn caution(&self, database: &str, user: &str, tcp: IpAddr) -> String {
+        let (sealed, _) = self.decides(database, user, Some((tcp, Wrap::Tls)));
+        let asking = sealed.filter(|it| !matches!(&*it.method, "trust" | "reject"));
+        let today = asking.map_or_else(
+            || "as nobody is over TCP today".to_owned(),
+            |line| {
+                let line = line.numbered();
+                format!("although whoever comes over TCP with TLS is asked today by {line}")
+            },
+        );
+        format!(
+            "; nobody is asked for a password by it, {today}: every user of this machine who reaches the socket is `{user}`; scram-sha-256 in place of trust asks for one, which the role must have then (ALTER ROLE \"{user}\" PASSWORD '…')"
+        )
     }
 
     /// The line that lets somebody in over TCP, without TLS or with it.
@@ -62,7 +91,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, user: &str, expected: &str) {
         let line = Hba::parse(text).socket_line("shop", user, IpAddr::from([127, 0, 0, 1]));
-        assert_eq!(line, expected);
+        assert_eq!(line.text, expected);
     }
 
     #[test]
@@ -89,6 +118,20 @@ mod tests {
         ] {
             check(text, "app", "local  shop  app  scram-sha-256");
         }
+    }
+
+    #[test]
+    fn r20_a_line_that_asks_nobody_for_a_password_says_so_beside_what_tcp_asks() {
+        let caution = |text: &str| {
+            let line = Hba::parse(text).socket_line("shop", "app", IpAddr::from([127, 0, 0, 1]));
+            line.caution.unwrap_or_default()
+        };
+        assert_eq!(caution("host all all 127.0.0.1/32 md5"), "");
+        let open = caution("host all all 127.0.0.1/32 trust");
+        assert!(open.contains("as nobody is over TCP today"), "{open}");
+        let by_tls = caution("hostssl all all all scram-sha-256\nhost all all all trust");
+        let asked = "is asked today by line 1: hostssl all all all scram-sha-256";
+        assert!(by_tls.contains(asked), "{by_tls}");
     }
 
     #[test]

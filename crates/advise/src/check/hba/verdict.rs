@@ -27,15 +27,17 @@ pub fn postgres_rules(
         |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());
     let (local, is_unsure) = hba.decides(database, user, None);
     let add = |point: Point| {
+        let line = hba.socket_line(database, user, tcp);
         let others = match &local {
             Some(line) if matches!(&*line.method, "peer" | "ident") => PEERS,
             _ => "",
         };
+        let others = line.caution.as_deref().unwrap_or(others);
         point
             .with_next(format!(
                 "above the other lines of {file} this lets them in as over TCP{others}"
             ))
-            .with_steps(StepPlace::HbaLine, [hba.socket_line(database, user, tcp)])
+            .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
     };
     let Some(local) = local else {
@@ -176,6 +178,17 @@ local   replication     all                                     peer
             Outcome::Fail,
             "no local line",
         );
+    }
+
+    #[test]
+    fn r20_a_line_that_would_ask_nobody_is_told_to() {
+        let tcp = "host all all 127.0.0.1/32 trust";
+        for local in ["", "local all all reject\n", "local all all peer\n"] {
+            let text = format!("{local}{tcp}");
+            check(&text, "app", "x", Outcome::Fail, "local  shop  app  trust");
+            let words = "every user of this machine who reaches the socket is `app`";
+            check(&text, "app", "x", Outcome::Fail, words);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which line of PostgreSQL's `pg_hba.conf` lets a role in.
 
-use looptax_advise::check::{Hba, Known, Refusal, postgres_logins, postgres_rules};
+use looptax_advise::check::{Hba, Known, Refusal, SocketLine, postgres_logins, postgres_rules};
 use looptax_path::Conversation;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
@@ -34,7 +34,7 @@ fn rules(
     sides: &Sides<'_>,
     user: &str,
     conversation: Option<&mut Conversation>,
-) -> (Point, String) {
+) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
     let mut hba = file
