@@ -16,7 +16,7 @@ use super::grants::{Rights, Server};
 pub use effective::Effective;
 use login::SocketRow;
 pub use login::{MysqlAccount, MysqlLogin, Refusal};
-use statements::{ACCOUNT, granted, missing_rights, quoted, twin};
+use statements::{ACCOUNT, granted, missing_rights, quoted, rows_of, twin};
 
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 
@@ -142,7 +142,13 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     };
     let missing = missing_rights(tcp, unix, database, true);
     if unix.database_refusal.is_some() {
-        return lacking(user, &who, tcp, unix, &missing);
+        let point = lacking(user, &who, tcp, unix, &missing);
+        return match database.filter(|_| point.steps.is_empty()) {
+            Some(database) => point
+                .with_next(HIDDEN_DATABASE)
+                .with_steps(StepPlace::Sql, [rows_of(user, database)]),
+            None => point,
+        };
     }
     // Of whoever may read everything the server tells nothing of rows.
     let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
@@ -228,6 +234,9 @@ fn hidden_rows(
         .with_next("run as an administrator, or look at SELECT user, host, db FROM mysql.db")
         .with_steps(StepPlace::Sql, granted(&steps, &quoted(user, host)))
 }
+
+/// The server refuses a database that all grants that are shown allow.
+const HIDDEN_DATABASE: &str = "by the account's own grants nothing is missing, so a row of another account (of any host, or the anonymous one) takes the database away: run as an administrator, and look which row of mysql.db names this database more exactly or is for localhost, and has no rights";
 
 /// Tables that are named; there may be thousands.
 const MOST_TABLES: usize = 3;

@@ -9,8 +9,17 @@ pub(super) const ACCOUNT: &str = "ACCOUNT";
 
 /// `'app'@'localhost'`.
 pub(super) fn quoted(user: &str, host: &str) -> String {
-    let quoted = |text: &str| text.replace('\'', "''");
-    format!("'{}'@'{}'", quoted(user), quoted(host))
+    format!("{}@{}", literal(user), literal(host))
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Shows the rows by which the server decides who may have a database: the user's own and the anonymous one's.
+pub(super) fn rows_of(user: &str, database: &str) -> String {
+    let (user, database) = (literal(user), literal(database));
+    format!("SELECT * FROM mysql.db WHERE {database} LIKE db AND user IN ({user}, '');")
 }
 
 /// The account of the socket, made or changed so that the client gets in with its password, and may what it may

@@ -173,6 +173,43 @@ fn what_the_check_says_to_run_mends_what_it_found() {
 }
 
 #[test]
+fn r20_a_database_that_no_grant_withholds_is_told_with_the_rows_to_look_at() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let mut talk = server.talk();
+    for sql in [
+        "CREATE DATABASE shop",
+        "CREATE USER 'app'@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON shop.* TO 'app'@'127.0.0.1'",
+        "CREATE USER 'app'@'localhost' IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON `sh%`.* TO 'app'@'localhost'",
+        // A row of the anonymous user for the very database, as removed accounts have left it.
+        "INSERT INTO mysql.db (Host, Db, User) VALUES ('localhost', 'shop', '')",
+        "FLUSH PRIVILEGES",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    let url = format!("mysql://app:pw@{}/shop", server.it.tcp);
+    let run = check(&server, &url, &["-c", "1"]);
+    expect(&run, "account", "fail", &["to database 'shop'"]);
+    run.expect_code(1);
+    let asked = steps(&run, "sql");
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let rows = talk.query(asked[0].trim_end_matches(';')).unwrap();
+    let has_row = |user: &str| rows.iter().any(|row| row.contains(&Some(user.to_owned())));
+    assert!(has_row("") && has_row("app"), "{rows:?}");
+    // The row goes, and with it what was complained of.
+    for sql in [
+        "DELETE FROM mysql.db WHERE Db = 'shop' AND User = ''",
+        "FLUSH PRIVILEGES",
+    ] {
+        talk.execute(sql).unwrap();
+    }
+    check(&server, &url, &["-c", "1"]).expect_code(0);
+}
+
+#[test]
 fn a_login_that_fails_over_both_is_not_called_a_yes() {
     let Some(server) = Server::start(Kind::Mariadb) else {
         return;
