@@ -15,9 +15,6 @@ use crate::LocalPorts;
 /// unix(7): `sun_path` has 108 bytes.
 pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-/// What Redis says of a password where it wants none.
-pub const NEEDLESS_PASSWORD: &str = "without any password configured";
-
 /// Opening or proving an arm failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
@@ -110,7 +107,8 @@ impl PathError {
     pub fn refusal(&self) -> Option<(&str, &str)> {
         match self {
             Self::Protocol {
-                source: WireError::Server { code, message },
+                source:
+                    WireError::Server { code, message } | WireError::NeedlessPassword { code, message },
                 ..
             } => Some((code, message)),
             _ => None,
@@ -142,8 +140,13 @@ impl PathError {
 
     /// Whether a Redis refused a password because it wants none.
     pub fn is_needless_password(&self) -> bool {
-        self.refusal()
-            .is_some_and(|(_, words)| words.contains(NEEDLESS_PASSWORD))
+        matches!(
+            self,
+            Self::Protocol {
+                source: WireError::NeedlessPassword { .. },
+                ..
+            }
+        )
     }
 }
 

@@ -24,7 +24,7 @@ mod workload;
 
 pub use conversation::{Conversation, Sealing};
 pub use endpoint::{Endpoint, host_of};
-pub use error::{MAX_SOCKET_PATH_BYTES, NEEDLESS_PASSWORD, PathError};
+pub use error::{MAX_SOCKET_PATH_BYTES, PathError};
 pub use family::Family;
 pub use link::{Calls, Limits, Link, LinkFacts, Unlimited};
 pub use network::{

@@ -62,6 +62,14 @@ pub enum WireError {
         /// The server's words; escaped and cut short.
         message: String,
     },
+    /// A Redis got a password for its default user, who has none.
+    #[error("the server says: {message} (code {code})")]
+    NeedlessPassword {
+        /// The first word.
+        code: String,
+        /// The server's words; escaped and cut short.
+        message: String,
+    },
     /// A request could not be made from what it was to be made of.
     #[error("{what}")]
     Request {

@@ -11,6 +11,15 @@ use crate::{Login, Stream, WireError};
 
 const SELECT: &str = "select the database";
 const AUTHENTICATE: &str = "log in";
+/// What servers say of a password that they do not want, from version 6 on and before; its code, `ERR`, is that of
+/// many faults.
+///
+/// # Source
+/// Redis, src/acl.c and (5.0) src/server.c, `authCommand`.
+const NEEDLESS_PASSWORD: [&str; 2] = [
+    "without any password configured",
+    "Client sent AUTH, but no password is set",
+];
 const ASK_VERSION: &str = "ask for the server's version";
 const ASK_CLIENT_ID: &str = "ask for the session's number";
 
@@ -25,7 +34,7 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Errors
     /// [`WireError::Server`] when the server refuses, with the first word as its code (`NOAUTH`,
-    /// `WRONGPASS`), [`WireError::Malformed`] or [`WireError::TooLong`] when it is no Redis server;
+    /// `WRONGPASS`), [`WireError::NeedlessPassword`] when it wants none, [`WireError::Malformed`] or [`WireError::TooLong`] when it is no Redis server;
     /// `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
@@ -62,11 +71,19 @@ impl<S: Stream> Connection<S> {
     fn authenticate(&mut self, login: &Login) -> Result<(), WireError> {
         let user = login.user.as_bytes();
         let password = login.password.reveal().as_bytes();
-        match (user.is_empty(), password.is_empty()) {
+        let answer = match (user.is_empty(), password.is_empty()) {
             (true, true) => Ok(()),
             (true, false) => self.expect_ok(AUTHENTICATE, &[b"AUTH", password]),
             (false, _) => self.expect_ok(AUTHENTICATE, &[b"AUTH", user, password]),
-        }
+        };
+        answer.map_err(|error| match error {
+            WireError::Server { code, message }
+                if NEEDLESS_PASSWORD.iter().any(|it| message.contains(it)) =>
+            {
+                WireError::NeedlessPassword { code, message }
+            }
+            other => other,
+        })
     }
 
     fn ask_version(&mut self) -> Result<(), WireError> {

@@ -18,7 +18,7 @@ use std::thread;
 use looptax_advise::check::{self, mysql_account};
 use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits, NEEDLESS_PASSWORD, PathError, Sealing};
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -41,7 +41,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let mut over_tcp = over_tcp(sides, &login);
     // One of the environment, which no client of this address sends.
     let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
-        .is_err_and(|why| why.words.contains(NEEDLESS_PASSWORD));
+        .is_err_and(|why| why.is_needless_password);
     if is_needless {
         login.password = Secret::new(String::new());
         over_tcp = self::over_tcp(sides, &login);

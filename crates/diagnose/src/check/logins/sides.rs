@@ -52,12 +52,18 @@ pub(in crate::check) struct Refused {
     pub words: String,
     /// The server's own code; `None` where it did not come to that.
     pub code: Option<String>,
+    /// Whether it was for a password that the server does not want.
+    pub is_needless_password: bool,
 }
 
 impl Refused {
     /// Without the server.
     pub(in crate::check) fn before_the_server(words: String) -> Self {
-        Self { words, code: None }
+        Self {
+            words,
+            code: None,
+            is_needless_password: false,
+        }
     }
 }
 
@@ -67,8 +73,11 @@ impl From<&PathError> for Refused {
             PathError::Protocol { source, .. } => code(source),
             _ => None,
         };
-        let words = words(error);
-        Self { words, code }
+        Self {
+            words: words(error),
+            code,
+            is_needless_password: error.is_needless_password(),
+        }
     }
 }
 
@@ -77,6 +86,7 @@ impl From<&WireError> for Refused {
         Self {
             words: words(error),
             code: code(error),
+            is_needless_password: matches!(error, WireError::NeedlessPassword { .. }),
         }
     }
 }

@@ -100,6 +100,17 @@ fn names_why_a_login_failed() {
         b"-WRONGPASS invalid username-password pair\r\n",
         "(code WRONGPASS)",
     );
+    for answer in [
+        "-ERR AUTH <password> called without any password configured for the default user.\r\n",
+        "-ERR Client sent AUTH, but no password is set\r\n",
+    ] {
+        let mut peer = Replay::new(answer, End::Silent);
+        let fault = Connection::login(&mut peer, &login("", "pw", None), LIMIT).unwrap_err();
+        assert!(
+            matches!(fault, WireError::NeedlessPassword { .. }),
+            "{fault}"
+        );
+    }
     check_refused(&somebody, b":1\r\n", "expected `OK`, found 1");
     check_refused(&nobody, b"$3\r\nabc\r\n", "redis_version");
     check_refused(&nobody, b"-\x1b[2J\r\n", "\\x1b[2J");
