@@ -42,21 +42,15 @@ pub struct Connection {
 /// The connections of one process to one server, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The process; `None` where we may not see whose they are.
-    pub process: Option<Process>,
-    /// Whose sockets they are, where there is no process; `None` where the kernel does not tell.
-    pub uid: Option<u32>,
+    /// Whose they are, and which.
+    pub peer: Peer,
     /// The server's place in the survey's list.
     pub server_idx: usize,
-    /// Over which transport.
-    pub way: Way,
     /// What they lead through.
     pub via: Option<Hop>,
-    /// Each of them.
-    pub connections: Vec<Connection>,
 }
 
-/// The connections of one process to one listening socket.
+/// The connections of one process to one server or listening socket, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
     /// The process; `None` where we may not see whose they are.
@@ -67,6 +61,13 @@ pub struct Peer {
     pub way: Way,
     /// Each of them.
     pub connections: Vec<Connection>,
+}
+
+impl Peer {
+    /// Whether they are this process's.
+    pub fn is_of(&self, pid: u32) -> bool {
+        self.process.as_ref().is_some_and(|it| it.pid == pid)
+    }
 }
 
 /// Programs that hand connections on. What is a server here too (a pooler) is in that list.
@@ -171,8 +172,8 @@ impl<'a> Ends<'a> {
         n_closed
     }
 
-    /// The connections of some endpoints by process and transport, and the number of those from elsewhere.
-    fn grouped(&self, endpoints: &[Endpoint]) -> (Groups, usize) {
+    /// Who is connected to some endpoints, and the number of connections from elsewhere.
+    pub(crate) fn peers_of(&self, endpoints: &[Endpoint]) -> (Vec<Peer>, usize) {
         let mut groups = Groups::new();
         let mut n_remote = 0;
         for inbound in self.inbound(endpoints) {
@@ -187,13 +188,19 @@ impl<'a> Ends<'a> {
                 .or_default()
                 .push(inbound.connection);
         }
-        (groups, n_remote)
+        let peers = { groups.into_iter() }.map(|((pid, uid, way), connections)| Peer {
+            process: pid.and_then(|pid| self.processes.get(&pid).copied().cloned()),
+            uid,
+            way,
+            connections,
+        });
+        (peers.collect(), n_remote)
     }
 
     /// The clients behind a proxy, in its place; empty for a process that is none, or that nobody uses
     /// just now.
     fn through(&self, proxy: &Client) -> Vec<Client> {
-        let Some(process) = &proxy.process else {
+        let Some(process) = &proxy.peer.process else {
             return Vec::new();
         };
         let program = process.program_name();
@@ -203,39 +210,17 @@ impl<'a> Ends<'a> {
         let via = Hop {
             pid: process.pid,
             program,
-            onward: proxy.way,
+            onward: proxy.peer.way,
             leads_elsewhere: false,
         };
-        let (groups, _) = self.grouped(&endpoints(process, self.networks, self.owners));
-        groups
-            .into_iter()
-            .map(|((pid, uid, way), connections)| Client {
-                process: self.process(pid),
-                uid,
+        let (peers, _) = self.peers_of(&endpoints(process, self.networks, self.owners));
+        { peers.into_iter() }
+            .map(|peer| Client {
+                peer,
                 server_idx: proxy.server_idx,
-                way,
                 via: Some(via.clone()),
-                connections,
             })
             .collect()
-    }
-
-    /// Who is connected to one endpoint.
-    pub(crate) fn peers_of(&self, endpoint: &Endpoint) -> Vec<Peer> {
-        let (groups, _) = self.grouped(std::slice::from_ref(endpoint));
-        let peers = groups.into_iter();
-        peers
-            .map(|((pid, uid, way), connections)| Peer {
-                process: self.process(pid),
-                uid,
-                way,
-                connections,
-            })
-            .collect()
-    }
-
-    fn process(&self, pid: Option<u32>) -> Option<Process> {
-        self.processes.get(&pid?).copied().cloned()
     }
 
     fn tcp_end(&self, network: NamespaceId, local: SocketAddr, remote: SocketAddr) -> Inbound {
@@ -319,23 +304,17 @@ pub(crate) fn clients(servers: &[Server], ends: &Ends<'_>) -> (Vec<Client>, Vec<
     let mut clients = Vec::new();
     let mut others = vec![OtherConnections::default(); servers.len()];
     for (server_idx, server) in servers.iter().enumerate() {
-        let (direct, n_unknown) = ends.grouped(&server.endpoints);
+        let (direct, n_unknown) = ends.peers_of(&server.endpoints);
         others[server_idx] = OtherConnections {
             n_remote: n_unknown,
             n_closed: ends.n_closed(&server.endpoints),
         };
-        for ((pid, uid, way), connections) in direct {
-            // A server's connections to itself are nobody's tax.
-            if pid == Some(server.process.pid) {
-                continue;
-            }
+        // A server's connections to itself are nobody's tax.
+        for peer in { direct.into_iter() }.filter(|it| !it.is_of(server.process.pid)) {
             let client = Client {
-                process: ends.process(pid),
-                uid,
+                peer,
                 server_idx,
-                way,
                 via: None,
-                connections,
             };
             let beyond = ends.through(&client);
             if beyond.is_empty() {

@@ -69,12 +69,14 @@ pub(crate) fn attribute(
         .map(|(endpoint, uid, best, mut fitting)| {
             // A server with a port and a socket of its own is no likelier than any other program of its user.
             fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
+            let own = std::slice::from_ref(&endpoint);
+            let (clients, _) = ends.peers_of(own);
             Listener {
                 likely: usually(&endpoint.place),
                 uid,
                 servers: fitting,
-                clients: ends.peers_of(&endpoint),
-                n_closed: ends.n_closed(std::slice::from_ref(&endpoint)),
+                clients,
+                n_closed: ends.n_closed(own),
                 endpoint,
             }
         })

@@ -59,8 +59,7 @@ pub(crate) fn published(
 /// Whether a connection goes through the proxy, or begins at it, and ends at another server.
 fn leads_elsewhere(proxy: &Process, client: &Client, server_idx: usize) -> bool {
     let hop = client.via.as_ref().filter(|hop| hop.pid == proxy.pid);
-    let process = client.process.as_ref();
-    let is_its = hop.is_some() || process.is_some_and(|it| it.pid == proxy.pid);
+    let is_its = hop.is_some() || client.peer.is_of(proxy.pid);
     let is_shared = hop.is_some_and(|hop| hop.leads_elsewhere);
     is_shared || is_its && client.server_idx != server_idx
 }

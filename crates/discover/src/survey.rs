@@ -248,10 +248,10 @@ fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
     clients
         .iter()
         .enumerate()
-        .filter(|(_, client)| client.way.is_tcp())
+        .filter(|(_, client)| client.peer.way.is_tcp())
         .filter_map(|(client_idx, client)| {
             let server = &servers[client.server_idx];
-            let process = client.process.as_ref()?;
+            let process = client.peer.process.as_ref()?;
             let mut first = None;
             for path in server.paths() {
                 let why = hiding(process, &server.process, path)?;

@@ -124,7 +124,7 @@ pub struct FoundListener {
     pub n_closed_last_minute: u64,
 }
 
-/// The connections of one process to a listening socket whose process is not seen.
+/// The connections of one process to a listening socket, of one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundPeer {
     /// The process; `null` where we may not see whose they are.
@@ -135,11 +135,12 @@ pub struct FoundPeer {
     pub user: Option<String>,
     /// Its container or service.
     pub home: Option<String>,
-    /// How they reach the socket.
+    /// How they reach it.
     pub way: Way,
     /// How many connections.
     pub n_connections: u64,
-    /// Requests per second over all of them, counted as segments with data.
+    /// Requests per second over all of them, counted as segments with data: several in one segment
+    /// count as one.
     pub requests_per_s: Option<f64>,
 }
 
@@ -175,27 +176,15 @@ impl HowKnown {
 /// The connections of one process to one server, of one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundClient {
-    /// The process; `null` where we may not see whose they are.
-    pub pid: Option<u32>,
-    /// Its program's name.
-    pub program: Option<String>,
-    /// Whom it runs as.
-    pub user: Option<String>,
-    /// Its container or service.
-    pub home: Option<String>,
+    /// Whose they are, and what goes over them.
+    #[serde(flatten)]
+    pub peer: FoundPeer,
     /// The server's process.
     pub server_pid: u32,
-    /// How they reach the server.
-    pub way: Way,
     /// What they lead through: `docker-proxy 991`.
     pub via: Option<String>,
     /// Where a pooler takes them in the end: `postgres 456 by unix`.
     pub onward: Option<String>,
-    /// How many connections.
-    pub n_connections: u64,
-    /// Requests per second over all of them, counted as segments with data: several in one segment
-    /// count as one.
-    pub requests_per_s: Option<f64>,
     /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this
     /// machine: an estimate.
     pub cpu_ms_per_s: Option<Figure>,

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{self, Reading, Source};
-use looptax_discover::{Peer, Process, Survey};
+use looptax_discover::{Process, Survey};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 use looptax_record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
@@ -181,18 +181,12 @@ fn quoted(value: &str) -> String {
 /// The servers that a process is connected to over TCP, as addresses without a user.
 pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     let mut found: Vec<Address> = Vec::new();
-    let is_own = |it: &&looptax_discover::Client| {
-        it.way.is_tcp()
-            && it
-                .process
-                .as_ref()
-                .is_some_and(|process| process.pid == pid)
-    };
-    for client in survey.clients.iter().filter(is_own) {
+    let own = { survey.clients.iter() }.filter(|it| it.peer.way.is_tcp() && it.peer.is_of(pid));
+    for client in own {
         let Some(protocol) = survey.servers[client.server_idx].kind.protocol() else {
             continue;
         };
-        for (_, _, remote) in client.connections.iter().filter_map(|it| it.tcp) {
+        for (_, _, remote) in client.peer.connections.iter().filter_map(|it| it.tcp) {
             let address = bare(protocol, remote);
             if !found.iter().any(|it| is_same(it, &address)) {
                 found.push(address);
@@ -244,8 +238,7 @@ impl Unseen {
 pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     let mut found: Vec<Unseen> = Vec::new();
     for listener in &survey.listeners {
-        let is_own = |it: &&Peer| it.process.as_ref().is_some_and(|it| it.pid == pid);
-        let own = listener.clients.iter().filter(is_own);
+        let own = listener.clients.iter().filter(|it| it.is_of(pid));
         for (_, _, to) in own.flat_map(|it| &it.connections).filter_map(|it| it.tcp) {
             if found.iter().any(|it| it.to == to) {
                 continue;
@@ -270,8 +263,7 @@ pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     let mut servers = survey
         .clients
         .iter()
-        .filter(|it| it.way == looptax_record::Way::Unix)
-        .filter(|it| it.process.as_ref().is_some_and(|it| it.pid == pid))
+        .filter(|it| it.peer.way == looptax_record::Way::Unix && it.peer.is_of(pid))
         .map(|it| &survey.servers[it.server_idx])
         .map(|server| format!("{} {}", server.name(), server.process.pid))
         .peekable();

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use looptax_discover::{
-    Client, Connection, Endpoint, Home, Listener, NamespaceId, OtherConnections, Peer, Place,
-    Problem, Process, Server, SocketFile, Survey, Traffic,
+    Client, Endpoint, Home, Listener, NamespaceId, OtherConnections, Peer, Place, Problem, Process,
+    Server, SocketFile, Survey, Traffic,
 };
 use looptax_record::{
     CostSource, EndpointTransport, Estimate, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient,
@@ -20,12 +20,12 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
     let names = Names::new();
     let seconds = earlier.map(|it| survey.at_ns.saturating_sub(it.at_ns) as f64 / 1e9);
     let before = earlier.map(traffic_of);
-    let rate = |way: Way, connections: &[Connection]| {
+    let rate = |peer: &Peer| {
         let (before, seconds) = before.as_ref().zip(seconds)?;
-        requests_per_s(before, way, connections, seconds)
+        requests_per_s(before, peer, seconds)
     };
     let clients = survey.clients.iter().map(|client| {
-        let rate = rate(client.way, &client.connections);
+        let rate = rate(&client.peer);
         found_client(client, survey, rate, sources, &names)
     });
     Found {
@@ -54,8 +54,8 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
         clients: clients.collect(),
         listeners: { survey.listeners.iter() }
             .map(|it| {
-                let clients = { it.clients.iter() }
-                    .map(|peer| found_peer(peer, rate(peer.way, &peer.connections), &names));
+                let clients =
+                    { it.clients.iter() }.map(|peer| found_peer(peer, rate(peer), &names));
                 found_listener(it, clients.collect(), survey, &names)
             })
             .collect(),
@@ -143,18 +143,15 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
     FoundPeer {
         pid: process.map(|it| it.pid),
         program: process.map(Process::program_name),
-        user: user(process, peer.uid, names),
+        user: process.map_or_else(
+            || Some(names.user(peer.uid?, &Home::Elsewhere)),
+            |it| Some(names.user_of(it)),
+        ),
         home: process.and_then(|it| home(&it.home)),
         way: peer.way,
         n_connections: peer.connections.len() as u64,
         requests_per_s,
     }
-}
-
-/// Whose connections they are: the process' user, or else the sockets'.
-fn user(process: Option<&Process>, uid: Option<u32>, names: &Names) -> Option<String> {
-    let of_process = process.map(|it| names.user_of(it));
-    of_process.or_else(|| Some(names.user(uid?, &Home::Elsewhere)))
 }
 
 fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
@@ -188,14 +185,9 @@ fn found_client(
     names: &Names,
 ) -> FoundClient {
     let server = &survey.servers[client.server_idx];
-    let process = client.process.as_ref();
     FoundClient {
-        pid: process.map(|it| it.pid),
-        program: process.map(Process::program_name),
-        user: user(process, client.uid, names),
-        home: process.and_then(|it| home(&it.home)),
+        peer: found_peer(&client.peer, requests_per_s, names),
         server_pid: server.process.pid,
-        way: client.way,
         via: client.via.as_ref().map(|hop| {
             let shared = if hop.leads_elsewhere {
                 " (which leads to other servers too)"
@@ -209,8 +201,6 @@ fn found_client(
             format!("{} {}{onward}{shared}", hop.program, hop.pid)
         }),
         onward: onward(server, survey),
-        n_connections: client.connections.len() as u64,
-        requests_per_s,
         cpu_ms_per_s: requests_per_s.and_then(|rate| cost(server.kind.name(), rate, sources)),
     }
 }
@@ -220,41 +210,36 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
     if !server.kind.is_pooler() {
         return None;
     }
-    let is_own = |it: &&Client| {
-        it.process
-            .as_ref()
-            .is_some_and(|it| it.pid == server.process.pid)
-    };
+    let is_own = |it: &&Client| it.peer.is_of(server.process.pid);
     let own = survey.clients.iter().find(is_own)?;
     let end = &survey.servers[own.server_idx].process;
-    Some(format!("{} {} by {}", end.program_name(), end.pid, own.way))
+    Some(format!(
+        "{} {} by {}",
+        end.program_name(),
+        end.pid,
+        own.peer.way
+    ))
 }
 
 /// What went over each TCP connection, by its ends.
 type TrafficOf = HashMap<(NamespaceId, SocketAddr, SocketAddr), Traffic>;
 
 fn traffic_of(survey: &Survey) -> TrafficOf {
-    let of_servers = survey.clients.iter().map(|it| &it.connections);
-    let unseen = survey.listeners.iter().flat_map(|it| &it.clients);
-    let of_unseen = unseen.map(|it| &it.connections);
-    { of_servers.chain(of_unseen).flatten() }
+    let of_servers = survey.clients.iter().map(|it| &it.peer);
+    let of_unseen = survey.listeners.iter().flat_map(|it| &it.clients);
+    { of_servers.chain(of_unseen).flat_map(|it| &it.connections) }
         .filter_map(|it| it.tcp.zip(it.traffic))
         .collect()
 }
 
 /// Requests per second over a client's TCP connections that were there at both looks. One that is
 /// new counts from nothing; `None` for a socket, whose requests nobody counts.
-fn requests_per_s(
-    before: &TrafficOf,
-    way: Way,
-    connections: &[Connection],
-    seconds: f64,
-) -> Option<f64> {
-    if !way.is_tcp() || seconds <= 0.0 {
+fn requests_per_s(before: &TrafficOf, peer: &Peer, seconds: f64) -> Option<f64> {
+    if !peer.way.is_tcp() || seconds <= 0.0 {
         return None;
     }
     let mut n_requests = 0;
-    for connection in connections {
+    for connection in &peer.connections {
         let now = connection.traffic?;
         let was = connection.tcp.and_then(|ends| before.get(&ends));
         let (was_in, was_out) =

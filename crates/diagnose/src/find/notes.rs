@@ -119,7 +119,7 @@ fn hidden(
 ) -> (NoteCode, String, Option<String>) {
     let client = &survey.clients[client_idx];
     let server = &survey.servers[client.server_idx];
-    let process = client.process.as_ref();
+    let process = client.peer.process.as_ref();
     let name = process.map_or_else(String::new, |process| {
         format!("{} {}", process.program_name(), process.pid)
     });

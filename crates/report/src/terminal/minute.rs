@@ -207,7 +207,7 @@ struct Program<'a> {
 impl Program<'_> {
     /// `php-fpm -> mariadbd over TCP, 820 requests/s    looptax check --pid 812`.
     fn line(&self, text: Text) -> String {
-        let name = self.busiest.program.as_deref().unwrap_or("?");
+        let name = self.busiest.peer.program.as_deref().unwrap_or("?");
         let n = match self.n_processes {
             1 => String::new(),
             n => format!(" ({n} processes)"),
@@ -215,6 +215,7 @@ impl Program<'_> {
         let server = self.server.map_or("?", |it| &it.program);
         let pid = self
             .busiest
+            .peer
             .pid
             .map(|pid| format!("    looptax check --pid {pid}"));
         format!(
@@ -230,17 +231,18 @@ impl Program<'_> {
 /// Programs with requests over TCP, the busiest first.
 fn paying(found: &Found) -> Vec<Program<'_>> {
     let mut programs: Vec<Program<'_>> = Vec::new();
-    for client in found.clients.iter().filter(|it| it.way.is_tcp()) {
-        let Some(requests_per_s) = client.requests_per_s.filter(|it| *it > 0.0) else {
+    for client in found.clients.iter().filter(|it| it.peer.way.is_tcp()) {
+        let Some(requests_per_s) = client.peer.requests_per_s.filter(|it| *it > 0.0) else {
             continue;
         };
         let is_same = |it: &&mut Program<'_>| {
-            (&it.busiest.program, it.busiest.server_pid) == (&client.program, client.server_pid)
+            (&it.busiest.peer.program, it.busiest.server_pid)
+                == (&client.peer.program, client.server_pid)
         };
         if let Some(program) = programs.iter_mut().find(is_same) {
             program.requests_per_s += requests_per_s;
             program.n_processes += 1;
-            if client.requests_per_s > program.busiest.requests_per_s {
+            if client.peer.requests_per_s > program.busiest.peer.requests_per_s {
                 program.busiest = client;
             }
             continue;
@@ -272,7 +274,7 @@ impl AtRate {
         let known = paying(found).into_iter().filter_map(|program| {
             Some(Self {
                 kind: Some(program.server?.kind.clone()),
-                who: program.busiest.program.clone().unwrap_or_default(),
+                who: program.busiest.peer.program.clone().unwrap_or_default(),
                 requests_per_s: program.requests_per_s,
             })
         });

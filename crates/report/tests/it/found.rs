@@ -16,16 +16,18 @@ pub(crate) fn look() -> Found {
         known: HowKnown::Seen,
     };
     let client = |pid, way, rate: Option<f64>, cost: Option<Figure>| FoundClient {
-        pid: Some(pid),
-        program: Some("php-fpm8.2".to_owned()),
-        user: Some("www-data".to_owned()),
-        home: Some("docker 3f2a9c1b7d20".to_owned()),
+        peer: FoundPeer {
+            pid: Some(pid),
+            program: Some("php-fpm8.2".to_owned()),
+            user: Some("www-data".to_owned()),
+            home: Some("docker 3f2a9c1b7d20".to_owned()),
+            way,
+            n_connections: 3,
+            requests_per_s: rate,
+        },
         server_pid: 812,
-        way,
         via: None,
         onward: None,
-        n_connections: 3,
-        requests_per_s: rate,
         cpu_ms_per_s: cost,
     };
     Found {
@@ -158,8 +160,8 @@ fn names_that_steer_or_flood_a_terminal_do_neither() {
     look.servers[0].version = Some(evil.clone());
     look.servers[0].home = Some(evil.clone());
     look.servers[0].endpoints[1].address.clone_from(&evil);
-    look.clients[0].program = Some(evil.clone());
-    look.clients[0].home = Some(evil.clone());
+    look.clients[0].peer.program = Some(evil.clone());
+    look.clients[0].peer.home = Some(evil.clone());
     look.clients[0].via = Some(evil.clone());
     look.cost_sources[0].source = evil;
     for first in [First::Servers, First::Clients] {
@@ -214,10 +216,9 @@ fn many_workers_of_one_program_are_shown_together() {
     let mut look = look();
     let worker = look.clients[1].clone();
     for pid in 100..150 {
-        look.clients.push(FoundClient {
-            pid: Some(pid),
-            ..worker.clone()
-        });
+        let mut client = worker.clone();
+        client.peer.pid = Some(pid);
+        look.clients.push(client);
     }
     let text = found(&look, First::Clients, at(120));
     assert!(text.contains("php-fpm8.2 (52 processes)"), "{text}");
@@ -274,8 +275,8 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
 #[test]
 fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_is_not_about_us() {
     let mut seen = look();
-    for client in seen.clients.iter_mut().filter(|it| it.pid == Some(8)) {
-        client.program = Some("looptax".to_owned());
+    for client in seen.clients.iter_mut().filter(|it| it.peer.pid == Some(8)) {
+        client.peer.program = Some("looptax".to_owned());
     }
     let peer = |pid, rate| FoundPeer {
         pid: Some(pid),

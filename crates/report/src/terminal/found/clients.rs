@@ -1,6 +1,6 @@
 //! The clients, those that lose most at the top.
 
-use looptax_record::{Figure, Found, FoundClient, FoundListener, FoundPeer};
+use looptax_record::{Figure, Found, FoundClient, FoundListener};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;
@@ -47,7 +47,14 @@ pub(super) fn rows(found: &Found, text: Text) -> Vec<Row> {
         let may_be = may_be(listener, found, text);
         let end = end(listener, may_be.as_deref(), text);
         listener.clients.iter().map(move |peer| Row {
-            client: client_of(peer),
+            // As a client of no server that is known.
+            client: FoundClient {
+                peer: peer.clone(),
+                server_pid: 0,
+                via: None,
+                onward: None,
+                cpu_ms_per_s: None,
+            },
             end: end.clone(),
             may_be_a_server: may_be.is_some(),
         })
@@ -65,23 +72,6 @@ fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
         user.unwrap_or_default(),
         may_be.unwrap_or_default()
     )
-}
-
-/// As a client of no server that is known.
-fn client_of(peer: &FoundPeer) -> FoundClient {
-    FoundClient {
-        pid: peer.pid,
-        program: peer.program.clone(),
-        user: peer.user.clone(),
-        home: peer.home.clone(),
-        server_pid: 0,
-        way: peer.way,
-        via: None,
-        onward: None,
-        n_connections: peer.n_connections,
-        requests_per_s: peer.requests_per_s,
-        cpu_ms_per_s: None,
-    }
 }
 
 pub(super) fn write(heading: &str, clients: &[&Row], lines: &mut Lines) {
@@ -115,9 +105,9 @@ fn together(clients: &[&Row]) -> Vec<Row> {
     }
     let named = groups.into_iter().map(|(mut group, n_processes)| {
         if n_processes > 1 {
-            let program = group.client.program.unwrap_or_else(|| "?".to_owned());
-            group.client.program = Some(format!("{program} ({n_processes} processes)"));
-            group.client.pid = None;
+            let program = group.client.peer.program.unwrap_or_else(|| "?".to_owned());
+            group.client.peer.program = Some(format!("{program} ({n_processes} processes)"));
+            group.client.peer.pid = None;
         }
         group
     });
@@ -127,11 +117,11 @@ fn together(clients: &[&Row]) -> Vec<Row> {
 fn is_alike(one: &Row, other: &Row) -> bool {
     let traits = |it: &Row| {
         (
-            it.client.program.clone(),
-            it.client.user.clone(),
-            it.client.home.clone(),
+            it.client.peer.program.clone(),
+            it.client.peer.user.clone(),
+            it.client.peer.home.clone(),
             it.end.clone(),
-            it.client.way,
+            it.client.peer.way,
             it.client.via.clone(),
         )
     };
@@ -140,9 +130,9 @@ fn is_alike(one: &Row, other: &Row) -> bool {
 
 /// Costs are rates times the same figure, so their ends add up too.
 fn add(group: &mut FoundClient, client: &FoundClient) {
-    group.n_connections += client.n_connections;
+    group.peer.n_connections += client.peer.n_connections;
     let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
-    group.requests_per_s = sum(group.requests_per_s, client.requests_per_s);
+    group.peer.requests_per_s = sum(group.peer.requests_per_s, client.peer.requests_per_s);
     let costs = |it: &FoundClient| it.cpu_ms_per_s.as_ref().and_then(Figure::known).copied();
     group.cpu_ms_per_s = costs(group).zip(costs(client)).map(|(one, other)| {
         let open = |end: Option<f64>, other: Option<f64>, open| sum(end, other).unwrap_or(open);
@@ -158,7 +148,7 @@ fn add(group: &mut FoundClient, client: &FoundClient) {
 /// What it loses, else what it asks.
 pub(super) fn weight(client: &FoundClient) -> f64 {
     let lost = client.cpu_ms_per_s.as_ref().and_then(Figure::known);
-    let asks = client.requests_per_s.unwrap_or(0.0);
+    let asks = client.peer.requests_per_s.unwrap_or(0.0);
     // A request costs some millionth of a second: those without a figure keep their place among the
     // others.
     lost.map_or(asks * 1e-3, |it| it.value)
@@ -167,19 +157,20 @@ pub(super) fn weight(client: &FoundClient) -> f64 {
 fn cells(row: &Row, text: Text) -> Vec<String> {
     let client = &row.client;
     let name = |name: &Option<String>| name.as_deref().map_or_else(dash, |it| shown(it, text));
-    let program = client.program.as_deref();
+    let program = client.peer.program.as_deref();
     let program = program.map_or_else(|| "?".to_owned(), |it| shown(it, text));
     vec![
-        match client.pid {
+        match client.peer.pid {
             Some(pid) => format!("{program} {pid}"),
             None => program,
         },
-        name(&client.user),
-        name(&client.home),
+        name(&client.peer.user),
+        name(&client.peer.home),
         row.end.clone(),
         transport(client, text),
-        client.n_connections.to_string(),
+        client.peer.n_connections.to_string(),
         client
+            .peer
             .requests_per_s
             .map_or_else(dash, |it| rate(it).trim_end_matches("/s").to_owned()),
         client.cpu_ms_per_s.as_ref().map_or_else(dash, core_share),
@@ -193,7 +184,7 @@ fn transport(client: &FoundClient, text: Text) -> String {
     let onward = onward.map(|it| format!(", on to {}", shown(it, text)));
     format!(
         "{}{}{}",
-        client.way,
+        client.peer.way,
         via.unwrap_or_default(),
         onward.unwrap_or_default()
     )

@@ -58,7 +58,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
 
 /// The kinds of server that somebody reaches over TCP.
 fn paying_kinds(found: &Found) -> Vec<&str> {
-    let paying = found.clients.iter().filter(|it| it.way.is_tcp());
+    let paying = found.clients.iter().filter(|it| it.peer.way.is_tcp());
     let mut kinds: Vec<&str> = paying
         .filter_map(|client| {
             let server = found.servers.iter().find(|it| it.pid == client.server_pid);

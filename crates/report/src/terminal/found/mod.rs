@@ -49,8 +49,9 @@ pub fn found(found: &Found, first: First, style: Style) -> String {
 fn clients_of(found: &Found, lines: &mut Lines) {
     let rows = clients::rows(found, lines.style.text());
     let (known, open): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|it| it.may_be_a_server);
-    let (paying, free): (Vec<&Row>, Vec<&Row>) =
-        known.into_iter().partition(|it| it.client.way.is_tcp());
+    let (paying, free): (Vec<&Row>, Vec<&Row>) = known
+        .into_iter()
+        .partition(|it| it.client.peer.way.is_tcp());
     clients::write("over TCP: these pay the loopback tax", &paying, lines);
     let heading = "over TCP to a process that only root sees: these pay if it is a database";
     clients::write(heading, &open, lines);
@@ -83,13 +84,13 @@ fn write_words(found: &Found, lines: &mut Lines) {
         lines.item(0, &line);
     }
     let rows = clients::rows(found, lines.style.text());
-    let paying = { rows.iter() }.filter(|it| it.may_be_a_server && it.client.way.is_tcp());
+    let paying = { rows.iter() }.filter(|it| it.may_be_a_server && it.client.peer.way.is_tcp());
     let others = paying.map(|it| &it.client);
     // What looptax itself sends just now ends with its run.
-    let others = others.filter(|it| it.program.as_deref() != Some("looptax"));
-    let most = { others.filter(|it| it.pid.is_some()) }
+    let others = others.filter(|it| it.peer.program.as_deref() != Some("looptax"));
+    let most = { others.filter(|it| it.peer.pid.is_some()) }
         .max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
-    if let Some(pid) = most.and_then(|it| it.pid) {
+    if let Some(pid) = most.and_then(|it| it.peer.pid) {
         lines.item(0, &format!("next: looptax check --pid {pid} says whether the switch to the socket would work for that one"));
     }
     let text = lines.style.text();
