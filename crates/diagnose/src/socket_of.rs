@@ -7,9 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::Fields;
-use looptax_discover::{
-    Endpoint, FoundBy, NamespaceId, Place, Server, socket_named, sockets_beside,
-};
+use looptax_discover::{Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 use looptax_record::HowKnown;
@@ -192,12 +190,5 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
     server
         .endpoints
         .iter()
-        .any(|endpoint| match endpoint.place {
-            Place::Tcp(own) => {
-                own.port() == address.port
-                    && (own.ip() == ip || own.ip().is_unspecified())
-                    && is_near(endpoint)
-            }
-            Place::Path { .. } | Place::Abstract(_) => false,
-        })
+        .any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
 }

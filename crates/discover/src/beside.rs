@@ -14,8 +14,9 @@ use looptax_dsn::Protocol;
 use crate::candidates::usual;
 use crate::owners::Owners;
 use crate::process::processes;
-use crate::servers::is_file;
+use crate::servers::{Place, is_file};
 use crate::sock_diag::{Sockets, UnixName, UnixSocket, sockets};
+use crate::usual::is_called;
 
 /// A socket that may lead where a port leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,11 +68,8 @@ fn of_listeners(
     protocol: Protocol,
     tcp: SocketAddr,
 ) -> Vec<Beside> {
-    let listens = |local: SocketAddr| {
-        local.port() == tcp.port() && (local.ip() == tcp.ip() || local.ip().is_unspecified())
-    };
     let ports = all.tcp.iter().filter(|it| it.remote.is_none());
-    let ports: Vec<_> = ports.filter(|it| listens(it.local)).collect();
+    let ports: Vec<_> = ports.filter(|it| Place::Tcp(it.local).takes(tcp)).collect();
     let pids: Vec<u32> = { ports.iter() }
         .flat_map(|it| owners.of_socket(it.inode))
         .copied()
@@ -125,20 +123,6 @@ fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
             is_socket && is_trusted && (is_closed || folder.mode() & STICKY != 0)
         }
         None => is_socket && is_closed,
-    }
-}
-
-/// Whether a server of this kind would call its socket so.
-fn is_called(path: &Path, protocol: Protocol, port: u16) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.to_lowercase();
-    let has_one_of = |words: &[&str]| words.iter().any(|it| name.contains(it));
-    match protocol {
-        Protocol::Postgres => name == format!(".s.pgsql.{port}"),
-        Protocol::Mysql => has_one_of(&["mysql", "maria"]) && !name.contains("mysqlx"),
-        Protocol::Redis => has_one_of(&["redis", "valkey", "keydb"]),
-        Protocol::Memcached => name.contains("memcached"),
-        Protocol::Echo => false,
     }
 }
 

@@ -266,12 +266,7 @@ impl<'a> Ends<'a> {
 impl Endpoint {
     /// Whether a connection with this local address was accepted here.
     fn accepts(&self, network: NamespaceId, local: SocketAddr) -> bool {
-        let Place::Tcp(own) = self.place else {
-            return false;
-        };
-        network == self.network
-            && own.port() == local.port()
-            && (own.ip() == local.ip() || own.ip().is_unspecified())
+        network == self.network && self.place.takes(local)
     }
 
     /// Whether a Unix socket is one that was accepted here. It lies in the client's namespace, with

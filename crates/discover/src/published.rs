@@ -11,7 +11,7 @@ use crate::connections::Client;
 use crate::namespaces::Networks;
 use crate::owners::Owners;
 use crate::process::Process;
-use crate::servers::{Endpoint, Place, Server, endpoints};
+use crate::servers::{Endpoint, Server, endpoints};
 
 const PROXY: &str = "docker-proxy";
 
@@ -84,20 +84,11 @@ fn target(arguments: &[String]) -> Option<SocketAddr> {
 fn only_server(servers: &[Server], target: SocketAddr) -> Option<usize> {
     let mut found = servers.iter().enumerate().filter(|(_, server)| {
         let mut own = server.endpoints.iter();
-        own.any(|it| listens(it, target)) && has_address(&server.process, target.ip())
+        own.any(|it| it.place.takes(target)) && has_address(&server.process, target.ip())
     });
     match (found.next(), found.next()) {
         (Some((idx, _)), None) => Some(idx),
         _ => None,
-    }
-}
-
-fn listens(endpoint: &Endpoint, target: SocketAddr) -> bool {
-    match endpoint.place {
-        Place::Tcp(own) => {
-            own.port() == target.port() && (own.ip() == target.ip() || own.ip().is_unspecified())
-        }
-        Place::Path { .. } | Place::Abstract(_) => false,
     }
 }
 

@@ -61,6 +61,13 @@ pub enum Place {
     Abstract(PathBuf),
 }
 
+impl Place {
+    /// Whether connections to this address are accepted here.
+    pub fn takes(&self, to: SocketAddr) -> bool {
+        matches!(self, Self::Tcp(own) if own.port() == to.port() && (own.ip() == to.ip() || own.ip().is_unspecified()))
+    }
+}
+
 /// What lies at a socket's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketFile {

@@ -2,7 +2,9 @@
 //!
 //! Data, held against an endpoint; `candidates` has whole paths.
 
-use looptax_dsn::Kind;
+use std::path::Path;
+
+use looptax_dsn::{Kind, Protocol};
 
 use crate::servers::Place;
 
@@ -21,7 +23,7 @@ struct Family {
 const FAMILIES: [Family; 7] = [
     Family {
         ports: &[3306, 33_060],
-        names: &["mysql", "mariadb"],
+        names: &["mysql", "maria"],
         kinds: &[Kind::Mysql, Kind::Mariadb, Kind::Percona],
         words: "mysql or mariadb",
     },
@@ -73,6 +75,18 @@ pub(crate) fn is_usual(kind: Kind, place: &Place) -> bool {
 pub(crate) fn usually(place: &Place) -> Option<&'static str> {
     let mut families = FAMILIES.iter();
     families.find(|it| it.has(place)).map(|it| it.words)
+}
+
+/// Whether the name of a socket may be one of a server of this protocol on this port.
+pub(crate) fn is_called(path: &Path, protocol: Protocol, port: u16) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_lowercase();
+    if protocol == Protocol::Postgres {
+        return name == format!(".s.pgsql.{port}");
+    }
+    let is_its = |it: &&Family| { it.kinds.iter() }.any(|it| it.protocol() == Some(protocol));
+    let mut names = { FAMILIES.iter() }.filter(is_its).flat_map(|it| it.names);
+    names.any(|it| name.contains(it)) && !name.contains("mysqlx")
 }
 
 impl Family {
