@@ -86,6 +86,8 @@ codes! {
         AccountUnknown,
         /// The account of the socket lacks rights that the one of TCP has.
         RightsMissing,
+        /// The account of the socket lacks rights that no statement gives, for a row for more databases hides theirs.
+        RightsHidden,
         /// User or password are not known, so nobody logged in.
         CredentialsUnknown,
         /// Nobody could log in over the socket, for it was not reached.

@@ -271,6 +271,13 @@ fn lacking(
     } else {
         format!("{who}: two accounts, and the first lacks rights{refusal}")
     };
+    let hidden = { missing.iter() }.find_map(|it| Some((it, unix.rights.hides(it)?)));
+    if let Some((statement, row)) = hidden {
+        return point(PointCode::RightsHidden, Outcome::Fail, what).with_next(format!(
+            "it lacks `{}`, and no such grant would count: with a role in use MySQL takes the first pattern that fits by its letters, and `{row}` comes before; as an administrator, put what it lacks on `{row}` (which widens it there), or take the rights on `{row}` away",
+            statement.replace(ACCOUNT, &unix.account)
+        ));
+    }
     let point = point(PointCode::RightsMissing, Outcome::Fail, what);
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
@@ -464,6 +471,27 @@ mod tests {
         check(&public, &unix, Outcome::Note, "two accounts");
         let same = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
         check(&same, &same, Outcome::Pass, "the same rights");
+    }
+
+    #[test]
+    fn r20_a_grant_that_another_row_hides_is_no_advice() {
+        let login = |host: &str, pattern: &str, right: &str| {
+            let line = format!("GRANT {right} ON `{pattern}`.* TO `app`@`{host}`");
+            MysqlLogin {
+                account: format!("app@{host}"),
+                rights: Rights::read(&[line], Server::Mysql, false).with_role_in_use("9.7.4"),
+                has_active_role: true,
+                ..MysqlLogin::default()
+            }
+        };
+        let tcp = login("127.0.0.1", "sh\\_p", "SELECT");
+        let unix = login("localhost", "%", "INSERT");
+        check(&tcp, &unix, Outcome::Fail, "`%` comes before");
+        let point = mysql_account(("app", None), &tcp, &unix, &[]).remove(0);
+        assert_eq!(
+            (point.code, point.steps.len()),
+            (PointCode::RightsHidden, 0)
+        );
     }
 
     #[test]

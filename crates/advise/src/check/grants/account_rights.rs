@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pattern::{escaped, example, matches};
+use super::pattern::{escaped, example, is_name, matches};
 use super::place::{ANY_OTHER, Place, quoted, statements};
 use super::read::read;
 use super::rows::{Doubt, may_one};
-use super::{ALL, Grant, Level, Server};
+use super::{ALL, Choice, Grant, Level, Server};
 
 /// Rights of MariaDB alone.
 const OF_MARIADB: [&str; 3] = [
@@ -25,6 +25,7 @@ pub struct Rights {
     grants: Vec<Grant>,
     /// `partial_revokes` of MySQL takes patterns for names.
     has_plain_names: bool,
+    choice: Choice,
 }
 
 /// What one login may and another may not.
@@ -54,7 +55,35 @@ impl Rights {
             server,
             grants: lines.iter().map(read).collect(),
             has_plain_names,
+            choice: Choice::default(),
         }
+    }
+
+    /// With a role of MySQL in use, by the server's version: it takes patterns otherwise then.
+    #[must_use]
+    pub fn with_role_in_use(self, version: &str) -> Self {
+        let major = version.split('.').next().and_then(|it| it.parse().ok());
+        let choice = if major.is_some_and(|it: u32| it < 9) {
+            Choice::All
+        } else {
+            Choice::First
+        };
+        Self { choice, ..self }
+    }
+
+    /// The pattern of a row that would count in place of the one that a statement makes.
+    pub fn hides(&self, statement: &str) -> Option<String> {
+        let wanted = self.with(&[statement.to_owned()]).grants.pop()?;
+        let Level::Schema(pattern) = wanted.level else {
+            return None;
+        };
+        let name = example(&pattern);
+        let rows = self.grants.iter().filter_map(|it| match &it.level {
+            Level::Schema(row) if matches(row, &name) => Some(row),
+            _ => None,
+        });
+        let first = rows.min().filter(|first| **first < pattern)?;
+        (self.choice == Choice::First && !is_name(&pattern)).then(|| first.clone())
     }
 
     /// With what `other`, an account of the same user for more hosts than this one, gives besides: rows for databases,
@@ -208,7 +237,7 @@ impl Rights {
                 .iter()
                 .filter(|it| it.grantee == grantee)
                 .collect();
-            may_one(&own, self.server, right, place, doubt)
+            may_one(&own, (self.server, self.choice), right, place, doubt)
         })
     }
 
@@ -465,6 +494,47 @@ mod tests {
             ["GRANT SELECT ON `shop_eu`.* TO ACCOUNT"]
         );
         assert_eq!(own.beyond(&own, None, &["shop_eu".to_owned()]), []);
+    }
+
+    #[test]
+    fn r20_with_a_role_in_use_the_first_pattern_by_its_letters_counts() {
+        let read = |lines: &[&str], version: &str| {
+            let line = |it: &&str| format!("GRANT {it} TO `a`@`h`");
+            let lines: Vec<String> = lines.iter().map(line).collect();
+            Rights::read(&lines, Server::Mysql, false).with_role_in_use(version)
+        };
+        let may = |lines: &[&str], version: &str, database: &str, expected: &[bool; 2]| {
+            let rights = read(lines, version);
+            let table = Place::Table(database.to_owned(), "t".to_owned());
+            let found = ["SELECT", "INSERT"].map(|it| rights.may(it, &table, Doubt::All));
+            assert_eq!(&found, expected, "{lines:?}");
+        };
+        // As a server of 9.7.4 told of a table's columns.
+        for (first, second, database, expected) in [
+            ("%", "sh\\_p", "sh_p", [true, false]),
+            ("sh\\_p", "%", "sh_p", [false, true]),
+            ("sh%", "%", "sh_p", [false, true]),
+            ("sh_p", "sh\\_p", "sh_p", [false, true]),
+            ("sh%", "s%", "sh_p", [false, true]),
+            ("%p", "sh%", "sh_p", [true, false]),
+            ("%_p", "%p", "sh_p", [true, false]),
+            ("s%", "s__p", "sh_p", [true, false]),
+            ("shxp", "%", "shxp", [true, false]),
+            ("____", "sh%", "shxp", [true, false]),
+        ] {
+            let lines = [
+                format!("SELECT ON `{first}`.*"),
+                format!("INSERT ON `{second}`.*"),
+            ];
+            may(&[&lines[0], &lines[1]], "9.7.4", database, &expected);
+        }
+        let both = ["SELECT ON `%`.*", "INSERT ON `sh\\_p`.*"];
+        may(&both, "8.0.46", "sh_p", &[true, true]);
+        let rights = read(&both, "9.7.4");
+        let statement = |name: &str| format!("GRANT DELETE ON `{name}`.* TO ACCOUNT");
+        assert_eq!(rights.hides(&statement("sh\\_p")).as_deref(), Some("%"));
+        assert_eq!(rights.hides(&statement("shop")), None);
+        assert_eq!(rights.hides(&statement("%")), None);
     }
 
     #[test]

@@ -23,6 +23,20 @@ pub enum Server {
     Mariadb,
 }
 
+/// Which row for schemas counts, where the patterns of several fit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Choice {
+    /// The most exact one alone.
+    #[default]
+    MostExact,
+    /// The one for this very name, else the first one in the order of the patterns' letters: MySQL 9 with a role in use
+    /// (seen with 9.7).
+    First,
+    /// The one for this very name, else all of them together: MySQL 8 with a role in use (`Security_context::db_acl`
+    /// in `sql/auth/sql_security_ctx.cc`).
+    All,
+}
+
 /// The name for everything that a level has.
 const ALL: &str = "ALL";
 /// The right to hand rights on, as a right of its own.

@@ -53,6 +53,11 @@ pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {
     }
 }
 
+/// Whether it stands for itself alone, without a sign that means something.
+pub(super) fn is_name(pattern: &str) -> bool {
+    !pattern.contains(['%', '_', '\\'])
+}
+
 /// A name that the pattern stands for and that nobody else thought of.
 pub(super) fn example(pattern: &str) -> String {
     let mut name = String::new();

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::pattern::{exactness, matches};
+use super::pattern::{exactness, is_name, matches};
 use super::place::Place;
-use super::{Grant, Level, Server};
+use super::{Choice, Grant, Level, Server};
 
 /// Which of several equally exact rows counts, where a server does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Doubt {
 /// What the grants of one account or role allow; of schemas that fit, the most exact alone counts.
 pub(super) fn may_one(
     grants: &[&Grant],
-    server: Server,
+    (server, choice): (Server, Choice),
     right: &str,
     place: &Place,
     doubt: Doubt,
@@ -57,7 +57,13 @@ pub(super) fn may_one(
         fitting.map(|((is_of_host, pattern), gives)| (exactness(*is_of_host, pattern), *gives));
     let most = fitting.clone().map(|(exactness, _)| exactness).max();
     let mut best = fitting.filter(|(exactness, _)| Some(*exactness) == most);
+    let named = rows.iter().find(|((_, pattern), _)| is_name(pattern));
     let is_given = match doubt {
+        _ if choice != Choice::MostExact && named.is_some() => {
+            named.is_some_and(|(_, gives)| *gives)
+        }
+        _ if choice == Choice::All => rows.values().any(|gives| *gives),
+        _ if choice == Choice::First => rows.values().next().is_some_and(|gives| *gives),
         Doubt::Any => best.any(|(_, gives)| gives),
         Doubt::All => most.is_some() && best.all(|(_, gives)| gives),
     };

@@ -34,6 +34,12 @@ pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     let has_plain_names = column("SELECT @@partial_revokes").join("") == "1";
     let rights = Rights::read(&column("SHOW GRANTS"), server, has_plain_names);
     let role = column("SELECT CURRENT_ROLE()").join("");
+    let has_active_role = !matches!(role.as_str(), "" | "NONE");
+    let rights = if has_active_role && server == Rules::Mysql {
+        rights.with_role_in_use(&version)
+    } else {
+        rights
+    };
     let databases = column("SHOW DATABASES");
     let made = column("SHOW CREATE USER CURRENT_USER()").join("");
     let (_, how) = made.split_once(" IDENTIFIED ").unwrap_or_default();
@@ -42,7 +48,7 @@ pub(super) fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
         account: account.unwrap_or_default(),
         rights,
         effective: effective(conversation, server, database),
-        has_active_role: !matches!(role.as_str(), "" | "NONE"),
+        has_active_role,
         databases,
         needs_tls,
         plugin: plugin(how),
