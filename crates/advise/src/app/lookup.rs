@@ -7,7 +7,7 @@ use looptax_dsn::{Address, Protocol, Secret};
 
 use super::bound::Bound;
 use super::found::Credentials;
-use super::place::{Place, Written, by_localhost, place};
+use super::place::{Place, Written, by_localhost, names_a_socket, place};
 use super::setting::Value;
 use super::source::Source;
 use super::table::{App, Role, SocketRule};
@@ -48,7 +48,7 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     match text(Role::Url) {
         Some(Ok(it)) if !it.is_empty() => {
             let login = (text(Role::User), text(Role::Password));
-            return look_up_url(bound.app, &it, login);
+            return look_up_url(bound.app, &it, login, text(Role::Socket));
         }
         Some(Err(why)) => return Lookup::unknown(format!("where it goes is {why}")),
         _ => {}
@@ -86,8 +86,8 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
 
 type Asked = Option<Result<String, String>>;
 
-/// A URL; user and password may stand beside it.
-fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked)) -> Lookup {
+/// A URL; user and password may stand beside it, and a socket that wins over its host.
+fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: Asked) -> Lookup {
     let (mut address, host, mut socket) = match url::parse(text) {
         Some(Parsed::Spoken { address, .. }) => {
             let (host, socket) = (address.host.clone(), address.socket.clone());
@@ -96,6 +96,15 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked)) -> Looku
         Some(Parsed::Mongodb { host, socket }) => (None, host, socket),
         None => return Lookup::unknown("its URL is none that looptax reads".to_owned()),
     };
+    if app.socket_rule == SocketRule::Wins && socket.is_none() {
+        match beside {
+            Some(Ok(path)) if names_a_socket(&path) => socket = Some(PathBuf::from(path)),
+            Some(Err(why)) => {
+                return Lookup::unknown(format!("whether it names a socket is {why}"));
+            }
+            _ => {}
+        }
+    }
     let (takes, why) = taken_by_url(app, host.as_deref(), &mut socket);
     let known = address.as_mut();
     let (own_user, own_password) = known

@@ -109,7 +109,7 @@ pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
 }
 
 /// A path or an abstract name; Moodle's `1` means the usual one.
-fn names_a_socket(text: &str) -> bool {
+pub(crate) fn names_a_socket(text: &str) -> bool {
     text.contains('/') || text.starts_with('@') || matches!(text, "1" | "true")
 }
 

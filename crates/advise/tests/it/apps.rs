@@ -260,8 +260,6 @@ fn what_wordpress_makes_of_a_host_is_told() {
 
 #[test]
 fn sockets_that_are_ignored_are_told() {
-    let laravel = "APP_KEY=x\nDB_CONNECTION=mysql\nDB_SOCKET=/s\nDB_URL=mysql://127.0.0.1/d";
-    check("/srv/.env", laravel, "Laravel", "tcp", "the URL's host");
     let symfony = "APP_SECRET=x\nDATABASE_URL=mysql://u@127.0.0.1/d?unix_socket=/s";
     check(
         "/srv/.env",
@@ -293,6 +291,19 @@ fn sockets_that_are_ignored_are_told() {
         "unknown",
         "the variable H",
     );
+}
+
+#[test]
+fn r20_laravels_socket_wins_over_the_host_of_its_url_and_the_urls_own_over_both() {
+    let laravel =
+        |url: &str| format!("APP_KEY=x\nDB_CONNECTION=mysql\nDB_SOCKET=/env\nDB_URL=mysql://{url}");
+    for (url, socket) in [
+        ("u:p@127.0.0.1/d", "/env is the socket"),
+        ("u:p@localhost/d", "/env is the socket"),
+        ("u:p@127.0.0.1/d?unix_socket=/url", "/url is the socket"),
+    ] {
+        check("/srv/.env", &laravel(url), "Laravel", "unix", socket);
+    }
 }
 
 #[test]
