@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::bound::Bound;
 use super::found::Found;
 use super::lists;
-use super::lookup::{Lookup, look_up, text_of};
+use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
 use super::setting::Setting;
 use super::source::{MOST_BYTES, Source};
@@ -34,6 +34,9 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                 app,
                 roles: roles
                     .iter()
+                    .filter(|(role, idx)| {
+                        **role != Role::Url || !is_unset(&all[**idx].value, source)
+                    })
                     .map(|(role, idx)| (*role, all[*idx].clone()))
                     .collect(),
                 is_environment: source.path.is_none(),

@@ -212,6 +212,13 @@ pub(super) fn text_of(value: &Value, source: &Source<'_>) -> Result<String, Stri
     }
 }
 
+/// Whether it is a variable that the environment, which is known, does not have.
+pub(super) fn is_unset(value: &Value, source: &Source<'_>) -> bool {
+    let is_missing =
+        |name: &String| { source.environment }.is_some_and(|it| !it.contains_key(name));
+    matches!(value, Value::Variable { name, fallback: None } if is_missing(name))
+}
+
 /// Laravel's words for nothing in `.env`.
 fn without_nothing(text: String) -> String {
     match &*text {

@@ -25,6 +25,6 @@ mod yaml;
 
 pub use containers::services;
 pub use found::{Credentials, Found, Reading};
-pub use read::{read, usual_files};
+pub use read::{read, usual_files, variables};
 pub use setting::Problem;
 pub use source::Source;

@@ -6,8 +6,9 @@ use super::bind::{MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
 use super::bound::Bound;
 use super::containers::in_containers;
 use super::found::Reading;
+use super::lines::Lines;
 use super::pattern::fits_path;
-use super::setting::{Problem, Read};
+use super::setting::{Problem, Read, Value};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, Role, apps};
 use super::{code, lines, yaml};
@@ -23,6 +24,16 @@ pub fn usual_files() -> Vec<&'static str> {
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// The variables that a `.env` sets.
+pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
+    let (settings, _) = lines::read(&String::from_utf8_lossy(dotenv), Lines::Dotenv);
+    let pairs = settings.into_iter().filter_map(|it| match it.value {
+        Value::Text(text) => Some((it.path.join("/"), text)),
+        Value::Variable { .. } | Value::Hidden => None,
+    });
+    pairs.collect()
 }
 
 /// Reads a source.

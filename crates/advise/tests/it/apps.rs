@@ -307,6 +307,38 @@ fn r20_laravels_socket_wins_over_the_host_of_its_url_and_the_urls_own_over_both(
 }
 
 #[test]
+fn r20_a_variable_that_the_known_environment_has_not_leaves_nothing_open() {
+    let text = b"<?php return ['connections' => ['mysql' => ['url' => env('DATABASE_URL'), \
+                 'host' => env('DB_HOST', '127.0.0.1'), 'unix_socket' => env('DB_SOCKET', '')]]];";
+    let takes = |environment: Option<&[(&str, &str)]>| {
+        let pairs = |of: &[(&str, &str)]| {
+            { of.iter() }
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let environment = environment.map(pairs);
+        let found = read(&Source {
+            path: Some("/srv/config/database.php"),
+            bytes: text,
+            neighbours: &[],
+            program: None,
+            environment: environment.as_ref(),
+        });
+        word(found_for(&found, "Laravel"))
+    };
+    assert_eq!(takes(None), "unknown");
+    assert_eq!(takes(Some(&[("PATH", "/bin")])), "tcp");
+    assert_eq!(takes(Some(&[("DB_SOCKET", "/s")])), "unix");
+    assert_eq!(
+        takes(Some(&[
+            ("DATABASE_URL", "mysql://u@127.0.0.1/d"),
+            ("DB_SOCKET", "/s")
+        ])),
+        "unix"
+    );
+}
+
+#[test]
 fn a_file_with_several_connections_gives_them_all() {
     let text = "<?php return ['db' => ['connection' => [\n'default' => ['host' => '127.0.0.1'],\n'indexer' => ['host' => '/s'],\n]]];";
     let found = reading("/srv/app/etc/env.php", text.as_bytes());

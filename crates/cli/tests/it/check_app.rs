@@ -185,6 +185,37 @@ fn laravel_has_two_connections_each_with_its_own_answer() {
     }
 }
 
+#[test]
+fn r20_laravels_own_configuration_is_read_with_its_env() {
+    let Some(sql) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    write(&scratch, "shop/artisan", "");
+    let (port, login) = (sql.it.tcp.port(), &sql.it.login);
+    let env = |more: &str| format!("DB_PORT={port}\nDB_USERNAME={}\n{more}", login.user);
+    let password = format!("DB_PASSWORD='{}'\n", sql.password());
+    write(&scratch, "shop/.env", env(&password));
+    let text = "<?php return ['connections' => ['mysql' => [\n'url' => env('DATABASE_URL'),\n\
+                'host' => env('DB_HOST', '127.0.0.1'),\n'port' => env('DB_PORT', '3306'),\n\
+                'username' => env('DB_USERNAME'),\n'password' => env('DB_PASSWORD', ''),\n\
+                'unix_socket' => env('DB_SOCKET', ''),\n]]];\n";
+    let path = write(&scratch, "shop/config/database.php", text);
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    run.expect_code(0);
+    let answer = &answers(&run)[0];
+    expect(&run, answer, "account", "pass", "with the same rights");
+    let edits = answer["changes"][0]["edits"].to_string();
+    assert!(edits.contains("DB_SOCKET="), "{edits}");
+    // An address that .env does name is where it goes.
+    let elsewhere = env("DATABASE_URL=mysql://u:p@db.example.net/d\n");
+    write(&scratch, "shop/.env", elsewhere);
+    let run = check(&scratch, &["--app", &path, "--json"]);
+    let words = "`db.example.net` is not this machine";
+    expect(&run, &answers(&run)[0], "server", "fail", words);
+    expect_silent(&run, sql.password());
+}
+
 /// A process that does nothing but have an environment, until it is dropped.
 struct Idle(Child);
 

@@ -91,6 +91,8 @@ fn read(
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let neighbours = names_in(path.parent().unwrap_or(path));
+    let of_laravel = laravel_environment(path, environment);
+    let environment = of_laravel.as_ref().or(environment);
     let reading = app::read(&Source {
         path: Some(&whole.to_string_lossy()),
         bytes: &bytes,
@@ -103,6 +105,19 @@ fn read(
         reading,
         services: services(path, &neighbours),
     })
+}
+
+/// What a file below Laravel's `config` finds in its environment: a process's variables win over those of `.env`.
+fn laravel_environment(
+    path: &Path,
+    environment: Option<&BTreeMap<String, String>>,
+) -> Option<BTreeMap<String, String>> {
+    let folder = std::path::absolute(path).ok()?;
+    let folder = folder.parent().filter(|it| it.ends_with("config"))?;
+    let root = folder.parent().filter(|it| it.join("artisan").is_file())?;
+    let mut variables = app::variables(&read_bounded(&root.join(".env")).ok()?);
+    variables.extend(environment.cloned().unwrap_or_default());
+    Some(variables)
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
