@@ -377,7 +377,7 @@ fn compare_pairs(kind: Kind, client: &str) {
     ));
     // Neither answer is the only one.
     assert!(
-        (n_pairs / 8..n_pairs - n_pairs / 8).contains(&n_refused),
+        (n_pairs / 12..n_pairs - n_pairs / 12).contains(&n_refused),
         "{n_refused} of {n_pairs}"
     );
 }
