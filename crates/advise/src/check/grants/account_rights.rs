@@ -87,15 +87,18 @@ impl Rights {
     }
 
     /// With what `other`, an account of the same user for more hosts than this one, gives besides: rows for databases,
-    /// tables and routines are looked for by the host that somebody comes from.
+    /// tables and routines are looked for by the host that somebody comes from, and in MariaDB the roles that may be
+    /// made use of (seen with 10.11).
     #[must_use]
     pub fn with_other_host(mut self, other: &Self) -> Self {
         let (own, theirs) = (self.grantee(), other.grantee());
+        let has_roles = self.server == Server::Mariadb;
         let is_row = |it: &&Grant| {
-            let is_row = matches!(
-                it.level,
-                Level::Schema(_) | Level::Table(..) | Level::Routine(..)
-            ) && !it.is_revoke;
+            let is_row = match it.level {
+                Level::Schema(_) | Level::Table(..) | Level::Routine(..) => !it.is_revoke,
+                Level::Roles => has_roles,
+                Level::Global | Level::DefaultRole(_) | Level::Other(_) => false,
+            };
             is_row && it.grantee == theirs
         };
         let rows = other.grants.iter().filter(is_row);
@@ -542,6 +545,17 @@ mod tests {
         let role = ["`reader`@`%`"];
         check(&role, &role, None, &[], &[]);
         check(&role, &[], None, &["GRANT `reader`@`%` TO ACCOUNT"], &[]);
+    }
+
+    #[test]
+    fn r20_a_role_of_an_account_for_any_host_counts_at_localhost_in_mariadb() {
+        let missing = |server| {
+            let read = |line: &str| Rights::read(&[line.to_owned()], server, false);
+            let wide = read("GRANT `reader` TO `a`@`%`");
+            let unix = read("GRANT USAGE ON *.* TO `a`@`localhost`").with_other_host(&wide);
+            wide.beyond(&unix, None, &[]).len()
+        };
+        assert_eq!([Server::Mariadb, Server::Mysql].map(missing), [0, 1]);
     }
 
     #[test]

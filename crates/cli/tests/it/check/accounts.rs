@@ -203,7 +203,12 @@ impl Situation {
         for line in words.lines().filter(|line| line.starts_with("ERROR ")) {
             let (_, rest) = line.split_once(" at line ").unwrap();
             let (number, why) = rest.split_once(": ").unwrap();
-            let refusals = ["denied", "Invalid role", "is not granted"];
+            let refusals = [
+                "denied",
+                "Invalid role",
+                "not been granted",
+                "is not granted",
+            ];
             if refusals.iter().any(|it| why.contains(it)) {
                 denied.insert(number.parse::<usize>().unwrap() - 2);
             }
