@@ -1,11 +1,22 @@
 //! The bundled script and style: built from web/ by `cargo xtask web`, checked in, embedded here.
 
+use std::io::Read;
+use std::sync::LazyLock;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::DeflateDecoder;
 use sha2::{Digest, Sha256};
 
-/// Draws the charts.
-pub(super) const SCRIPT: &str = include_str!("../../assets/page.js");
+/// Draws the charts; the program holds it as the build script packs it.
+pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/page.js.deflate"));
+    let mut script = String::new();
+    DeflateDecoder::new(packed.as_slice())
+        .read_to_string(&mut script)
+        .expect("the build script packs a text");
+    script
+});
 /// How the page looks.
 pub(super) const STYLE: &str = include_str!("../../assets/page.css");
 /// The notices of what is in the script.
@@ -18,7 +29,7 @@ pub(super) const NOTICES: &str = include_str!("../../assets/LICENSES.txt");
 pub(super) fn policy() -> String {
     format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT),
+        hash(&SCRIPT),
         hash(STYLE)
     )
 }

@@ -45,7 +45,7 @@ pub fn page(records: &[Shown]) -> String {
     out.close("main");
     foot(&mut out);
     out.open("script", &[])
-        .verbatim(assets::SCRIPT)
+        .verbatim(&assets::SCRIPT)
         .close("script");
     out.close("body").close("html");
     out.finish()
