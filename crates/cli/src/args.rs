@@ -507,11 +507,13 @@ pub(crate) enum InternalCommand {
         #[arg(long)]
         to: std::net::SocketAddr,
     },
+    #[cfg(feature = "documents")]
     /// Writes the option reference, man page and completions.
     CliDocs {
         /// Folder to write into.
         folder: PathBuf,
     },
+    #[cfg(feature = "documents")]
     /// Prints the JSON schema of a saved form.
     Schema {
         /// Which.
@@ -523,6 +525,7 @@ pub(crate) enum InternalCommand {
 }
 
 /// What is saved as JSON and has a published schema.
+#[cfg(feature = "documents")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SavedForm {
     /// The record of a run.

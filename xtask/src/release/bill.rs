@@ -21,6 +21,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
         "json",
         "--target",
         TARGET,
+        "--no-default-features",
     ]);
     command.args(["--spec-version", "1.5", "--override-filename", SCRATCH]);
     run_to_success(&mut command)?;

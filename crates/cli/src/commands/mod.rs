@@ -4,6 +4,8 @@ pub(crate) mod analyze;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
+#[cfg(feature = "documents")]
+pub(crate) mod documents;
 pub(crate) mod dsn;
 pub(crate) mod features;
 pub(crate) mod find;
