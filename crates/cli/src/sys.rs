@@ -98,8 +98,6 @@ fn string_area(field: usize) -> Option<(usize, usize)> {
     (start != 0 && end > start).then_some((start, end))
 }
 
-/// What whoever measures reads in `/proc`.
-pub(crate) const MEASURED: &str = "the figures of this process and of the servers";
 /// What whoever looks for servers reads there.
 pub(crate) const FOUND: &str = "processes and their connections";
 
@@ -111,6 +109,18 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     Err(Failure::usage(
         format!("/proc is not mounted here, and {what} stand there"),
         "`mount -t proc proc /proc` as root, or the container's option for it",
+    ))
+}
+
+/// Refuses to measure where servers of our own cannot be started, or nothing can be read of them.
+pub(crate) fn require_measurable() -> Result<(), Failure> {
+    require_proc("the figures of this process and of the servers")?;
+    if Path::new("/dev/null").exists() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "/dev/null is not there, and what a run starts is tied to it",
+        "`mount --rbind /dev ROOT/dev` before this root is entered, or the container's option for it",
     ))
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         terminal::words_as_data(&parts.text())?;
         return Ok(Exit::Done);
     }
-    sys::require_proc(sys::MEASURED)?;
+    sys::require_measurable()?;
     let is_open = needs_agreement(settings);
     // Nobody agrees to what is not shown.
     terminal.words_for(is_open, &format!("{}\n", parts.text()));

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         .writes("--json", args.json.path())?
         .writes("--html", args.html.as_deref())?;
     let is_text = !formats::announce(&args.formats, outputs)?.is_printed();
-    sys::require_proc(sys::MEASURED)?;
+    sys::require_measurable()?;
     let show = |piece: &str| {
         if is_text {
             terminal::data(piece)

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ReplayArgs, terminal: Terminal) -> Result<Exit, Failure
         terminal::words_as_data(&plan(&parts, &amounts, &folder))?;
         return Ok(Exit::Done);
     }
-    sys::require_proc(sys::MEASURED)?;
+    sys::require_measurable()?;
     make(&folder)?;
     terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     if parts.iter().any(|part| part.needs_network()) {

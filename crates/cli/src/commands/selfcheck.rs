@@ -19,7 +19,7 @@ use crate::terminal::{Terminal, claim};
 pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let spec = spec(args)?;
     Outputs::default().writes("--json", args.json.path())?;
-    sys::require_proc(sys::MEASURED)?;
+    sys::require_measurable()?;
     let stop = stop_flag()?;
     terminal.words(&format!(
         "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two lengths of \

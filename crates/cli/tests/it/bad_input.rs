@@ -8,7 +8,7 @@ use std::path::Path;
 use looptax_dsn::Kind;
 use looptax_servers::find_binary;
 use looptax_testkit::fake_redis::{FakeRedis, Script};
-use looptax_testkit::runner::Looptax;
+use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{SHORT, Server, compare, exe, is_installed, is_root, is_there, saved};
@@ -54,20 +54,43 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
     }
 }
 
+/// Runs looptax where a folder of the system is empty.
+fn run_without(folder: &str, scratch: &Scratch, args: &[&str]) -> Finished {
+    let script = format!("mount -t tmpfs none {folder}; exec \"$@\"");
+    Looptax::new("unshare", scratch)
+        .args(["--mount", "bash", "-c", &script, "bash"])
+        .args([exe()])
+        .args(args.iter().copied())
+        .run()
+}
+
+/// An empty root that somebody made by hand has no `/dev`: the reaper could not be started, for no reason that was said.
+#[test]
+fn r21_without_dev_what_measures_says_so_in_one_sentence() {
+    if !is_root() || !is_there("unshare") {
+        return;
+    }
+    let scratch = Scratch::new();
+    for args in [
+        &["compare", "echo"][..],
+        &[],
+        &["selfcheck"],
+        &["replay", "moonen"],
+    ] {
+        let run = run_without("/dev", &scratch, args);
+        run.expect_error(2, &["/dev/null is not there", "mount --rbind /dev"]);
+        assert_eq!(run.stderr.lines().count(), 2, "{args:?}: {}", run.stderr);
+    }
+    run_without("/dev", &scratch, &["--version"]).expect_code(0);
+}
+
 #[test]
 fn r19_without_proc_each_command_says_so_in_one_sentence() {
     if !is_root() || !is_there("unshare") {
         return;
     }
     let scratch = Scratch::new();
-    let run = |args: &[&str]| {
-        let script = "mount -t tmpfs none /proc; exec \"$@\"";
-        Looptax::new("unshare", &scratch)
-            .args(["--mount", "bash", "-c", script, "bash"])
-            .args([exe()])
-            .args(args.iter().copied())
-            .run()
-    };
+    let run = |args: &[&str]| run_without("/proc", &scratch, args);
     let words = "/proc is not mounted here";
     for args in [
         &["compare", "echo"][..],
