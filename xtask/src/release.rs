@@ -6,6 +6,7 @@
 
 mod bill;
 mod binary;
+mod image;
 mod notices;
 mod packages;
 mod place;
@@ -34,6 +35,7 @@ const STEPS: &[Step] = &[
     ("compressed documents", tree::compress_docs),
     ("deb", packages::build_deb),
     ("rpm", packages::build_rpm),
+    ("container image", image::build),
     ("checksums", sums::write),
 ];
 
@@ -45,7 +47,7 @@ pub(crate) fn run(is_dry_run: bool, tools: Option<PathBuf>) -> Result<()> {
     if !is_dry_run {
         place.refuse_untagged()?;
     }
-    for folder in [&place.artefacts, &place.tree, &place.gzipped] {
+    for folder in [&place.artefacts, &place.tree, &place.gzipped, &place.image] {
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder)?;
     }

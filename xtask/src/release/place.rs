@@ -15,6 +15,10 @@ pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
 pub(super) struct Place {
     pub(super) root: PathBuf,
     pub(super) version: String,
+    pub(super) description: String,
+    pub(super) license: String,
+    pub(super) repository: String,
+    pub(super) commit: String,
     /// When the commit was made, in seconds since 1970: the time of every file in a package.
     pub(super) epoch: String,
     /// Cargo's output for the target and the profile of releases.
@@ -25,6 +29,8 @@ pub(super) struct Place {
     pub(super) tree: PathBuf,
     /// What packages want compressed.
     pub(super) gzipped: PathBuf,
+    /// Where the container image is put together.
+    pub(super) image: PathBuf,
     pub(super) tools: PathBuf,
 }
 
@@ -34,14 +40,22 @@ impl Place {
         let metadata = metadata()?;
         let mut packages = metadata.packages.iter();
         let looptax = packages.find(|package| *package.name == "looptax");
+        let looptax = looptax.context("no package looptax")?;
+        let said =
+            |field: &Option<String>| field.clone().context("a field of the manifest is empty");
         let target = metadata.target_directory.clone().into_std_path_buf();
         Ok(Self {
-            version: looptax.context("no package looptax")?.version.to_string(),
+            version: looptax.version.to_string(),
+            description: said(&looptax.description)?,
+            license: said(&looptax.license)?,
+            repository: said(&looptax.repository)?,
+            commit: ask_git(&["rev-parse", "HEAD"])?,
             epoch: ask_git(&["log", "-1", "--format=%ct"])?,
             built: target.join(TARGET).join("dist"),
             artefacts: root.join("target/release-artefacts"),
             tree: root.join("target/release-tree/all"),
             gzipped: root.join("target/release-tree/gzipped"),
+            image: root.join("target/release-tree/image"),
             tools: tools.unwrap_or_else(|| target.join("release-tools")),
             root,
         })

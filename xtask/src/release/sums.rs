@@ -15,15 +15,21 @@ const NAME: &str = "SHA256SUMS";
 pub(super) fn write(place: &Place) -> Result<()> {
     let mut text = String::new();
     for path in artefacts(place)? {
-        let hash = Sha256::digest(fs::read(&path)?);
-        for byte in hash {
-            write!(text, "{byte:02x}")?;
-        }
+        let digest = digest(&fs::read(&path)?);
         let name = path.file_name().unwrap_or_default().display();
-        writeln!(text, "  {name}")?;
+        writeln!(text, "{digest}  {name}")?;
     }
     fs::write(place.artefacts.join(NAME), text)?;
     Ok(())
+}
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// Every artefact with its size, a line each.

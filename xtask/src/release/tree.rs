@@ -48,18 +48,23 @@ pub(super) fn fill(place: &Place) -> Result<()> {
 pub(super) fn pack(place: &Place) -> Result<()> {
     let stem = place.stem();
     let archive = place.artefacts.join(format!("{stem}.tar"));
+    let mut tar = start_tar(place, &archive, &place.tree);
+    tar.arg(format!("--transform=s,^\\.,{stem},"));
+    run_to_success(tar.args(["--create", "."]))?;
+    compress(&archive)
+}
+
+/// A tar of files below `folder`, to which the caller adds what to do.
+pub(super) fn start_tar(place: &Place, archive: &Path, folder: &Path) -> Command {
     let mut tar = Command::new("tar");
     tar.args(["--format=ustar", "--sort=name", "--mode=u=rwX,go=rX"])
         .args(["--owner=0", "--group=0", "--numeric-owner"])
         .arg(format!("--mtime=@{}", place.epoch))
-        .arg(format!("--transform=s,^\\.,{stem},"))
         .arg("--file")
-        .arg(&archive)
+        .arg(archive)
         .arg("--directory")
-        .arg(&place.tree)
-        .args(["--create", "."]);
-    run_to_success(&mut tar)?;
-    compress(&archive)
+        .arg(folder);
+    tar
 }
 
 /// Makes copies of what packages want compressed, and the changelog in Debian's form.
@@ -86,7 +91,8 @@ fn debian_changelog(place: &Place) -> Result<String> {
     ))
 }
 
-fn compress(path: &Path) -> Result<()> {
+/// Replaces a file by its compressed copy, whose bytes name neither file nor time.
+pub(super) fn compress(path: &Path) -> Result<()> {
     let mut gzip = Command::new("gzip");
     run_to_success(gzip.args(["--best", "--no-name", "--force"]).arg(path))
 }
