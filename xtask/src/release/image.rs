@@ -45,7 +45,8 @@ pub(super) fn build(place: &Place) -> Result<()> {
     });
     let mut manifest = store(&blobs, "manifest.v1+json", &manifest)?;
     manifest["platform"] = json!({ "architecture": "amd64", "os": "linux" });
-    manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": place.version });
+    manifest["annotations"] =
+        json!({ "org.opencontainers.image.ref.name": format!("looptax:{}", place.version) });
     let index = json!({
         "schemaVersion": 2,
         "mediaType": format!("{MEDIA}.index.v1+json"),
