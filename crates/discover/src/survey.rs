@@ -37,6 +37,15 @@ pub struct Survey {
     pub at_ns: u64,
 }
 
+/// Whether our processes are numbered apart from the machine's.
+///
+/// # Source
+/// `PID_NS_INIT_INO` in Linux' include/uapi/linux/nsfs.h: the number that the first namespace always has.
+fn is_contained() -> bool {
+    let ours = fs::read_link("/proc/self/ns/pid");
+    ours.is_ok_and(|it| it.as_os_str() != "pid:[4026531836]")
+}
+
 /// Something that stands in the way, or that we could not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -47,6 +56,8 @@ pub enum Problem {
     },
     /// Processes of other users are not shown to us at all.
     UnlistedProcesses,
+    /// No server is seen, and only processes of the container that we are in are listed.
+    ContainedProcesses,
     /// Network namespaces that we could not enter.
     ClosedNamespaces {
         /// How many.
@@ -148,6 +159,9 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     let is_unlisted = fs::read("/proc/1/status").is_err();
     if is_unlisted {
         problems.push(Problem::UnlistedProcesses);
+    }
+    if servers.is_empty() && is_contained() {
+        problems.push(Problem::ContainedProcesses);
     }
     let is_closed = { networks.closed.iter() }.any(|(_, error)| !error.is_of_ended_process());
     let is_certain = owners.hidden.is_empty() && !is_unlisted && !is_closed;

@@ -213,7 +213,9 @@ fn question_hint(source: &WireError) -> Option<String> {
 fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => {
-            "is the server running, and does it listen there? `ss -xl` lists sockets".to_owned()
+            "is the server running, and does it listen there? `ss -xl` lists sockets; a container sees only folders that \
+             are mounted into it (`-v FOLDER:FOLDER`)"
+                .to_owned()
         }
         io::ErrorKind::PermissionDenied => format!(
             "the user needs write permission on the socket and search permission on every \

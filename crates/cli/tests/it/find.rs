@@ -294,6 +294,24 @@ fn without_root_it_shows_what_it_can_and_says_what_it_cannot() {
     );
 }
 
+/// The image said only that there is no server, and meant its own processes.
+#[test]
+fn r21_a_container_without_servers_says_that_it_sees_only_itself() {
+    if !is_root() || !is_there("unshare") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = Looptax::new("unshare", &scratch)
+        .args(["--mount", "--pid", "--fork", "--mount-proc"])
+        .args([exe()])
+        .args(["find", "--once"])
+        .run();
+    run.expect_code(0);
+    let flat = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("only processes of this container"), "{flat}");
+    assert!(flat.contains("--pid=host --net=host"), "{flat}");
+}
+
 #[test]
 fn a_socket_that_nobody_listens_on_is_told() {
     let scratch = Scratch::new();

@@ -18,7 +18,12 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             format!(
                 "{n} processes of other users cannot be looked into: their sockets are seen with port, path and user, whose they are is inferred where it says so, or left open"
             ),
-            Some("run it as root".to_owned()),
+            Some(more_rights()),
+        ),
+        Problem::ContainedProcesses => (
+            NoteCode::ProcessesHidden,
+            "only processes of this container are listed here: those of the machine are not seen".to_owned(),
+            Some("start the container with `--pid=host --net=host`, or looptax outside of it".to_owned()),
         ),
         Problem::UnlistedProcesses => (
             NoteCode::ProcessesHidden,
@@ -65,6 +70,15 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         } => hidden(*client_idx, path, *why, survey),
     };
     Note { code, what, next }
+}
+
+/// How to look into processes of others; the root of a container has not every right.
+fn more_rights() -> String {
+    if rustix::process::geteuid().is_root() {
+        "give this container `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`, as the machine's root".to_owned()
+    } else {
+        "run it as root".to_owned()
+    }
 }
 
 fn short_lived(n: usize, server: &str) -> (NoteCode, String, Option<String>) {
