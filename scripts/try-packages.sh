@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tries what `cargo xtask release` has made where nothing else is: the deb in a minimal root of each suite, the rpm in
-# an empty one, the static binary with busybox alone. Needs root, debootstrap, rpm and busybox-static.
+# an empty one, the static binary with busybox alone, the image by crun and runc, as root and as an ordinary user. Needs
+# root, debootstrap, rpm, busybox-static, umoci, jq, crun and runc.
 #
 # usage: scripts/try-packages.sh [SUITE…]     e.g. bookworm trixie; none: what needs no suite
 #
@@ -12,6 +13,7 @@ cd "$(dirname "$0")/.."
 artefacts=$PWD/target/release-artefacts
 roots=${LOOPTAX_ROOTS:-$PWD/target/roots}
 deb=$(echo "$artefacts"/looptax_*_amd64.deb)
+version=$(basename "$deb" | cut -d_ -f2 | cut -d- -f1)
 rpm=$(echo "$artefacts"/looptax-*.x86_64.rpm)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -92,9 +94,48 @@ try_busybox() {
   echo "busybox: the static binary measures"
 }
 
+# Starts the image's program with a runtime: who, network (host or none), runtime, its own arguments.
+contain() {
+  local who=$1 network=$2 runtime=$3 folder=$scratch/$1
+  shift 3
+  jq '.process.terminal = false | .process.args += $ARGS.positional
+    | .linux.namespaces |= map(select(.type != "network")) + if $network == "none" then [{type: "network"}] else [] end' \
+    --arg network "$network" --args -- "$@" <"$folder/config.json" >"$folder/bundle/config.json"
+  # crun takes no machine that has both generations of cgroups mounted: it sees the second alone.
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  unshare --mount sh -c 'case $3 in crun*) umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup ;; esac
+      exec setpriv --reuid="$1" --regid="$1" --clear-groups env HOME="$2" XDG_RUNTIME_DIR="$2" $3 run --bundle "$2/bundle" "looptax-$$"' \
+    sh "$who" "$folder" "$runtime" 2>"$scratch/contain-errors" || stop "image, $runtime as $who: $(cat "$scratch/contain-errors")"
+}
+
+try_image() {
+  local who network runtime
+  chmod 755 "$scratch"
+  for who in 0 65533; do
+    mkdir "$scratch/$who"
+    mkdir "$scratch/$who/layout"
+    tar -xf "$artefacts"/looptax-*.oci.tar -C "$scratch/$who/layout"
+    chown -R "$who" "$scratch/$who"
+    setpriv --reuid="$who" --regid="$who" --clear-groups env HOME="$scratch/$who" umoci unpack \
+      $([ "$who" = 0 ] || echo --rootless) --image "$scratch/$who/layout:looptax:$version" "$scratch/$who/bundle" \
+      2>"$scratch/umoci" || stop "image: $(cat "$scratch/umoci")"
+    cp "$scratch/$who/bundle/config.json" "$scratch/$who/config.json"
+    for runtime in 'crun --cgroup-manager=disabled' runc; do
+      for network in none host; do
+        [ "$(contain "$who" "$network" "$runtime" --version)" = "looptax $version" ] || stop "image, $runtime: no version"
+        contain "$who" "$network" "$runtime" compare echo -c 1 --placement same --quick --yes --quiet |
+          grep -E 'slower|faster|negligible|equivalent|inconclusive' >"$scratch/verdict" ||
+          stop "image, $runtime as $who: no verdict"
+        echo "image: ${runtime%% *} as user $who with network $network: $(head -n 1 "$scratch/verdict" | sed 's/.*  //')"
+      done
+    done
+  done
+}
+
 [ -e "$deb" ] && [ -e "$rpm" ] || stop "no packages in $artefacts: run \`cargo xtask release --dry-run\`"
 for suite in "$@"; do
   try_deb "$suite"
 done
 try_rpm
 try_busybox
+try_image
