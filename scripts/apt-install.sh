@@ -19,16 +19,36 @@ export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
 say() { printf '%s\n' "$*" >&2; }
 
+candidate_of() { apt-cache policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p' | head -n 1; }
+
 # Ubuntu 22.04 and older have the version in the name of MariaDB's packages.
 pick() {
   local name
+  if [ "$1" = cargo ]; then
+    pick_rust
+    return
+  fi
   for name in "$1" "$1-10.6"; do
-    if apt-cache policy "$name" | grep -q '^  Candidate: [^(]'; then
+    if [ -n "$(candidate_of "$name")" ]; then
       echo "$name"
       return
     fi
   done
   echo "$1"
+}
+
+# The Rust that is new enough: Debian's own, or the newer one that Debian has for building browsers.
+pick_rust() {
+  local name version wanted
+  wanted=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' "${0%/*}/../Cargo.toml")
+  for name in cargo cargo-web; do
+    version=$(candidate_of "$name")
+    if [ -n "$version" ] && [ "$(printf '%s\n%s\n' "$wanted" "$version" | sort -V | head -n 1)" = "$wanted" ]; then
+      echo "$name"
+      return
+    fi
+  done
+  say "note: the system's packages have no Rust $wanted or newer"
 }
 
 simulate() { apt-get install --simulate --no-install-recommends "$@" 2>&1; }
@@ -108,6 +128,10 @@ accepted=()
 refused=()
 for package in "$@"; do
   name=$(pick "$package")
+  if [ -z "$name" ]; then
+    refused+=("$package")
+    continue
+  fi
   why=$(objection "$name")
   if [ -z "$why" ]; then
     accepted+=("$name")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the machine ready for `make compare`, `make replay`, `make test`, `cargo lab peers` and
-# scripts/mysql-root.sh: checks Rust, finds which programs are missing, and has exactly those installed by
+# scripts/mysql-root.sh: checks Rust, installs it where there is none, finds which programs are missing, and has exactly those installed by
 # scripts/apt-install.sh.
 #
 # usage: scripts/setup.sh compare|replay|test|peers|servers
@@ -31,17 +31,28 @@ stop() {
   exit 2
 }
 
+# The least Rust that builds looptax: as the manifest has it.
+wanted_rust=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' Cargo.toml)
+
+has_rust() { command -v rustc >/dev/null && command -v cargo >/dev/null; }
+
+# Looks for a Rust that is new enough; where there is none at all, the distribution's is installed.
 check_rust() {
-  local wanted found
-  wanted=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' Cargo.toml)
-  if ! command -v rustc >/dev/null || ! command -v cargo >/dev/null; then
-    stop "no Rust on PATH, and looptax needs $wanted or newer" \
+  local found
+  if ! has_rust; then
+    missing=(cargo)
+    install_missing || say "set-up could not install Rust"
+    hash -r
+  fi
+  if ! has_rust; then
+    stop "no Rust on PATH, and looptax needs $wanted_rust or newer" \
       "install it from https://rustup.rs, or open a new shell if you just did"
   fi
   found=$(rustc --version | sed -n 's/^rustc \([0-9.]*\).*/\1/p')
-  if [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)" != "$wanted" ]; then
-    stop "Rust $found is too old: looptax needs $wanted or newer" \
-      "run \`rustup update stable\`; a Rust from the distribution's packages is replaced by https://rustup.rs"
+  if [ "$(printf '%s\n%s\n' "$wanted_rust" "$found" | sort -V | head -n 1)" != "$wanted_rust" ]; then
+    stop "Rust $found is too old: looptax needs $wanted_rust or newer" \
+      "run \`rustup update stable\`; a Rust from the distribution's packages is replaced by https://rustup.rs" \
+      "on Debian 12 and 13 \`apt-get install cargo-web\` replaces the packages rustc and cargo by newer ones"
   fi
 }
 
@@ -80,6 +91,7 @@ has() {
 # mariadb-install-db needs my_print_defaults, which is in the client's package.
 packages_of() {
   case $1 in
+    cargo) echo cargo ;;
     mariadbd) echo mariadb-server-core ;;
     my_print_defaults) echo mariadb-client-core ;;
     mariadb-dump) echo mariadb-client ;;

@@ -12,7 +12,7 @@ use looptax_path::{Conversation, Endpoint, Limits};
 use looptax_servers::{Config, Listening, PrivateServer, Reaper, leftovers};
 
 /// How long anything may take to start or to settle.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A running program; it is killed when this is dropped.

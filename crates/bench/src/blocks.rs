@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn an_interim_analysis_ends_it_only_when_it_may() {
         let long = BlockPlan {
-            time: Duration::from_mins(1),
+            time: Duration::from_secs(60),
             ..plan(0)
         };
         // Nothing is known of a block's time, so that epochs have as many as there may be.

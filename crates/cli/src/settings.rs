@@ -362,7 +362,7 @@ mod tests {
                 Effort::Quick,
                 Effort::Precise,
                 Effort::Epochs(20),
-                Effort::Time(Duration::from_mins(2)),
+                Effort::Time(Duration::from_secs(2 * 60)),
             ])
         }
     }

@@ -14,7 +14,7 @@ use super::part::Part;
 use super::publication::{Publication, Rows, StepPlan};
 
 /// Tests do not depend on time.
-const TEST_BUDGET: Duration = Duration::from_mins(10);
+const TEST_BUDGET: Duration = Duration::from_secs(10 * 60);
 /// Epochs that a comparison of a published amount may have.
 const EPOCHS: [u64; 2] = [8, 10_000];
 /// Least rows of a server.

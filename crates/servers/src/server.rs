@@ -29,7 +29,7 @@ const LAUNCH_TRIES: usize = 3;
 
 /// How long preparing the data folder may take: MySQL's takes 5 to 20 s on a slow disk, the others
 /// one to two.
-const PREPARE_LIMIT: Duration = Duration::from_mins(2);
+const PREPARE_LIMIT: Duration = Duration::from_secs(2 * 60);
 
 /// Pause between two looks at a starting server: short beside the second that starting takes.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);

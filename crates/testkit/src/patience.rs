@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn looks_until_something_is_there() {
         let mut n_looks = 0;
-        let found = wait(Duration::from_mins(1), || {
+        let found = wait(Duration::from_secs(60), || {
             n_looks += 1;
             (n_looks == 3).then_some("there")
         });

@@ -48,14 +48,38 @@ fn explains_a_missing_or_older_rust() {
     check(
         &machine.setup("compare"),
         2,
-        &["error: Rust 1.63.0 is too old", "rustup update"],
+        &[
+            "error: Rust 1.63.0 is too old",
+            "rustup update",
+            "cargo-web",
+        ],
     );
     machine.remove_program("rustc");
     check(
         &machine.setup("compare"),
         2,
-        &["error: no Rust on PATH", "rustup.rs"],
+        &["no Rust 1.", "error: no Rust on PATH", "rustup.rs"],
     );
+}
+
+/// The names that Debian has Rust under: its own, and a newer one in old releases.
+#[test]
+fn installs_the_distributions_rust_where_it_is_new_enough() {
+    for (own, package) in [("9.1.0+dfsg1-2", "cargo"), ("1.85.1+dfsg1", "cargo-web")] {
+        let machine = Machine::complete();
+        machine.remove_program("cargo");
+        machine.add_program(
+            "apt-cache",
+            &format!(
+                "[ \"$2\" = cargo ] && echo '  Candidate: {own}' || echo '  Candidate: 9.2.0+dfsg1'"
+            ),
+        );
+        machine.plan(package, FINE_PLAN);
+        let ran = machine.setup("compare");
+        // The stand-in makes a program of the package's name.
+        let status = if package == "cargo" { 0 } else { 2 };
+        check(&ran, status, &[&format!("installing: libfoo {package}")]);
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ const INTO_A_SLICE: usize = 30;
 fn endless(client: ClientModel, connections: usize) -> Plan {
     let plan = plan(client, connections, 2);
     Plan {
-        shape: plan.shape.with_slice(Duration::from_mins(1)),
+        shape: plan.shape.with_slice(Duration::from_secs(60)),
         ..plan
     }
 }

@@ -40,7 +40,7 @@ fn plan(scripts: [&str; 2], length: Length) -> WholePlan {
         seed: 8,
         name: "one, two".to_owned(),
         sides: [shell("one", scripts[0]), shell("two", scripts[1])],
-        timeout: Duration::from_mins(1),
+        timeout: Duration::from_secs(60),
         length,
         rule: StopRule { is_precise: false },
         delta: 0.01,

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn fixed_is_a_time_or_a_number_of_epochs() {
         check("10s", Some(Effort::Time(Duration::from_secs(10))));
-        check("2m", Some(Effort::Time(Duration::from_mins(2))));
+        check("2m", Some(Effort::Time(Duration::from_secs(2 * 60))));
         check("20", Some(Effort::Epochs(20)));
         check("5", None); // six is the least that gives an interval
         check("0s", None);

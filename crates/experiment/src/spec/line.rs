@@ -89,7 +89,7 @@ impl Experiment {
 }
 
 /// The default of `--exec-timeout`.
-const USUAL_TIMEOUT: Duration = Duration::from_mins(10);
+const USUAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Words as they grow.
 struct Line(Vec<String>);

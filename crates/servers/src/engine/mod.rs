@@ -140,7 +140,7 @@ pub(crate) fn spent_files(protocol: Protocol) -> &'static [&'static str] {
 /// or create.
 pub(crate) fn ready_limit(protocol: Protocol) -> Duration {
     match protocol {
-        Protocol::Mysql | Protocol::Postgres => Duration::from_mins(1),
+        Protocol::Mysql | Protocol::Postgres => Duration::from_secs(60),
         Protocol::Redis | Protocol::Memcached | Protocol::Echo => Duration::from_secs(30),
     }
 }

@@ -12,7 +12,7 @@ use super::{Site, Transport, WordPress};
 use crate::ServerError;
 
 /// How long PHP may be silent: installing a site takes a second or two, a page a hundredth of that.
-const ANSWER_LIMIT: Duration = Duration::from_mins(1);
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The first word of the line with the numbers.
 const MARK: &str = "looptax ";

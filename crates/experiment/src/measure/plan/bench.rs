@@ -17,7 +17,7 @@ const LONG_SLICE_EPOCHS: usize = 20;
 /// How long one answer may take.
 const IO_LIMIT: Duration = Duration::from_secs(10);
 /// How long a whole dump may take.
-const DUMP_LIMIT: Duration = Duration::from_mins(10);
+const DUMP_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 /// Most epochs of one contrast, with the shape that it starts with.
 pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
