@@ -142,7 +142,7 @@ for package in "$@"; do
   fi
 done
 if [ ${#refused[@]} -gt 0 ]; then
-  say "hint: looptax removes and upgrades nothing; install these by hand if you want that: ${refused[*]}"
+  say "hint: looptax removes and upgrades nothing; run \`apt-get upgrade\` first, or install these by hand: ${refused[*]}"
 fi
 if [ ${#accepted[@]} -eq 0 ]; then exit 1; fi
 why=$(objection "${accepted[@]}")
