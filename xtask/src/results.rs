@@ -34,7 +34,7 @@ Nobody tried these drivers with MySQL's own server, and so with caching_sha2_pas
 const TRACES: &str = "\
 # How real clients wait
 
-`cargo xtask docs` makes this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `clients/clients.toml`.
+`cargo xtask docs` makes this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `crates/advise/data/clients.toml`.
 [The method](../method.md#how-the-client-waits) says what the models are, and `clients/README.md` how the clients are traced.
 
 A row has the system calls that most requests made on that arm, from the send on: a point select by primary key or a get.
@@ -87,7 +87,7 @@ struct Client {
 pub(crate) fn pages(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let proofs = read(root, "crates/advise/data/proved.toml")?;
     let traces = read(root, "clients/traces.toml")?;
-    let clients: Clients = read(root, "clients/clients.toml")?;
+    let clients: Clients = read(root, "crates/advise/data/clients.toml")?;
     Ok(vec![
         ("src/results/drivers.md".into(), drivers(&proofs).into()),
         (

@@ -1,4 +1,4 @@
-//! Real clients and how each waits for answers, as traced (`clients/clients.toml`).
+//! Real clients and how each waits for answers, as traced (`crates/advise/data/clients.toml`).
 //!
 //! The report names them in its headings, and an experiment waits as one of them does.
 
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use looptax_record::Client;
 use serde::Deserialize;
 
-const TABLE: &str = include_str!("../../../clients/clients.toml");
+const TABLE: &str = include_str!("../data/clients.toml");
 
 /// A client library that people use.
 #[derive(Debug, PartialEq, Eq, Deserialize)]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::workspace;
 
-const KNOWN: &str = "clients/clients.toml";
+const KNOWN: &str = "crates/advise/data/clients.toml";
 const TRACES: &str = "clients/traces.toml";
 const TRACES_HEAD: &str = "# Written by `cargo lab clients trace --write`; not by hand.\n\n";
 

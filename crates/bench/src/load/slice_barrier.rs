@@ -212,7 +212,7 @@ mod tests {
         let (silent, mut ours) = UnixStream::pair().unwrap();
         let socket = Arc::new(OwnedFd::from(ours.try_clone().unwrap()));
         // Far longer than any test may take.
-        let barrier = SliceBarrier::new(1, vec![socket], Duration::from_hours(1));
+        let barrier = SliceBarrier::new(1, vec![socket], Duration::from_secs(3600));
         let prime = Command::Prime {
             side: Side::Other,
             n_requests: 1,

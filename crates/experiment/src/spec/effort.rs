@@ -9,8 +9,8 @@ use super::time;
 /// A fixed time below this holds no six epochs.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// A longer one is a slip of the finger.
-const LONGEST: Duration = Duration::from_hours(24);
-const LONGEST_WARM_UP: Duration = Duration::from_hours(1);
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const LONGEST_WARM_UP: Duration = Duration::from_secs(3600);
 
 /// When to stop measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

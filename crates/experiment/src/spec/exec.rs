@@ -22,7 +22,7 @@ pub struct Exec {
 
 /// Bounds of `--exec-timeout`.
 const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
-const MOST_TIMEOUT: Duration = Duration::from_hours(24);
+const MOST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// How the commands were given.
 #[derive(Debug, Clone, PartialEq, Eq)]
