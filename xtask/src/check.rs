@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use crate::steps::{Step, Work};
 use crate::workspace::{built, cargo, root, run_cargo, run_to_success};
-use crate::{arrows, docs, licences, schema, skips, steps, tests, tidy, web};
+use crate::{arrows, commands, docs, licences, schema, skips, steps, tests, tidy, web};
 
 const STEPS: &[Step] = &[
     Step {
@@ -61,6 +61,11 @@ const STEPS: &[Step] = &[
         name: "docs",
         repeat: "cargo xtask docs",
         work: Work::Own(|| docs::run(&built("looptax")?, true)),
+    },
+    Step {
+        name: "commands of README and book",
+        repeat: "cargo xtask docs --run",
+        work: Work::Own(|| commands::run(&built("looptax")?, false)),
     },
     Step {
         name: "book",

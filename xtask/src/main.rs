@@ -12,6 +12,7 @@
 mod arrows;
 mod check;
 mod circles;
+mod commands;
 mod docs;
 mod licences;
 mod links;
@@ -55,6 +56,12 @@ enum Chore {
         /// Only compare, and fail when they are stale
         #[arg(long)]
         check: bool,
+        /// Only try the commands of README and book
+        #[arg(long, conflicts_with = "check")]
+        run: bool,
+        /// Those that take minutes too
+        #[arg(long, requires = "run")]
+        long: bool,
     },
     /// Write the JSON schemas in docs/ from the code
     Schema {
@@ -86,7 +93,10 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),
-        Chore::Docs { check } => workspace::looptax().and_then(|it| docs::run(&it, check)),
+        Chore::Docs {
+            run: true, long, ..
+        } => workspace::looptax().and_then(|it| commands::run(&it, long)),
+        Chore::Docs { check, .. } => workspace::looptax().and_then(|it| docs::run(&it, check)),
         Chore::Schema { check } => workspace::looptax().and_then(|it| schema::run(&it, check)),
         Chore::Web { check } => web::run(check),
         Chore::Release { dry_run, tools } => release::run(dry_run, tools),

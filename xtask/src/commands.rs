@@ -1,0 +1,265 @@
+//! `cargo xtask docs --run`: the commands of README and book, tried.
+//!
+//! Above each block of commands stands a comment, which no reader sees:
+//!
+//! - `<!-- run -->`: each line is run in a scratch folder of the block's own and ends with 0; `<!-- run: 1 -->` names
+//!   another code, or several;
+//! - `<!-- run for minutes -->`: the same, with `--long` alone;
+//! - `<!-- arguments -->`: what it needs is the reader's own, so only its arguments are tried;
+//! - `<!-- tried by … -->`: something else tries it, and the comment says what.
+//!
+//! A block without one of these is a finding.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+
+use crate::workspace::{fail_on, root};
+
+/// First words of commands.
+const PROGRAMS: [&str; 10] = [
+    "LOOPTAX_PASSWORD=…",
+    "cargo",
+    "curl",
+    "docker",
+    "gh",
+    "looptax",
+    "make",
+    "podman",
+    "sha256sum",
+    "sudo",
+];
+/// Ends what hangs.
+const LIMIT: &str = "30m";
+
+/// How a block is tried.
+#[derive(Clone, Debug, PartialEq)]
+enum Mark {
+    /// Run, and these are the codes that it may end with.
+    Run {
+        codes: Vec<i32>,
+        takes_minutes: bool,
+    },
+    Arguments,
+    Elsewhere,
+}
+
+#[derive(Debug, PartialEq)]
+struct Block {
+    mark: Option<Mark>,
+    lines: Vec<String>,
+}
+
+/// Runs what is marked, a line at a time, and goes on after a failure; all are told at the end.
+pub(crate) fn run(looptax: &Path, is_long: bool) -> Result<()> {
+    let root = root()?;
+    let mut pages = vec![root.join("README.md")];
+    for entry in fs::read_dir(root.join("docs/src"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "md") {
+            pages.push(path);
+        }
+    }
+    pages.sort();
+    let mut found = Vec::new();
+    for page in &pages {
+        let name = page.strip_prefix(&root).unwrap_or(page).display();
+        for block in blocks(&fs::read_to_string(page)?) {
+            for objection in try_block(looptax, &block, is_long)? {
+                found.push(format!("{name}: {objection}"));
+            }
+        }
+    }
+    fail_on(&found)
+}
+
+fn try_block(looptax: &Path, block: &Block, is_long: bool) -> Result<Vec<String>> {
+    let Some(mark) = &block.mark else {
+        return Ok(vec![format!("no mark above: {}", block.lines.join(" / "))]);
+    };
+    let (codes, lines): (&[i32], Vec<String>) = match mark {
+        Mark::Elsewhere => return Ok(Vec::new()),
+        Mark::Run { takes_minutes, .. } if *takes_minutes && !is_long => return Ok(Vec::new()),
+        Mark::Run { codes, .. } => (codes, block.lines.clone()),
+        Mark::Arguments => (&[0], block.lines.iter().map(|it| asking_help(it)).collect()),
+    };
+    let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
+    let mut found = Vec::new();
+    for line in lines {
+        let start = Instant::now();
+        let output = shell(looptax, scratch.path(), &line)?.output()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let code = output.status.code().unwrap_or(-1);
+        println!("{code:3}  {seconds:6.1} s  {line}");
+        if !codes.contains(&code) {
+            let words = String::from_utf8_lossy(&output.stderr);
+            found.push(format!(
+                "`{line}` ended with {code}, not {codes:?}:\n{words}"
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// A shell in a scratch folder that is its home too, with this looptax first on its path and nobody to answer.
+fn shell(looptax: &Path, scratch: &Path, line: &str) -> Result<Command> {
+    let folder = looptax.parent().context("a program lies in a folder")?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+    let mut command = Command::new("timeout");
+    command
+        .args(["--kill-after=10s", LIMIT, "bash", "-c", line])
+        .current_dir(scratch)
+        .env("PATH", std::env::join_paths(folders)?)
+        .env("HOME", scratch)
+        .stdin(Stdio::null());
+    for name in [
+        "XDG_DATA_HOME",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_STATE_HOME",
+    ] {
+        command.env_remove(name);
+    }
+    Ok(command)
+}
+
+/// The command with `--help` at the end of looptax's own arguments, which are read before it, and without remarks.
+fn asking_help(line: &str) -> String {
+    // In a list of commands a gap parts them from what they do.
+    let command = line.split(" #").next().unwrap_or(line);
+    let command = command.split("  ").next().unwrap_or(line);
+    let words = command.split(' ').filter(|word| !word.starts_with('['));
+    let words: Vec<&str> = words.collect();
+    let own = words.iter().position(|it| *it == "--");
+    let own = own.unwrap_or(words.len());
+    format!("{} --help", words[..own].join(" "))
+}
+
+/// The blocks of commands of a page, each with the comment above it.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut mark = None;
+    let mut code: Option<String> = None;
+    for event in Parser::new(text) {
+        match event {
+            Event::Html(html) => mark = read_mark(&html).or(mark),
+            Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let is_output =
+                    matches!(kind, CodeBlockKind::Fenced(it) if !matches!(&*it, "" | "sh"));
+                code = (!is_output).then(String::new);
+            }
+            Event::Text(words) if code.is_some() => code.get_or_insert_default().push_str(&words),
+            Event::End(TagEnd::CodeBlock) => {
+                let lines = commands(&code.take().unwrap_or_default());
+                if !lines.is_empty() {
+                    found.push(Block {
+                        mark: mark.take(),
+                        lines,
+                    });
+                }
+            }
+            _ => mark = None,
+        }
+    }
+    found
+}
+
+fn commands(code: &str) -> Vec<String> {
+    let is_command = |line: &&str| PROGRAMS.contains(&line.split(' ').next().unwrap_or_default());
+    let lines = code.lines().filter(is_command).map(str::to_owned);
+    lines.collect()
+}
+
+/// What a comment says of the block below it; `None` where it is about something else.
+fn read_mark(html: &str) -> Option<Mark> {
+    let words = html
+        .trim()
+        .strip_prefix("<!--")?
+        .strip_suffix("-->")?
+        .trim();
+    if words.starts_with("tried by ") {
+        return Some(Mark::Elsewhere);
+    }
+    let is_number = |it: &str| it.parse().ok();
+    match words {
+        "arguments" => Some(Mark::Arguments),
+        "run" | "run for minutes" => Some(Mark::Run {
+            codes: vec![0],
+            takes_minutes: words != "run",
+        }),
+        _ => Some(Mark::Run {
+            codes: { words.strip_prefix("run: ")?.split(' ') }
+                .map(is_number)
+                .collect::<Option<_>>()?,
+            takes_minutes: false,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(codes: &[i32]) -> Option<Mark> {
+        Some(Mark::Run {
+            codes: codes.to_vec(),
+            takes_minutes: false,
+        })
+    }
+
+    #[test]
+    fn a_mark_belongs_to_the_next_block_alone() {
+        let page = "<!-- run: 0 3 -->\n\n    looptax find   # words\n    here  it says\n\n    $ output\n\ntext\n\n    make test\n\n\
+                    <!-- run -->\n\ntext between\n\n```sh\nlooptax\n```\n\n```text\nlooptax\n```\n";
+        let found = blocks(page);
+        let block = |mark, line: &str| Block {
+            mark,
+            lines: vec![line.to_owned()],
+        };
+        let expected = [
+            block(runs(&[0, 3]), "looptax find   # words"),
+            block(None, "make test"),
+            block(None, "looptax"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn help_is_asked_for_after_looptaxs_own_arguments() {
+        for (line, expected) in [
+            (
+                "looptax compare [TARGET…]     compare",
+                "looptax compare --help",
+            ),
+            (
+                "looptax run --only 3306 -- php -v  # x",
+                "looptax run --only 3306 --help",
+            ),
+            ("looptax find # x", "looptax find --help"),
+            ("looptax", "looptax --help"),
+        ] {
+            assert_eq!(asking_help(line), expected);
+        }
+    }
+
+    #[test]
+    fn a_failing_command_is_told_with_its_code_and_a_block_without_mark_too() {
+        let look = |line: &str, mark| {
+            let block = Block {
+                mark,
+                lines: vec![line.to_owned()],
+            };
+            try_block(Path::new("/nonexistent/looptax"), &block, false).expect("a shell starts")
+        };
+        assert!(look("exit 3", runs(&[0]))[0].contains("ended with 3"));
+        assert!(look("exit 3", runs(&[0, 3])).is_empty());
+        assert!(look("true", None)[0].contains("no mark"));
+        assert!(look("false", Some(Mark::Elsewhere)).is_empty());
+    }
+}
