@@ -12,7 +12,7 @@ LOOPTAX = "$${CARGO_TARGET_DIR:-target}/release/looptax"
 ROOT = $(DESTDIR)$(PREFIX)
 SERVERS = "$${LOOPTAX_SERVERS:-$$PWD/target/servers}"
 
-.PHONY: help compare replay test test-all build install
+.PHONY: help compare replay test test-all build install uninstall
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target words; do \
@@ -50,3 +50,8 @@ install: build ## binary, man page and completions below PREFIX (default /usr/lo
 	install -D -m 644 docs/completions/looptax.bash "$(ROOT)/share/bash-completion/completions/looptax"
 	install -D -m 644 docs/completions/_looptax "$(ROOT)/share/zsh/site-functions/_looptax"
 	install -D -m 644 docs/completions/looptax.fish "$(ROOT)/share/fish/vendor_completions.d/looptax.fish"
+
+uninstall: ## take back what `make install` put below PREFIX
+	rm -f "$(ROOT)/bin/looptax" "$(ROOT)/share/man/man1/looptax.1" \
+	  "$(ROOT)/share/bash-completion/completions/looptax" "$(ROOT)/share/zsh/site-functions/_looptax" \
+	  "$(ROOT)/share/fish/vendor_completions.d/looptax.fish"
