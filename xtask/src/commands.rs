@@ -206,11 +206,11 @@ fn read_mark(html: &str) -> Option<Mark> {
 mod tests {
     use super::*;
 
-    fn runs(codes: &[i32]) -> Option<Mark> {
-        Some(Mark::Run {
+    fn runs(codes: &[i32]) -> Mark {
+        Mark::Run {
             codes: codes.to_vec(),
             takes_minutes: false,
-        })
+        }
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
             lines: vec![line.to_owned()],
         };
         let expected = [
-            block(runs(&[0, 3]), "looptax find   # words"),
+            block(Some(runs(&[0, 3])), "looptax find   # words"),
             block(None, "make test"),
             block(None, "looptax"),
         ];
@@ -257,8 +257,8 @@ mod tests {
             };
             try_block(Path::new("/nonexistent/looptax"), &block, false).expect("a shell starts")
         };
-        assert!(look("exit 3", runs(&[0]))[0].contains("ended with 3"));
-        assert!(look("exit 3", runs(&[0, 3])).is_empty());
+        assert!(look("exit 3", Some(runs(&[0])))[0].contains("ended with 3"));
+        assert!(look("exit 3", Some(runs(&[0, 3]))).is_empty());
         assert!(look("true", None)[0].contains("no mark"));
         assert!(look("false", Some(Mark::Elsewhere)).is_empty());
     }

@@ -6,6 +6,7 @@
 
 mod bill;
 mod binary;
+mod changes;
 mod image;
 mod notices;
 mod packages;
@@ -37,6 +38,8 @@ const STEPS: &[Step] = &[
     ("rpm", packages::build_rpm),
     ("container image", image::build),
     ("checksums", sums::write),
+    ("release notes", changes::write),
+    ("names in README", sums::check_readme),
 ];
 
 /// Makes all artefacts; unless `is_dry_run`, only of a clean checkout whose commit has the version's tag.

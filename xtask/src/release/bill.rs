@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::place::{Place, TARGET};
+use super::place::Place;
 use super::tools;
 use crate::workspace::{metadata, run_to_success};
 
@@ -20,7 +20,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
         "--format",
         "json",
         "--target",
-        TARGET,
+        &place.target,
         "--no-default-features",
     ]);
     command.args(["--spec-version", "1.5", "--override-filename", SCRATCH]);

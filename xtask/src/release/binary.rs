@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::place::{Place, TARGET};
+use super::place::Place;
 use crate::workspace::{cargo, run_to_success};
 
 /// What a user downloads stays small: a megabyte is a second on a slow line.
@@ -22,7 +22,7 @@ const LINK: [&str; 3] = [
     "--compress-debug-sections=zlib",
 ];
 
-/// Builds `looptax` and splits it into the program and `looptax.debug`.
+/// Builds `looptax` and splits it into the program and its debug information.
 pub(super) fn build(place: &Place) -> Result<()> {
     let mut command = cargo(&[
         "build",
@@ -32,7 +32,7 @@ pub(super) fn build(place: &Place) -> Result<()> {
         "--no-default-features",
         "--profile=dist",
         "--target",
-        TARGET,
+        &place.target,
     ])?;
     let renamed = renamed_folders(place)?;
     command
@@ -44,7 +44,7 @@ pub(super) fn build(place: &Place) -> Result<()> {
     split(
         &place.built.join("looptax"),
         &place.tree.join("looptax"),
-        &place.artefacts.join("looptax.debug"),
+        &place.artefacts.join(format!("{}.debug", place.stem())),
     )?;
     let n_bytes = fs::metadata(place.tree.join("looptax"))?.len();
     if n_bytes > MAX_BYTES {

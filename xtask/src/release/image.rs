@@ -44,7 +44,7 @@ pub(super) fn build(place: &Place) -> Result<()> {
         "annotations": labels(place)?,
     });
     let mut manifest = store(&blobs, "manifest.v1+json", &manifest)?;
-    manifest["platform"] = json!({ "architecture": "amd64", "os": "linux" });
+    manifest["platform"] = json!({ "architecture": place.image_machine, "os": "linux" });
     manifest["annotations"] =
         json!({ "org.opencontainers.image.ref.name": format!("looptax:{}", place.version) });
     let index = json!({
@@ -88,7 +88,7 @@ fn config(place: &Place, unpacked: &str) -> Result<Value> {
     let created = commit_time(place)?;
     Ok(json!({
         "created": created,
-        "architecture": "amd64",
+        "architecture": place.image_machine,
         "os": "linux",
         "config": {
             "Entrypoint": ["/usr/bin/looptax"],

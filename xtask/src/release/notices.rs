@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::Package;
 
-use super::place::{Place, TARGET, ask};
+use super::place::{Place, ask};
 use crate::workspace::{cargo, metadata};
 
 /// How the names of files begin that a licence wants to go along.
@@ -26,7 +26,7 @@ const BEGINNINGS: [&str; 6] = [
 
 /// Writes the notices into the files of the packages.
 pub(super) fn write(place: &Place) -> Result<()> {
-    let linked = linked_packages()?;
+    let linked = linked_packages(place)?;
     let mut text = fs::read_to_string(place.root.join("packaging/third-party-head.txt"))?;
     let mut holders: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in metadata()?.packages {
@@ -62,10 +62,10 @@ pub(super) fn write(place: &Place) -> Result<()> {
 }
 
 /// Names and versions of what ends up in the binary, as `cargo tree` writes them.
-fn linked_packages() -> Result<BTreeSet<String>> {
+fn linked_packages(place: &Place) -> Result<BTreeSet<String>> {
     let words = "tree --locked --package looptax --no-default-features --edges normal,no-proc-macro --prefix none --no-dedupe --target";
     let mut words: Vec<&str> = words.split(' ').collect();
-    words.push(TARGET);
+    words.push(&place.target);
     let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
     Ok(ask(&mut cargo(&words)?)?.lines().map(name).collect())
 }

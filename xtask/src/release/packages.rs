@@ -25,7 +25,7 @@ pub(super) fn build_deb(place: &Place) -> Result<()> {
 pub(super) fn build_rpm(place: &Place) -> Result<()> {
     let mut command = tools::RPM.command(place)?;
     command.args(["--package", "crates/cli", "--payload-compress", "xz"]);
-    command.args(["--target", "x86_64-unknown-linux-gnu"]);
+    command.args(["--target", &place.target]);
     command.arg("--source-date").arg(&place.epoch);
     run_to_success(command.arg("--output").arg(&place.artefacts))
 }

@@ -9,11 +9,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{metadata, root};
 
-/// The only target whose standard library every Rust for Linux on x86-64 has.
-pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The kind of machine that this is and the release is for: a C library of another kind is not at hand everywhere.
+const MACHINE: &str = std::env::consts::ARCH;
 
 pub(super) struct Place {
     pub(super) root: PathBuf,
+    /// What the compiler calls the machine and its C library; its standard library is that of the compiler itself.
+    pub(super) target: String,
+    /// What container images call the machine.
+    pub(super) image_machine: &'static str,
     pub(super) version: String,
     pub(super) description: String,
     pub(super) license: String,
@@ -43,27 +47,35 @@ impl Place {
         let looptax = looptax.context("no package looptax")?;
         let said =
             |field: &Option<String>| field.clone().context("a field of the manifest is empty");
-        let target = metadata.target_directory.clone().into_std_path_buf();
+        let folder = metadata.target_directory.clone().into_std_path_buf();
+        let target = format!("{MACHINE}-unknown-linux-gnu");
+        let image_machine = match MACHINE {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => bail!("nobody has thought of a release for {other}"),
+        };
         Ok(Self {
+            image_machine,
             version: looptax.version.to_string(),
             description: said(&looptax.description)?,
             license: said(&looptax.license)?,
             repository: said(&looptax.repository)?,
             commit: ask_git(&["rev-parse", "HEAD"])?,
             epoch: ask_git(&["log", "-1", "--format=%ct"])?,
-            built: target.join(TARGET).join("dist"),
+            built: folder.join(&target).join("dist"),
             artefacts: root.join("target/release-artefacts"),
             tree: root.join("target/release-tree/all"),
             gzipped: root.join("target/release-tree/gzipped"),
             image: root.join("target/release-tree/image"),
-            tools: tools.unwrap_or_else(|| target.join("release-tools")),
+            tools: tools.unwrap_or_else(|| folder.join("release-tools")),
+            target,
             root,
         })
     }
 
     /// What every artefact's name begins with.
     pub(super) fn stem(&self) -> String {
-        format!("looptax-{}-x86_64-linux", self.version)
+        format!("looptax-{}-{MACHINE}-linux", self.version)
     }
 
     /// Fails unless the commit has the tag of the version and nothing is changed.

@@ -8,6 +8,7 @@ use anyhow::Result;
 use sha2::{Digest, Sha256};
 
 use super::place::Place;
+use crate::workspace::fail_on;
 
 const NAME: &str = "SHA256SUMS";
 
@@ -21,6 +22,23 @@ pub(super) fn write(place: &Place) -> Result<()> {
     }
     fs::write(place.artefacts.join(NAME), text)?;
     Ok(())
+}
+
+/// Fails where README names a file of the release that there is none of, as after a change of the version. It names
+/// those for x86-64 alone.
+pub(super) fn check_readme(place: &Place) -> Result<()> {
+    if place.image_machine != "amd64" {
+        return Ok(());
+    }
+    let is_there = |name: &str| place.artefacts.join(name).exists();
+    let text = fs::read_to_string(place.root.join("README.md"))?;
+    let named = text.split("/releases/download/").skip(1);
+    let named = named.filter_map(|rest| rest.split([' ', '\n']).next()?.rsplit('/').next());
+    let missing: Vec<String> = named
+        .filter(|name| !is_there(name))
+        .map(|name| format!("README.md names {name}"))
+        .collect();
+    fail_on(&missing)
 }
 
 /// The SHA-256 of bytes, in hexadecimal.
