@@ -46,12 +46,13 @@ build: ## the release binary
 
 install: build ## binary, man page and completions below PREFIX (default /usr/local)
 	install -D -m 755 $(LOOPTAX) "$(ROOT)/bin/looptax"
-	install -D -m 644 docs/man/looptax.1 "$(ROOT)/share/man/man1/looptax.1"
+	install -d "$(ROOT)/share/man/man1"
+	install -m 644 docs/man/*.1 "$(ROOT)/share/man/man1/"
 	install -D -m 644 docs/completions/looptax.bash "$(ROOT)/share/bash-completion/completions/looptax"
 	install -D -m 644 docs/completions/_looptax "$(ROOT)/share/zsh/site-functions/_looptax"
 	install -D -m 644 docs/completions/looptax.fish "$(ROOT)/share/fish/vendor_completions.d/looptax.fish"
 
 uninstall: ## take back what `make install` put below PREFIX
-	rm -f "$(ROOT)/bin/looptax" "$(ROOT)/share/man/man1/looptax.1" \
+	rm -f "$(ROOT)/bin/looptax" "$(ROOT)"/share/man/man1/looptax.1 "$(ROOT)"/share/man/man1/looptax-*.1 \
 	  "$(ROOT)/share/bash-completion/completions/looptax" "$(ROOT)/share/zsh/site-functions/_looptax" \
 	  "$(ROOT)/share/fish/vendor_completions.d/looptax.fish"

@@ -78,12 +78,16 @@ impl Place {
         format!("looptax-{}-{MACHINE}-linux", self.version)
     }
 
-    /// Fails unless the commit has the tag of the version and nothing is changed.
+    /// Fails unless the commit has the tag of the version, the changelog a part of it, and nothing is changed.
     pub(super) fn refuse_untagged(&self) -> Result<()> {
         let tag = format!("v{}", self.version);
         let tags = ask_git(&["tag", "--points-at", "HEAD"])?;
         if !tags.lines().any(|line| line == tag) {
             bail!("the commit has no tag {tag}; `--dry-run` makes a release of any commit");
+        }
+        let changelog = std::fs::read_to_string(self.root.join("CHANGELOG.md"))?;
+        if !changelog.contains(&format!("\n## [{}]", self.version)) {
+            bail!("CHANGELOG.md has no part [{}]", self.version);
         }
         let changed = ask_git(&["status", "--porcelain"])?;
         if !changed.is_empty() {

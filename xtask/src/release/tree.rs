@@ -10,7 +10,7 @@ use super::place::{Place, ask};
 use crate::workspace::run_to_success;
 
 /// Files of the checkout, and what they are called in the folder.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 8] = [
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
     ("LICENSE-MIT", "LICENSE-MIT"),
@@ -18,15 +18,13 @@ const FILES: [(&str, &str); 9] = [
     ("docs/completions/_looptax", "completions/_looptax"),
     ("docs/completions/looptax.bash", "completions/looptax.bash"),
     ("docs/completions/looptax.fish", "completions/looptax.fish"),
-    ("docs/man/looptax.1", "looptax.1"),
     (
         "packaging/looptax-find.service",
         "examples/looptax-find.service",
     ),
 ];
 /// Files of the folder, and what their compressed copies are called before the ending.
-const COMPRESSED: [(&str, &str); 4] = [
-    ("looptax.1", "looptax.1"),
+const COMPRESSED: [(&str, &str); 3] = [
     ("CHANGELOG.md", "changelog"),
     ("THIRD-PARTY.txt", "THIRD-PARTY.txt"),
     ("looptax.cdx.json", "looptax.cdx.json"),
@@ -34,12 +32,16 @@ const COMPRESSED: [(&str, &str); 4] = [
 
 /// Copies what is no step's own product.
 pub(super) fn fill(place: &Place) -> Result<()> {
-    for folder in ["completions", "examples"] {
+    for folder in ["completions", "examples", "man"] {
         fs::create_dir_all(place.tree.join(folder))?;
     }
     for (from, to) in FILES {
         fs::copy(place.root.join(from), place.tree.join(to))
             .with_context(|| format!("cannot copy {from}"))?;
+    }
+    for entry in fs::read_dir(place.root.join("docs/man"))? {
+        let entry = entry?;
+        fs::copy(entry.path(), place.tree.join("man").join(entry.file_name()))?;
     }
     Ok(())
 }
@@ -72,6 +74,14 @@ pub(super) fn compress_docs(place: &Place) -> Result<()> {
     for (from, to) in COMPRESSED {
         let copy = place.gzipped.join(to);
         fs::copy(place.tree.join(from), &copy)?;
+        compress(&copy)?;
+    }
+    let pages = place.gzipped.join("man");
+    fs::create_dir_all(&pages)?;
+    for entry in fs::read_dir(place.tree.join("man"))? {
+        let entry = entry?;
+        let copy = pages.join(entry.file_name());
+        fs::copy(entry.path(), &copy)?;
         compress(&copy)?;
     }
     let changelog = place.gzipped.join("changelog.Debian");

@@ -30,7 +30,7 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
     Ok(terminal::json(&schema)?)
 }
 
-/// Writes the option reference, the codes, the man page and the completions.
+/// Writes the option reference, the codes, the man pages and the completions.
 pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     let [book, man, completions] = ["src", "man", "completions"].map(|part| folder.join(part));
     for folder in [&book, &man, &completions] {
@@ -40,9 +40,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     command.build();
     fs::File::create(book.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
     fs::File::create(book.join("codes.md"))?.write_all(codes()?.as_bytes())?;
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    fs::File::create(man.join("looptax.1"))?.write_all(&page)?;
+    clap_mangen::generate_to(Cli::command(), &man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut command, "looptax", &completions)?;
     }

@@ -141,10 +141,12 @@ fn told(error: &(dyn Error + 'static)) -> String {
 fn table(rows: &[Row]) -> String {
     let width = { rows.iter() }.map(|row| row.feature.len()).max();
     let width = width.unwrap_or_default();
-    let mut text = format!("{:width$}  here  without it\n", "feature");
+    let mut text = format!("{:width$}  here  what misses without it\n", "feature");
     for row in rows {
         let here = if row.obstacle.is_none() { "yes" } else { "no" };
-        let _ = writeln!(text, "{:width$}  {here:4}  {}", row.feature, row.without);
+        let without = row.obstacle.as_ref().map_or("", |_| row.without);
+        let line = format!("{:width$}  {here:4}  {without}", row.feature);
+        let _ = writeln!(text, "{}", line.trim_end());
         if let Some(why) = row.obstacle.as_ref().filter(|why| !why.is_empty()) {
             let _ = writeln!(text, "{:width$}        here: {why}", "");
         }

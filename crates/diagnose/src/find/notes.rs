@@ -22,7 +22,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         ),
         Problem::ContainedProcesses => (
             NoteCode::ProcessesHidden,
-            "only processes of this container are listed here: those of the machine are not seen".to_owned(),
+            "only processes of this container (or process namespace) are listed here: those of the machine are not seen".to_owned(),
             Some("start the container with `--pid=host --net=host`, or looptax outside of it".to_owned()),
         ),
         Problem::UnlistedProcesses => (
