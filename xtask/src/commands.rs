@@ -4,7 +4,7 @@
 //!
 //! - `<!-- run -->`: each line is run in a scratch folder of the block's own and ends with 0; `<!-- run: 1 -->` names
 //!   another code, or several;
-//! - `<!-- run for minutes -->`: the same, with `--long` alone;
+//! - `<!-- run for minutes -->`: the same, with `--long` alone, and in a terminal of its own;
 //! - `<!-- arguments -->`: what it needs is the reader's own, so only its arguments are tried;
 //! - `<!-- tried by … -->`: something else tries it, and the comment says what.
 //!
@@ -91,12 +91,24 @@ fn try_block(looptax: &Path, block: &Block, is_long: bool) -> Result<Vec<String>
     let mut found = Vec::new();
     for line in lines {
         let start = Instant::now();
-        let output = shell(looptax, scratch.path(), &line)?.output()?;
+        let in_terminal = matches!(
+            mark,
+            Mark::Run {
+                takes_minutes: true,
+                ..
+            }
+        );
+        let output = shell(looptax, scratch.path(), &line, in_terminal)?.output()?;
         let seconds = start.elapsed().as_secs_f64();
         let code = output.status.code().unwrap_or(-1);
         println!("{code:3}  {seconds:6.1} s  {line}");
         if !codes.contains(&code) {
-            let words = String::from_utf8_lossy(&output.stderr);
+            let words = if in_terminal {
+                &output.stdout
+            } else {
+                &output.stderr
+            };
+            let words = String::from_utf8_lossy(words);
             found.push(format!(
                 "`{line}` ended with {code}, not {codes:?}:\n{words}"
             ));
@@ -106,13 +118,26 @@ fn try_block(looptax: &Path, block: &Block, is_long: bool) -> Result<Vec<String>
 }
 
 /// A shell in a scratch folder that is its home too, with this looptax first on its path and nobody to answer.
-fn shell(looptax: &Path, scratch: &Path, line: &str) -> Result<Command> {
+fn shell(looptax: &Path, scratch: &Path, line: &str, in_terminal: bool) -> Result<Command> {
     let folder = looptax.parent().context("a program lies in a folder")?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
     let mut command = Command::new("timeout");
+    command.args(["--kill-after=10s", LIMIT]);
+    if in_terminal {
+        command.args([
+            "script",
+            "--quiet",
+            "--return",
+            "--command",
+            line,
+            "/dev/null",
+        ]);
+    } else {
+        command.args(["bash", "-c", line]);
+    }
     command
-        .args(["--kill-after=10s", LIMIT, "bash", "-c", line])
+        .env("SHELL", "/bin/bash")
         .current_dir(scratch)
         .env("PATH", std::env::join_paths(folders)?)
         .env("HOME", scratch)
