@@ -1,7 +1,6 @@
 //! What the project's own chores ask of the program: its documentation and the schemas of what it saves.
 //!
-//! Only `internal` calls it. What is shipped is built without it: nobody asks there, and it is a thirtieth of the
-//! program.
+//! Only `internal` calls it. What is shipped is built without it: nobody asks there, and the program is smaller without.
 
 use std::fmt::Write as _;
 use std::fs;
