@@ -1,0 +1,32 @@
+//! Switches two files and takes it back, for ever: for the test that kills it.
+//!
+//! usage: `back_and_forth DATA FILE FILE`; what it writes is what the file holds with `old` for `new`.
+
+use std::path::Path;
+
+use looptax_switch::{Edited, End, Kept, Original, Work};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let kept = Kept::in_data_folder(Path::new(&args[0]));
+    let edit = |path: &String| -> Result<Edited, Box<dyn std::error::Error>> {
+        let original = Original::read(Path::new(path))?;
+        let new = String::from_utf8(original.bytes().to_vec())?.replace("old", "new");
+        Ok(Edited {
+            original,
+            new: new.into_bytes(),
+        })
+    };
+    loop {
+        let edited = [edit(&args[1])?, edit(&args[2])?];
+        let mut work = Work::plan(
+            &kept,
+            "20261123",
+            "2026-11-23T12:00:00Z",
+            "two files",
+            &edited,
+        )?;
+        work.write(&edited)?;
+        work.put_back("the way back", End::Undone)?;
+    }
+}

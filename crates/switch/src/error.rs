@@ -1,0 +1,120 @@
+//! What can go wrong with somebody else's files, and what to do then.
+
+use std::io;
+use std::path::PathBuf;
+
+use looptax_failure::Explain;
+
+/// Why a file was not replaced, or a switch not kept. Whatever it is, each file is as it was or as it was to become.
+#[derive(Debug, thiserror::Error)]
+pub enum SwitchError {
+    /// The file cannot be read, or is no file.
+    #[error("cannot read {path}")]
+    Read {
+        /// Whose.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is no ordinary file.
+    #[error("{path} is no ordinary file")]
+    NoFile {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Its neighbour, which is to take its place, cannot be made as it is.
+    #[error("cannot write a new {path}: {what}")]
+    Stage {
+        /// Whose.
+        path: PathBuf,
+        /// What could not be done.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The new file cannot take the place of the old one.
+    #[error("cannot put the new {path} in the old one's place")]
+    Exchange {
+        /// Whose.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Somebody wrote the file since it was read; what they wrote stays.
+    #[error("{path} was changed meanwhile, and stays as it is now")]
+    Changed {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The journal, or what is kept beside it, cannot be written.
+    #[error("cannot write the journal in {path}")]
+    Journal {
+        /// Its folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The journal cannot be read, or is none.
+    #[error("cannot read the journal in {path}: {why}")]
+    Unreadable {
+        /// Its folder.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Another looptax is at work on it.
+    #[error("another looptax is at work on {id}")]
+    Busy {
+        /// The switch.
+        id: String,
+    },
+    /// There is none of this name.
+    #[error("there is no switch {id}")]
+    Unknown {
+        /// The name.
+        id: String,
+    },
+}
+
+impl Explain for SwitchError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Read { .. } => "run it as a user who may read the file".to_owned(),
+            Self::NoFile { .. } => "name the file that the application reads".to_owned(),
+            Self::Stage { source, .. } | Self::Exchange { source, .. } => file_hint(source),
+            Self::Changed { .. } => {
+                "run the same command again: it reads the file as it is now".to_owned()
+            }
+            Self::Journal { path, .. } => format!(
+                "nothing was changed; make room in {} or let this user write there",
+                path.display()
+            ),
+            Self::Unreadable { path, .. } => {
+                format!(
+                    "the old and the new files lie in {}, as `0.old` and `0.new`",
+                    path.display()
+                )
+            }
+            Self::Busy { .. } => "wait until it has ended".to_owned(),
+            Self::Unknown { .. } => "looptax switch --list shows them".to_owned(),
+        })
+    }
+}
+
+/// What lets a folder take a new file.
+fn file_hint(error: &io::Error) -> String {
+    let words = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "run it as root, or as the owner of the file and its folder"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "mount it for writing, or write it where it is made",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room; the file is as it was"
+        }
+        io::ErrorKind::ResourceBusy => {
+            "the file itself is a mount, as containers have it: change it where it comes from"
+        }
+        _ => "the file is as it was; write the lines by hand",
+    };
+    words.to_owned()
+}

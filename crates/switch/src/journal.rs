@@ -1,0 +1,197 @@
+//! What a switch was about to do and did: a line of JSON per step, on the disk before the step is done.
+//!
+//! Where looptax was killed, the last line may be a part of one; it stands for a step that was not begun.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::SwitchError;
+use crate::digest::Digest;
+
+pub(crate) const NAME: &str = "journal";
+/// Form of the lines; a newer one is not touched.
+pub(crate) const VERSION: u32 = 1;
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "kebab-case")]
+pub enum Step {
+    /// What is to be written; the first line.
+    Planned {
+        /// Form of the lines.
+        version: u32,
+        /// When, as RFC 3339.
+        at: String,
+        /// What is switched, for a person: `WordPress, mysql at 127.0.0.1:3306`.
+        title: String,
+        /// Every file.
+        files: Vec<PlannedFile>,
+    },
+    /// All files are about to become new.
+    Writing,
+    /// All files are new.
+    Written,
+    /// All files are about to become old again.
+    PuttingBack {
+        /// Why, for a person; a code of a step would not tell.
+        why: String,
+    },
+    /// All files are as they were.
+    PutBack,
+    /// A command is about to be run.
+    Running {
+        /// As it was given.
+        command: String,
+    },
+    /// It has ended.
+    Ran {
+        /// Its exit code; `None` where a signal ended it.
+        code: Option<i32>,
+    },
+    /// What showed that the switch is done, or that it is not.
+    Proof {
+        /// Whether it is.
+        holds: bool,
+        /// In words.
+        words: String,
+    },
+    /// Nothing more is to be done; the last line of a switch that was not undone.
+    Ended {
+        /// How.
+        how: End,
+    },
+}
+
+/// How a switch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Written, and proved.
+    Moved,
+    /// Written; nothing connected within the time, so nothing is proved.
+    Unproved,
+    /// The old files are back, since it did not work.
+    PutBack,
+    /// The old files are back, since somebody wanted them.
+    Undone,
+}
+
+/// A file of a switch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedFile {
+    /// Where it lies, links followed.
+    pub path: PathBuf,
+    /// What its neighbour is called until it takes its place.
+    pub(crate) staged: String,
+    pub(crate) old: Digest,
+    pub(crate) new: Digest,
+}
+
+/// An open journal that nobody else works on.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    folder: PathBuf,
+    file: File,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Journal {
+    /// Makes one in a folder that has none.
+    pub(crate) fn create(folder: &Path) -> Result<Self, SwitchError> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true).mode(0o600);
+        Self::open_with(folder, &options)
+    }
+
+    /// Opens that of a switch which was begun earlier.
+    pub(crate) fn open(folder: &Path) -> Result<Self, SwitchError> {
+        let mut journal = Self::open_with(folder, OpenOptions::new().read(true).append(true))?;
+        journal.steps = read(folder)?;
+        journal.close_last_line()?;
+        Ok(journal)
+    }
+
+    fn open_with(folder: &Path, options: &OpenOptions) -> Result<Self, SwitchError> {
+        let file = options
+            .open(folder.join(NAME))
+            .map_err(|source| SwitchError::Journal {
+                path: folder.to_owned(),
+                source,
+            })?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {
+                let id = folder.file_name().unwrap_or_default();
+                Err(SwitchError::Busy {
+                    id: id.to_string_lossy().into_owned(),
+                })
+            }
+            // A file system without locks has them all free.
+            _ => Ok(Self {
+                folder: folder.to_owned(),
+                file,
+                steps: Vec::new(),
+            }),
+        }
+    }
+
+    /// Ends a line that was cut off, so that the next one stands by itself.
+    fn close_last_line(&mut self) -> Result<(), SwitchError> {
+        let mut text = Vec::new();
+        let mut file = &self.file;
+        let done = file.read_to_end(&mut text).and_then(|_| match text.last() {
+            None | Some(b'\n') => Ok(()),
+            Some(_) => file.write_all(b"\n"),
+        });
+        self.or_failed(done)
+    }
+
+    /// Has a step on the disk.
+    pub(crate) fn add(&mut self, step: Step) -> Result<(), SwitchError> {
+        let mut line = serde_json::to_vec(&step).expect("a step is plain data");
+        line.push(b'\n');
+        let done = self
+            .file
+            .write_all(&line)
+            .and_then(|()| self.file.sync_data());
+        self.or_failed(done)?;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    fn or_failed<T>(&self, done: io::Result<T>) -> Result<T, SwitchError> {
+        done.map_err(|source| SwitchError::Journal {
+            path: self.folder.clone(),
+            source,
+        })
+    }
+}
+
+/// Reads the steps of a journal, whoever may be at work on it; a line that is no step is left out.
+pub(crate) fn read(folder: &Path) -> Result<Vec<Step>, SwitchError> {
+    let unreadable = |why: String| SwitchError::Unreadable {
+        path: folder.to_owned(),
+        why,
+    };
+    let text = match std::fs::read_to_string(folder.join(NAME)) {
+        // Killed before there was one.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found.map_err(|error| unreadable(error.to_string()))?,
+    };
+    let steps: Vec<Step> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    match steps.first() {
+        Some(Step::Planned { version, .. }) if *version > VERSION => {
+            Err(unreadable("a newer looptax wrote it".to_owned()))
+        }
+        None | Some(Step::Planned { .. }) => Ok(steps),
+        Some(_) => Err(unreadable("it does not begin with a plan".to_owned())),
+    }
+}

@@ -1,0 +1,104 @@
+//! The switches of this user: a folder each, with the journal, and old and new files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::SwitchError;
+use crate::journal::{self, PlannedFile, Step};
+use crate::settle::{Lies, Standing, look};
+use crate::work::Work;
+
+/// The folder of all switches: it is private, since configuration files hold passwords.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    pub(crate) folder: PathBuf,
+}
+
+impl Kept {
+    /// Those of a data folder, `$XDG_DATA_HOME/looptax`. Makes nothing.
+    pub fn in_data_folder(data: &Path) -> Self {
+        Self {
+            folder: data.join("switches"),
+        }
+    }
+
+    pub(crate) fn folder_of(&self, id: &str) -> PathBuf {
+        self.folder.join(id)
+    }
+}
+
+/// A switch that was begun once.
+#[derive(Debug)]
+pub struct Switch {
+    /// Its name: the day and a number.
+    pub id: String,
+    /// When it was begun, as RFC 3339.
+    pub at: String,
+    /// What was switched, for a person.
+    pub title: String,
+    /// How it stands, as its journal says.
+    pub standing: Standing,
+    /// Its files, and what lies there now.
+    pub files: Vec<(PathBuf, Lies)>,
+    /// What it did, in order.
+    pub steps: Vec<Step>,
+}
+
+/// Lists all switches, oldest first; those whose journal cannot be read apart, with the reason.
+///
+/// # Errors
+/// [`SwitchError::Read`] where their folder cannot be.
+pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError> {
+    let entries = match fs::read_dir(&kept.folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
+        found => found.map_err(|source| SwitchError::Read {
+            path: kept.folder.clone(),
+            source,
+        })?,
+    };
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    for entry in entries.flatten() {
+        let id = entry.file_name().to_string_lossy().into_owned();
+        match read(kept, &id) {
+            // Killed before it had a plan: nothing was touched.
+            Ok(None) => {}
+            Ok(Some(switch)) => found.push(switch),
+            Err(error) => unread.push(error),
+        }
+    }
+    found.sort_by(|a, b| (&a.at, &a.id).cmp(&(&b.at, &b.id)));
+    Ok((found, unread))
+}
+
+fn read(kept: &Kept, id: &str) -> Result<Option<Switch>, SwitchError> {
+    let steps = journal::read(&kept.folder_of(id))?;
+    let Some(Step::Planned {
+        at, title, files, ..
+    }) = steps.first()
+    else {
+        return Ok(None);
+    };
+    let lies = |file: &PlannedFile| (file.path.clone(), look(file));
+    Ok(Some(Switch {
+        id: id.to_owned(),
+        at: at.clone(),
+        title: title.clone(),
+        standing: Standing::after(&steps),
+        files: files.iter().map(lies).collect(),
+        steps,
+    }))
+}
+
+/// Takes up a switch that was begun earlier, to finish or undo it; what a killed looptax left beside its files is
+/// settled first.
+///
+/// # Errors
+/// [`SwitchError::Unknown`], [`SwitchError::Busy`], `Unreadable` or `Journal`.
+pub fn open(kept: &Kept, id: &str) -> Result<Work, SwitchError> {
+    let is_name = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let folder = kept.folder_of(id);
+    if !is_name || !folder.join(journal::NAME).is_file() {
+        return Err(SwitchError::Unknown { id: id.to_owned() });
+    }
+    Work::resume(id, &folder)
+}

@@ -1,0 +1,23 @@
+//! Applications moved to the socket: their files replaced whole, with a journal and a way back.
+//!
+//! The only room that writes files that looptax did not make. A switch is [`Work`]: what is to be written is laid down
+//! first, each step stands in a journal on disk before it is done, and whoever finds a switch that was interrupted
+//! knows from both what lies there ([`Switch::standing`]) and can finish or undo it. Knows no format and no database.
+
+mod digest;
+mod error;
+mod file;
+mod journal;
+mod kept;
+mod remark;
+mod replace;
+mod settle;
+mod work;
+
+pub use error::SwitchError;
+pub use file::Original;
+pub use journal::{End, Step};
+pub use kept::{Kept, Switch, list, open};
+pub use remark::{Remark, remarks};
+pub use settle::{Lies, Standing};
+pub use work::{Edited, Work};

@@ -1,0 +1,166 @@
+//! One file replaced: a neighbour is made as the old file is, with other bytes, and takes its place in one step.
+//!
+//! The two change names (`RENAME_EXCHANGE`), so that what stood there is at hand afterwards: where it is not what was
+//! read, somebody wrote meanwhile, and the names are changed back. A file system that cannot do that has its file
+//! looked at once more and renamed over, which leaves an instant in which somebody's writing would be lost.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags, fchmod, fchown, fgetxattr,
+    flistxattr, fremovexattr, fsetxattr, openat, renameat, renameat_with, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::SwitchError;
+use crate::file::{Original, read_at};
+
+/// The kernel's own limits: names of all attributes together, and the value of one.
+const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
+
+/// Puts `new` in the place of what `original` holds, by way of a neighbour called `staged`.
+///
+/// Owner, permissions, access lists and every other attribute are the old file's; the time of change is new, since
+/// that is what programs notice a change by.
+pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
+    let part = part_of(staged);
+    if let Err(error) = stage(original, new, &part) {
+        // It is ours: no other program makes such names. Without it nothing has happened.
+        let _gone = remove(&original.folder, &part);
+        return Err(error);
+    }
+    take_place(original, &part, staged)
+}
+
+/// What the neighbour is called until it is whole, so that whatever has its own name is.
+pub(crate) fn part_of(staged: &OsStr) -> OsString {
+    let mut name = staged.to_owned();
+    name.push(".part");
+    name
+}
+
+/// Makes the neighbour, and has it on the disk.
+fn stage(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
+    let failed = |what| {
+        move |source: io::Error| SwitchError::Stage {
+            path: original.path.clone(),
+            what,
+            source,
+        }
+    };
+    let folder = &original.folder;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let private = Mode::RUSR | Mode::WUSR;
+    let made = openat(folder, staged, flags, private);
+    let made = made.map_err(|error| failed("its folder takes no new file")(error.into()))?;
+    let mut file = File::from(made);
+    file.write_all(new)
+        .map_err(failed("not all of it was written"))?;
+    let stat = original
+        .stat()
+        .map_err(failed("the old one cannot be looked at"))?;
+    let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+    fchown(&file, Some(owner), Some(group))
+        .map_err(|error| failed("it cannot be given to the old one's owner")(error.into()))?;
+    fchmod(&file, Mode::from_raw_mode(stat.st_mode))
+        .map_err(|error| failed("its permissions cannot be set")(error.into()))?;
+    copy_attributes(&original.file, &file).map_err(failed("its attributes cannot be kept"))?;
+    file.sync_all()
+        .map_err(failed("it did not get to the disk"))?;
+    sync_folder(folder).map_err(failed("its folder did not get to the disk"))
+}
+
+/// Gives `to` the attributes of `from` (access lists, labels, one's own), and takes away what its folder gave it.
+fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
+    let wanted = attribute_names(from)?;
+    for name in attribute_names(to)? {
+        if !wanted.contains(&name) {
+            fremovexattr(to, &*name)?;
+        }
+    }
+    for name in wanted {
+        let value = attribute(from, &name)?;
+        if attribute(to, &name).ok().as_ref() != Some(&value) {
+            fsetxattr(to, &*name, &value, XattrFlags::empty())?;
+        }
+    }
+    Ok(())
+}
+
+fn attribute_names(file: &File) -> io::Result<Vec<OsString>> {
+    let mut names = vec![0; MOST_ATTRIBUTE_BYTES];
+    let n_bytes = match flistxattr(file, &mut names[..]) {
+        Err(Errno::NOTSUP) => 0,
+        found => found?,
+    };
+    let names = names[..n_bytes].split(|byte| *byte == 0);
+    let names = names.filter(|name| !name.is_empty());
+    Ok(names
+        .map(|name| OsString::from_vec(name.to_vec()))
+        .collect())
+}
+
+fn attribute(file: &File, name: &OsStr) -> io::Result<Vec<u8>> {
+    let mut value = vec![0; MOST_ATTRIBUTE_BYTES];
+    let n_bytes = fgetxattr(file, name, &mut value[..])?;
+    value.truncate(n_bytes);
+    Ok(value)
+}
+
+fn take_place(original: &Original, part: &OsStr, staged: &OsStr) -> Result<(), SwitchError> {
+    let failed = |source: io::Error| SwitchError::Exchange {
+        path: original.path.clone(),
+        source,
+    };
+    let (folder, name) = (&original.folder, &*original.name);
+    let is_same = |at: &OsStr| match read_at(folder, at) {
+        Ok((_, bytes)) => bytes == original.bytes,
+        Err(_) => false,
+    };
+    if let Err(error) = renameat(folder, part, folder, staged) {
+        let _ours = remove(folder, part);
+        return Err(failed(error.into()));
+    }
+    let outcome = match renameat_with(folder, staged, folder, name, RenameFlags::EXCHANGE) {
+        Ok(()) if is_same(staged) => remove(folder, staged),
+        Ok(()) => {
+            exchange_back(folder, staged, name).map_err(failed)?;
+            return Err(SwitchError::Changed {
+                path: original.path.clone(),
+            });
+        }
+        Err(Errno::INVAL | Errno::NOSYS) if is_same(name) => {
+            renameat(folder, staged, folder, name).map_err(io::Error::from)
+        }
+        Err(error) => {
+            let is_gone = error == Errno::NOENT || !is_same(name);
+            let _ours = remove(folder, staged);
+            if is_gone {
+                return Err(SwitchError::Changed {
+                    path: original.path.clone(),
+                });
+            }
+            return Err(failed(error.into()));
+        }
+    };
+    outcome.and_then(|()| sync_folder(folder)).map_err(failed)
+}
+
+/// Gives the file its name back, and removes what had it meanwhile: ours.
+pub(crate) fn exchange_back(folder: &OwnedFd, staged: &OsStr, name: &OsStr) -> io::Result<()> {
+    renameat_with(folder, staged, folder, name, RenameFlags::EXCHANGE)?;
+    remove(folder, staged)?;
+    sync_folder(folder)
+}
+
+pub(crate) fn remove(folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(folder, name, AtFlags::empty())?)
+}
+
+fn sync_folder(folder: &OwnedFd) -> io::Result<()> {
+    Ok(rustix::fs::fsync(folder)?)
+}

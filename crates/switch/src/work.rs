@@ -1,0 +1,292 @@
+//! A switch under way: all its files become new, or all stay as they were.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::ops::RangeBounds;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::SwitchError;
+use crate::digest::Digest;
+use crate::file::Original;
+use crate::journal::{End, Journal, PlannedFile, Step, VERSION};
+use crate::kept::Kept;
+use crate::replace::replace;
+use crate::settle::{Lies, Standing, look, settle};
+
+/// A file with what is to be written there.
+#[derive(Debug)]
+pub struct Edited {
+    /// As it is.
+    pub original: Original,
+    /// All of what it is to hold.
+    pub new: Vec<u8>,
+}
+
+/// A switch that this process alone works on.
+#[derive(Debug)]
+pub struct Work {
+    id: String,
+    folder: PathBuf,
+    journal: Journal,
+    files: Vec<PlannedFile>,
+}
+
+/// Which of the two texts of a file.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Old,
+    New,
+}
+
+impl Side {
+    fn file_name(self, idx: usize) -> String {
+        let ending = match self {
+            Self::Old => "old",
+            Self::New => "new",
+        };
+        format!("{idx}.{ending}")
+    }
+
+    fn lies(self) -> Lies {
+        match self {
+            Self::Old => Lies::Old,
+            Self::New => Lies::New,
+        }
+    }
+}
+
+impl Work {
+    /// Lays down old and new files and the plan; no file of the application is touched yet.
+    ///
+    /// `day` is the beginning of the name, `20261123`, `at` the time as RFC 3339, `title` says for a person what is
+    /// switched.
+    ///
+    /// # Errors
+    /// [`SwitchError::Journal`]; then nothing is kept.
+    pub fn plan(
+        kept: &Kept,
+        day: &str,
+        at: &str,
+        title: &str,
+        edited: &[Edited],
+    ) -> Result<Self, SwitchError> {
+        let failed = |source| SwitchError::Journal {
+            path: kept.folder.clone(),
+            source,
+        };
+        let (id, folder) = make_folder(&kept.folder, day).map_err(failed)?;
+        let planned = Self::lay_down(&id, &folder, at, title, edited);
+        if planned.is_err() {
+            let _nothing_kept = fs::remove_dir_all(&folder);
+        }
+        planned
+    }
+
+    fn lay_down(
+        id: &str,
+        folder: &Path,
+        at: &str,
+        title: &str,
+        edited: &[Edited],
+    ) -> Result<Self, SwitchError> {
+        let mut journal = Journal::create(folder)?;
+        let mut files = Vec::new();
+        for (idx, Edited { original, new }) in edited.iter().enumerate() {
+            for (side, bytes) in [(Side::Old, &original.bytes), (Side::New, new)] {
+                write_private(&folder.join(side.file_name(idx)), bytes).map_err(|source| {
+                    SwitchError::Journal {
+                        path: folder.to_owned(),
+                        source,
+                    }
+                })?;
+            }
+            files.push(PlannedFile {
+                path: original.path.clone(),
+                staged: format!(".{}.looptax-{id}", short(&original.name)),
+                old: Digest::of_bytes(&original.bytes),
+                new: Digest::of_bytes(new),
+            });
+        }
+        journal.add(Step::Planned {
+            version: VERSION,
+            at: at.to_owned(),
+            title: title.to_owned(),
+            files: files.clone(),
+        })?;
+        sync_folders(folder).map_err(|source| SwitchError::Journal {
+            path: folder.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            id: id.to_owned(),
+            folder: folder.to_owned(),
+            journal,
+            files,
+        })
+    }
+
+    pub(crate) fn resume(id: &str, folder: &Path) -> Result<Self, SwitchError> {
+        let journal = Journal::open(folder)?;
+        let Some(Step::Planned { files, .. }) = journal.steps.first() else {
+            return Err(SwitchError::Unknown { id: id.to_owned() });
+        };
+        let files = files.clone();
+        for file in &files {
+            settle(file).map_err(|source| SwitchError::Exchange {
+                path: file.path.clone(),
+                source,
+            })?;
+        }
+        Ok(Self {
+            id: id.to_owned(),
+            folder: folder.to_owned(),
+            journal,
+            files,
+        })
+    }
+
+    /// Its name, for `--undo`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// How it stands.
+    pub fn standing(&self) -> Standing {
+        Standing::after(&self.journal.steps)
+    }
+
+    /// Writes all files. Where one cannot be, those before it are put back, and the error is that one's.
+    ///
+    /// # Errors
+    /// [`SwitchError::Changed`] where somebody wrote a file since it was read; `Stage`, `Exchange`, `Journal`.
+    pub fn write(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
+        self.journal.add(Step::Writing)?;
+        for (idx, Edited { original, new }) in edited.iter().enumerate() {
+            let staged = OsStr::new(&self.files[idx].staged);
+            if let Err(error) = replace(original, new, staged) {
+                self.journal.add(Step::PuttingBack {
+                    why: error.to_string(),
+                })?;
+                self.bring(..idx, Side::Old)?;
+                self.journal.add(Step::PutBack)?;
+                self.end(End::PutBack)?;
+                return Err(error);
+            }
+        }
+        self.journal.add(Step::Written)
+    }
+
+    /// Writes those files that a killed looptax had not written yet.
+    ///
+    /// # Errors
+    /// As [`Work::write`].
+    pub fn finish(&mut self) -> Result<(), SwitchError> {
+        self.refuse_others()?;
+        self.journal.add(Step::Writing)?;
+        self.bring(.., Side::New)?;
+        self.journal.add(Step::Written)
+    }
+
+    /// Puts every old file back that is not there yet, and ends the switch.
+    ///
+    /// # Errors
+    /// [`SwitchError::Changed`] where somebody wrote one since: then nothing is done. Else as [`Work::write`].
+    pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
+        self.refuse_others()?;
+        self.journal.add(Step::PuttingBack {
+            why: why.to_owned(),
+        })?;
+        self.bring(.., Side::Old)?;
+        self.journal.add(Step::PutBack)?;
+        self.end(how)
+    }
+
+    fn refuse_others(&self) -> Result<(), SwitchError> {
+        let changed = self.files.iter().find(|file| look(file) == Lies::Other);
+        changed.map_or(Ok(()), |file| {
+            Err(SwitchError::Changed {
+                path: file.path.clone(),
+            })
+        })
+    }
+
+    /// Brings these files to a side, those that are not there yet.
+    fn bring(&self, which: impl RangeBounds<usize>, side: Side) -> Result<(), SwitchError> {
+        let files = self
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(idx, _)| which.contains(idx));
+        for (idx, file) in files {
+            if look(file) != side.lies() {
+                let path = self.folder.join(side.file_name(idx));
+                let text = fs::read(&path).map_err(|source| SwitchError::Read { path, source })?;
+                let there = Original::read(&file.path)?;
+                replace(&there, &text, OsStr::new(&file.staged))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what is about to be done, or was, beside the files.
+    ///
+    /// # Errors
+    /// [`SwitchError::Journal`]; then it is not to be done.
+    pub fn note(&mut self, step: Step) -> Result<(), SwitchError> {
+        self.journal.add(step)
+    }
+
+    /// Notes that nothing more is to be done.
+    ///
+    /// # Errors
+    /// [`SwitchError::Journal`].
+    pub fn end(&mut self, how: End) -> Result<(), SwitchError> {
+        self.journal.add(Step::Ended { how })
+    }
+}
+
+/// Makes a private folder with the first free name of the day.
+fn make_folder(all: &Path, day: &str) -> io::Result<(String, PathBuf)> {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder.recursive(true).create(all)?;
+    builder.recursive(false);
+    let mut number = 1_u32;
+    loop {
+        let id = format!("{day}-{number}");
+        let folder = all.join(&id);
+        match builder.create(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|()| (id, folder)),
+        }
+    }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Has the names in the folder, and its own, on the disk.
+fn sync_folders(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()?;
+    folder
+        .parent()
+        .map_or(Ok(()), |all| File::open(all)?.sync_all())
+}
+
+/// The name, short enough for what is put around it.
+fn short(name: &OsStr) -> String {
+    name.to_string_lossy()
+        .chars()
+        .filter(|c| *c != '\u{fffd}')
+        .take(40)
+        .collect()
+}

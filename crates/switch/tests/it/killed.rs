@@ -1,0 +1,83 @@
+//! A looptax that is killed at any moment leaves each file old or new, and the next one finishes or undoes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use looptax_switch::{End, Lies, Standing, list, open};
+
+use crate::kept::House;
+
+const KILLS: u32 = 200;
+/// So long it is let work at most: some dozen switches.
+const LONGEST_US: u32 = 30_000;
+
+fn back_and_forth() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let folder = test.parent().and_then(Path::parent).expect("target/debug");
+    folder.join("examples/back_and_forth")
+}
+
+#[test]
+fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it() {
+    let house = House::new();
+    let size = 20_000;
+    let old = "old".repeat(size);
+    let new = "new".repeat(size);
+    let paths = [house.write("a.env", &old), house.write("b.env", &old)];
+    let mut n_interrupted = 0;
+    for round in 0..KILLS {
+        let mut child = Command::new(back_and_forth())
+            .arg(house.root.path().join("data"))
+            .args(&paths)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the example is built with the tests");
+        // Spread over the whole time without a clock's or a generator's help.
+        let wait = u64::from(round * 7919 % LONGEST_US) + 2_000;
+        std::thread::sleep(Duration::from_micros(wait));
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), None, "it ended by itself in round {round}");
+
+        for path in &paths {
+            let text = fs::read_to_string(path).unwrap();
+            assert!(text == old || text == new, "round {round}: {text:.60}");
+        }
+        let (known, unread) = list(&house.kept).unwrap();
+        assert!(unread.is_empty(), "{unread:?}");
+        for switch in known
+            .iter()
+            .filter(|it| !matches!(it.standing, Standing::Ended(_)))
+        {
+            n_interrupted += u32::from(switch.standing == Standing::Interrupted);
+            let mut work = open(&house.kept, &switch.id).unwrap();
+            if round % 2 == 0 {
+                work.finish().unwrap();
+                assert!(
+                    paths
+                        .iter()
+                        .all(|path| fs::read_to_string(path).unwrap() == new)
+                );
+            }
+            work.put_back("for the next round", End::Undone).unwrap();
+        }
+        assert!(
+            paths
+                .iter()
+                .all(|path| fs::read_to_string(path).unwrap() == old),
+            "round {round}"
+        );
+        assert_eq!(house.names(), ["a.env", "b.env"], "round {round}");
+        let (known, _) = list(&house.kept).unwrap();
+        let is_settled = |lies: &(PathBuf, Lies)| lies.1 == Lies::Old;
+        assert!(known.iter().all(|it| it.files.iter().all(is_settled)));
+        let data = house.root.path().join("data");
+        assert!(!data.exists() || fs::remove_dir_all(data).is_ok());
+    }
+    assert!(
+        n_interrupted > 10,
+        "{n_interrupted} of {KILLS} were hit at work"
+    );
+}
