@@ -4,25 +4,57 @@ use looptax_dsn::{MASK, Query, masked};
 use looptax_record::{Change, Edit};
 
 use super::bound::Bound;
+use super::rewrite::{self, Rewrite, replaced};
 use super::setting::{Joins, Quotes, Setting, Value};
 use super::table::{Evidence, Role, Step};
 use super::url::{self, Parsed};
 use crate::Fields;
 use crate::template::filled;
 
+/// An edit, as it is shown and as it is written.
+struct Planned<'a> {
+    edit: Edit,
+    writing: Writing<'a>,
+}
+
+/// How an edit is written.
+enum Writing<'a> {
+    /// In place of this setting.
+    Replace(&'a Setting, String),
+    /// Beside it.
+    Beside(&'a Setting, String),
+    Remove(&'a Setting),
+    /// Not here: where the environment is set.
+    Elsewhere,
+}
+
+fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
+    if let Some(setting) = bound.roles.get(&Role::Url) {
+        return url_edit(bound, setting, fields).into_iter().collect();
+    }
+    let steps = bound.app.change.iter();
+    steps.filter_map(|step| edit(bound, step, fields)).collect()
+}
+
+/// The bytes to be written for one application; `None` where its change cannot be made in this text.
+pub(super) fn rewrites_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Vec<Rewrite>> {
+    let write = |planned: Planned<'_>| match planned.writing {
+        Writing::Replace(setting, item) => Some(replaced(setting, item)),
+        Writing::Beside(anchor, item) => rewrite::added(text, anchor, &item),
+        Writing::Remove(setting) => rewrite::removed(text, setting),
+        Writing::Elsewhere => None,
+    };
+    let all: Option<Vec<Rewrite>> = planned(bound, fields).into_iter().map(write).collect();
+    all.filter(|it| !it.is_empty() && !bound.is_environment)
+}
+
 /// The change for one application.
 pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     let app = bound.app;
-    let mut edits = Vec::new();
-    if let Some(setting) = bound.roles.get(&Role::Url) {
-        edits.extend(url_edit(bound, setting, fields));
-    } else {
-        edits.extend(
-            app.change
-                .iter()
-                .filter_map(|step| edit(bound, step, fields)),
-        );
-    }
+    let edits: Vec<Edit> = planned(bound, fields)
+        .into_iter()
+        .map(|it| it.edit)
+        .collect();
     let carrier = bound.carrier;
     let mut advice: Vec<&str> = Vec::new();
     if is_from_environment(bound) && !edits.is_empty() {
@@ -61,7 +93,7 @@ fn value_of(template: &str, fields: &Fields) -> String {
 }
 
 /// A URL keeps what else is in its query.
-fn url_edit(bound: &Bound, setting: &Setting, fields: &Fields) -> Option<Edit> {
+fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<Planned<'a>> {
     let step = bound
         .app
         .change
@@ -94,19 +126,29 @@ fn url_edit(bound: &Bound, setting: &Setting, fields: &Fields) -> Option<Edit> {
     if let Value::Variable { name, .. } = &setting.value {
         return Some(in_environment(name, &value));
     }
-    Some(Edit {
-        line: line(bound, setting),
-        before: Some(shown(setting)),
-        after: Some(setting.with(None, &value)),
-    })
+    Some(replacing(bound, setting, setting.with(None, &value)))
 }
 
 /// A file that asks the environment stays as it is.
-fn in_environment(name: &str, value: &str) -> Edit {
-    Edit {
-        line: None,
-        before: None,
-        after: Some(format!("{name}={}", Quotes::AsNeeded.around(value))),
+fn in_environment(name: &str, value: &str) -> Planned<'static> {
+    Planned {
+        edit: Edit {
+            line: None,
+            before: None,
+            after: Some(format!("{name}={}", Quotes::AsNeeded.around(value))),
+        },
+        writing: Writing::Elsewhere,
+    }
+}
+
+fn replacing<'a>(bound: &Bound, setting: &'a Setting, item: String) -> Planned<'a> {
+    Planned {
+        edit: Edit {
+            line: line(bound, setting),
+            before: Some(shown(setting)),
+            after: Some(item.clone()),
+        },
+        writing: Writing::Replace(setting, item),
     }
 }
 
@@ -134,7 +176,7 @@ fn is_missing(bound: &Bound, role: Option<Role>) -> bool {
     role.is_some_and(|role| !bound.roles.contains_key(&role))
 }
 
-fn edit(bound: &Bound, step: &Step, fields: &Fields) -> Option<Edit> {
+fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a>> {
     if let Some(role) = step.drop {
         // Another setting has its place already.
         let takes_it = |it: &Step| it.instead_of == Some(role) && is_missing(bound, it.set);
@@ -142,10 +184,13 @@ fn edit(bound: &Bound, step: &Step, fields: &Fields) -> Option<Edit> {
             return None;
         }
         let setting = bound.roles.get(&role)?;
-        return Some(Edit {
-            line: line(bound, setting),
-            before: Some(shown(setting)),
-            after: None,
+        return Some(Planned {
+            edit: Edit {
+                line: line(bound, setting),
+                before: Some(shown(setting)),
+                after: None,
+            },
+            writing: Writing::Remove(setting),
         });
     }
     let role = step.set?;
@@ -157,36 +202,37 @@ fn edit(bound: &Bound, step: &Step, fields: &Fields) -> Option<Edit> {
         if setting.value == Value::Text(value.clone()) {
             return None;
         }
-        return Some(Edit {
-            line: line(bound, setting),
-            before: Some(shown(setting)),
-            after: Some(setting.with(None, &value)),
-        });
+        return Some(replacing(bound, setting, setting.with(None, &value)));
     }
     added(bound, step, role, &value)
 }
 
 /// A setting that is not there yet: in the place of another one, or beside it.
-fn added(bound: &Bound, step: &Step, role: Role, value: &str) -> Option<Edit> {
+fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<Planned<'a>> {
     let key = bound.app.patterns(role).first()?.rsplit('/').next();
-    let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
     let by_rank = [Role::Host, Role::Port, Role::Socket, Role::Database];
-    if role == Role::Url && replaced.is_none() {
+    let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
+    if let Some(setting) = replaced {
+        return Some(replacing(bound, setting, setting.with(key, value)));
+    }
+    if role == Role::Url {
         return None;
     }
-    let anchor = replaced.or_else(|| by_rank.iter().find_map(|it| bound.roles.get(it)))?;
+    let anchor = by_rank.iter().find_map(|it| bound.roles.get(it))?;
     let text = anchor.with(key, value);
-    let (before, after) = match (replaced, anchor.joins) {
-        (Some(replaced), _) => (Some(shown(replaced)), text),
-        (None, Joins::Line) => (None, text),
-        (None, Joins::With(between)) => {
+    let (before, after) = match anchor.joins {
+        Joins::Line => (None, text.clone()),
+        Joins::With(between) => {
             let before = shown(anchor);
             (Some(before.clone()), format!("{before}{between}{text}"))
         }
     };
-    Some(Edit {
-        line: line(bound, anchor),
-        before,
-        after: Some(after),
+    Some(Planned {
+        edit: Edit {
+            line: line(bound, anchor),
+            before,
+            after: Some(after),
+        },
+        writing: Writing::Beside(anchor, text),
     })
 }

@@ -4,7 +4,8 @@ use looptax_dsn::Address;
 use looptax_record::Change;
 
 use super::bound::Bound;
-use super::change::change_for;
+use super::change::{change_for, rewrites_for};
+use super::rewrite::Rewrite;
 use super::setting::Problem;
 use crate::{Fields, Takes};
 
@@ -58,6 +59,15 @@ impl Found {
         self.bound
             .iter()
             .map(|bound| change_for(bound, fields))
+            .collect()
+    }
+
+    /// The same as bytes of the text that was read, with the password as it is in `fields`. `None` for an application
+    /// whose change cannot be made there: what is to be written belongs into the environment, or is advice.
+    pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
+        self.bound
+            .iter()
+            .map(|bound| rewrites_for(bound, fields, text))
             .collect()
     }
 }

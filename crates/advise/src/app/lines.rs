@@ -22,7 +22,11 @@ pub(crate) enum Lines {
 pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut settings = Vec::new();
     let mut section: Vec<String> = Vec::new();
-    for (idx, line) in text.lines().enumerate() {
+    let mut next_start = 0;
+    for (idx, whole) in text.split_inclusive('\n').enumerate() {
+        let line_start = next_start;
+        next_start += whole.len();
+        let line = whole.trim_end_matches(['\n', '\r']);
         if settings.len() >= MOST_SETTINGS {
             break;
         }
@@ -46,7 +50,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             }
             continue;
         }
-        settings.extend(setting(line, idx + 1, &section, kind));
+        settings.extend(setting(line, [idx + 1, line_start], &section, kind));
     }
     if kind == Lines::Unit {
         settings = settings.iter().flat_map(assignments).collect();
@@ -67,7 +71,9 @@ fn section_of(line: &str, kind: Lines) -> Option<&str> {
     inside.split_once(']').map(|(name, _)| name.trim())
 }
 
-fn setting(line: &str, number: usize, section: &[String], kind: Lines) -> Option<Setting> {
+/// `at` is the line's number, counted from one, and the byte that it begins at.
+fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Option<Setting> {
+    let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
     let body = &line[start..];
     let (key_at, body_at) = match body.strip_prefix("export ") {
@@ -91,6 +97,7 @@ fn setting(line: &str, number: usize, section: &[String], kind: Lines) -> Option
         path,
         value: expanded(value, kind),
         line: number,
+        start: line_start + start + body_at,
         item: body[body_at..value_at + literal_bytes].to_owned(),
         key: key_at..key_at + key.len(),
         literal: value_at..value_at + literal_bytes,

@@ -28,6 +28,8 @@ pub(crate) struct Setting {
     pub(crate) value: Value,
     /// The line it begins in, counted from one.
     pub(crate) line: usize,
+    /// The byte of the text that `item` begins at.
+    pub(crate) start: usize,
     /// Name and value as they stand in the file, with nothing else of the line.
     pub(crate) item: String,
     /// The last part of the name in `item`, without quotes.
@@ -140,6 +142,7 @@ impl Setting {
         key_bytes: usize,
         joins: Joins,
     ) -> Self {
+        let start = self.start + at.start;
         let item = self.item[at].to_owned();
         let value_at = item.len() - value.len();
         let mut path = self.path.clone();
@@ -148,12 +151,18 @@ impl Setting {
             path,
             value: Value::Text(value.to_owned()),
             line: self.line,
+            start,
             key: 0..key_bytes,
             literal: value_at..item.len(),
             item,
             quotes: Quotes::None,
             joins,
         }
+    }
+
+    /// Where it stands in the text.
+    pub(crate) fn place(&self) -> Range<usize> {
+        self.start..self.start + self.item.len()
     }
 
     /// With another value, and perhaps another name.

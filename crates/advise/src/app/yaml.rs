@@ -56,7 +56,7 @@ pub(crate) fn read(text: &str) -> Read {
     (walk.settings, problems)
 }
 
-/// Lines that hold nothing but ERB's control statements are blanked, so that the others keep theirs.
+/// Lines that hold nothing but ERB's control statements are blanked, so that the others keep their places.
 fn without_control_lines(text: &str) -> String {
     let is_control = |line: &str| {
         let line = line.trim();
@@ -64,7 +64,8 @@ fn without_control_lines(text: &str) -> String {
     };
     let lines = text.split_inclusive('\n').map(|line| {
         if is_control(line) {
-            "\n".to_owned()
+            let body = line.trim_end_matches(['\n', '\r']);
+            " ".repeat(body.len()) + &line[body.len()..]
         } else {
             line.to_owned()
         }
@@ -193,6 +194,7 @@ impl Walk<'_> {
                 path,
                 value,
                 line: span.start.line(),
+                start,
                 item: item.to_owned(),
                 key: key_at.start - start + pad..(key_at.end - start).saturating_sub(pad),
                 literal: at.start - start..end - start,

@@ -1,6 +1,6 @@
 //! Every application of the table: recognised, its transport told, and its change really moves it.
 
-use looptax_advise::app::{Found, Reading, Source, read};
+use looptax_advise::app::{Found, Reading, Source, read, rewritten};
 use looptax_advise::{Fields, Takes};
 use looptax_record::Change;
 use serde::Deserialize;
@@ -148,6 +148,9 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
         let change = changes.iter().find(|it| it.title == *app).unwrap();
         let text = changed(&case.tcp, change);
         let again = reading(path, text.as_bytes());
+        if let Some(objection) = written_objection(case, found, change) {
+            wrong.push(format!("{app} {path}: {objection}"));
+        }
         if change.edits.is_empty() || word(found_for(&again, app)) != "unix" {
             wrong.push(format!(
                 "{app} {path}: the change leads to {}\n{text}\n{change:?}",
@@ -161,6 +164,36 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
         wrong.len(),
         wrong.join("\n\n")
     );
+}
+
+/// What is wrong with the change as bytes: it has to move the application, and to be all that changes.
+fn written_objection(case: &Case, found: &Found, change: &Change) -> Option<String> {
+    let idx = found.titles.iter().position(|it| *it == case.app)?;
+    // Lines that end as on other systems are the same to their readers.
+    for text in [case.tcp.clone(), case.tcp.replace('\n', "\r\n")] {
+        let before = reading(&case.path, text.as_bytes());
+        let found = found_for(&before, &case.app)?;
+        let Some(rewrites) = &found.rewrites(&fields(found.kind), &text)[idx] else {
+            let is_elsewhere = change.edits.iter().all(|it| it.line.is_none());
+            return (!is_elsewhere).then(|| "it cannot be written".to_owned());
+        };
+        let Some(new) = rewritten(&text, rewrites) else {
+            return Some(format!("{rewrites:?} overlap"));
+        };
+        let again = reading(&case.path, new.as_bytes());
+        if word(found_for(&again, &case.app)) != "unix" {
+            return Some(format!("written it leads elsewhere:\n{new}"));
+        }
+        let is_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+        if is_json(&text) && !is_json(&new) {
+            return Some(format!("it is no JSON any more:\n{new}"));
+        }
+        let is_dos = text.contains("\r\n");
+        if is_dos && new.matches("\r\n").count() != new.matches('\n').count() {
+            return Some(format!("ends of lines are mixed:\n{new:?}"));
+        }
+    }
+    None
 }
 
 #[derive(Deserialize)]

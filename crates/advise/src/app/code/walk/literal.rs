@@ -37,6 +37,7 @@ impl Walk<'_> {
             path: slot.path.clone(),
             value,
             line: self.starts.line(slot.start),
+            start: slot.start,
             item,
             key: slot.key.start.saturating_sub(slot.start)..slot.key.end.saturating_sub(slot.start),
             literal: at.start - slot.start..at.end - slot.start,
