@@ -4,20 +4,22 @@
 //! first, each step stands in a journal on disk before it is done, and whoever finds a switch that was interrupted
 //! knows from both what lies there ([`Switch::standing`]) and can finish or undo it. Knows no format and no database.
 
+mod data_folder;
 mod digest;
 mod error;
 mod file;
 mod journal;
-mod kept;
+mod list;
 mod remark;
 mod replace;
 mod settle;
 mod work;
 
+pub use data_folder::Kept;
 pub use error::SwitchError;
 pub use file::Original;
 pub use journal::{End, Step};
-pub use kept::{Kept, Switch, list, open};
+pub use list::{Switch, list, open};
 pub use remark::{Remark, remarks};
 pub use settle::{Lies, Standing};
 pub use work::{Edited, Work};

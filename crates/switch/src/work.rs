@@ -8,10 +8,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::SwitchError;
+use crate::data_folder::Kept;
 use crate::digest::Digest;
 use crate::file::Original;
 use crate::journal::{End, Journal, PlannedFile, Step, VERSION};
-use crate::kept::Kept;
 use crate::replace::replace;
 use crate::settle::{Lies, Standing, look, settle};
 

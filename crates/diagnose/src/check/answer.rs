@@ -14,7 +14,7 @@ use looptax_record::{
 use super::logins::{self, Sides};
 use super::sources::Looked;
 use super::{Question, container, points, way};
-use crate::socket_of::{self, Near};
+use crate::socket_of::{self, Near, SocketOf};
 
 /// What holds for all connections of a check.
 #[derive(Debug, Clone, Copy)]
@@ -29,12 +29,12 @@ pub struct Around<'a> {
     pub n_connections: u32,
 }
 
-/// About a connection of a file or an environment.
+/// About a connection of a file or an environment, and the socket that its lines to change name.
 pub(super) fn found(
     looked: &Looked,
     found: &Found,
     around: Around<'_>,
-) -> Result<CheckedConnection, Failure> {
+) -> Result<(CheckedConnection, Option<SocketOf>), Failure> {
     let mut answer = CheckedConnection {
         source: looked.name.clone(),
         applications: found.titles.clone(),
@@ -52,10 +52,10 @@ pub(super) fn found(
             let no_login = no_login(found, address);
             look_at_the_socket(&mut answer, address, no_login.is_none(), around);
         }
-        return Ok(answer);
+        return Ok((answer, None));
     }
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
-        return Ok(answer);
+        return Ok((answer, None));
     };
     let no_login = no_login(found, address);
     ask(&mut answer, address, no_login.as_deref(), around)?;
@@ -74,8 +74,9 @@ pub(super) fn found(
         for change in &mut answer.changes {
             explain_mask(change);
         }
+        return Ok((answer, Some(socket)));
     }
-    Ok(answer)
+    Ok((answer, None))
 }
 
 /// Which transport the configuration means.

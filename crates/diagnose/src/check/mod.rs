@@ -32,7 +32,8 @@ pub use answer::Around;
 pub use client::Client;
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
-pub use subject::Sources;
+pub use sources::FileText;
+pub use subject::{Sources, Switchable};
 
 /// So long one waits for whoever listens on a port.
 const PATIENCE: Duration = Duration::from_secs(3);

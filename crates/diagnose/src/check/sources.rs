@@ -34,6 +34,17 @@ pub(super) struct Looked {
     pub services: Vec<Service>,
 }
 
+/// A file's text, as it was read by whoever will write it.
+#[derive(Debug, Clone, Copy)]
+pub struct FileText<'a> {
+    /// Where it lies for the application.
+    pub path: &'a Path,
+    /// What it holds.
+    pub text: &'a str,
+    /// The process that reads it, whose environment counts.
+    pub pid: Option<u32>,
+}
+
 /// A file that was named.
 pub(super) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
     let shown = path.display();
@@ -63,6 +74,16 @@ pub(super) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
     Ok(looked)
 }
 
+/// A file whose text is known already.
+pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
+    let environment = file.pid.map(environment).transpose()?;
+    Ok(looked(
+        (file.path, file.path),
+        file.text.as_bytes(),
+        environment.as_ref(),
+    ))
+}
+
 /// Which file of a folder may be meant.
 fn in_folder(folder: &Path) -> String {
     let mut names = app::usual_files().into_iter().map(|name| folder.join(name));
@@ -87,7 +108,15 @@ fn read(
     seen: &Path,
     environment: Option<&BTreeMap<String, String>>,
 ) -> io::Result<Looked> {
-    let bytes = read_bounded(path)?;
+    Ok(looked((path, seen), &read_bounded(path)?, environment))
+}
+
+/// Where it lies for us and for the application, and what it holds.
+fn looked(
+    (path, seen): (&Path, &Path),
+    bytes: &[u8],
+    environment: Option<&BTreeMap<String, String>>,
+) -> Looked {
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let neighbours = names_in(path.parent().unwrap_or(path));
@@ -95,16 +124,16 @@ fn read(
     let environment = of_laravel.as_ref().or(environment);
     let reading = app::read(&Source {
         path: Some(&whole.to_string_lossy()),
-        bytes: &bytes,
+        bytes,
         neighbours: &neighbours,
         program: None,
         environment,
     });
-    Ok(Looked {
+    Looked {
         name: seen.display().to_string(),
         reading,
         services: services(path, &neighbours),
-    })
+    }
 }
 
 /// What a file below Laravel's `config` finds in its environment: a process's variables win over those of `.env`.

@@ -2,13 +2,28 @@
 
 use std::path::Path;
 
+use looptax_advise::app::Rewrite;
 use looptax_discover::Survey;
 use looptax_dsn::Address;
 use looptax_failure::Failure;
 use looptax_record::CheckedConnection;
 
 use super::answer::{self, Around};
-use super::sources::{self, Looked, Unseen};
+use super::sources::{self, FileText, Looked, Unseen};
+
+/// A connection of a file, and what would be written there.
+#[derive(Debug)]
+pub struct Switchable {
+    /// What is said of it.
+    pub checked: CheckedConnection,
+    /// Where it goes, with its password.
+    pub address: Option<Address>,
+    /// The socket that it would take; `None` where none is known to be the same server's.
+    pub socket: Option<String>,
+    /// For each application that may be meant, in the order of `checked.changes`; `None` where the change does not
+    /// belong into this file.
+    pub rewrites: Vec<Option<Vec<Rewrite>>>,
+}
 
 /// What a file and a process show.
 #[derive(Debug)]
@@ -53,7 +68,7 @@ impl Sources {
         let mut known: Vec<&Address> = Vec::new();
         for place in &self.looked {
             for found in &place.reading.found {
-                answers.push(answer::found(place, found, around)?);
+                answers.push(answer::found(place, found, around)?.0);
                 known.extend(&found.address);
             }
         }
@@ -66,6 +81,35 @@ impl Sources {
         let unseen = self.unseen.iter().filter(|it| !is_named(it));
         answers.extend(unseen.map(Unseen::answer));
         Ok(answers)
+    }
+
+    /// Checks each connection of a file's text, with what would be written into it.
+    pub fn switchable(
+        file: &FileText<'_>,
+        around: Around<'_>,
+    ) -> Result<(Vec<Switchable>, Self), Failure> {
+        let looked = sources::text(file)?;
+        let mut all = Vec::new();
+        for found in &looked.reading.found {
+            let (checked, socket) = answer::found(&looked, found, around)?;
+            let mut rewrites = Vec::new();
+            if let (Some(socket), Some(address)) = (&socket, &found.address) {
+                let password = address.password.as_ref().map(|it| it.reveal().to_owned());
+                rewrites = found.rewrites(&socket.fields(address, password), file.text);
+            }
+            all.push(Switchable {
+                checked,
+                address: found.address.clone(),
+                socket: socket.map(|it| it.file),
+                rewrites,
+            });
+        }
+        let sources = Self {
+            looked: vec![looked],
+            connected: Vec::new(),
+            unseen: Vec::new(),
+        };
+        Ok((all, sources))
     }
 
     /// What was not understood, each with its place.

@@ -1,31 +1,13 @@
 //! The switches of this user: a folder each, with the journal, and old and new files.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::SwitchError;
+use crate::data_folder::Kept;
 use crate::journal::{self, PlannedFile, Step};
 use crate::settle::{Lies, Standing, look};
 use crate::work::Work;
-
-/// The folder of all switches: it is private, since configuration files hold passwords.
-#[derive(Debug, Clone)]
-pub struct Kept {
-    pub(crate) folder: PathBuf,
-}
-
-impl Kept {
-    /// Those of a data folder, `$XDG_DATA_HOME/looptax`. Makes nothing.
-    pub fn in_data_folder(data: &Path) -> Self {
-        Self {
-            folder: data.join("switches"),
-        }
-    }
-
-    pub(crate) fn folder_of(&self, id: &str) -> PathBuf {
-        self.folder.join(id)
-    }
-}
 
 /// A switch that was begun once.
 #[derive(Debug)]
