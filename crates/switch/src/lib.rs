@@ -2,7 +2,8 @@
 //!
 //! The only room that writes files that looptax did not make. A switch is [`Work`]: what is to be written is laid down
 //! first, each step stands in a journal on disk before it is done, and whoever finds a switch that was interrupted
-//! knows from both what lies there ([`Switch::standing`]) and can finish or undo it. Knows no format and no database.
+//! knows from both what lies there ([`Switch::standing`]) and can finish or undo it. `plan` says what would be written, and is the only part that knows
+//! connections; the rest knows bytes alone.
 
 mod data_folder;
 mod digest;
@@ -10,9 +11,11 @@ mod error;
 mod file;
 mod journal;
 mod list;
+mod plan;
 mod remark;
 mod replace;
 mod settle;
+mod text;
 mod work;
 
 pub use data_folder::Kept;
@@ -20,6 +23,7 @@ pub use error::SwitchError;
 pub use file::Original;
 pub use journal::{End, Step};
 pub use list::{Switch, list, open};
+pub use plan::{Fate, Plan, Planned, Wish, plan};
 pub use remark::{Remark, remarks};
 pub use settle::{Lies, Standing};
 pub use work::{Edited, Work};

@@ -1,0 +1,69 @@
+//! A file's bytes as text and back: its mark of byte order and its encoding stay.
+
+/// Three bytes that some editors begin a file with.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// How a file's bytes are text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Encoding {
+    has_mark: bool,
+    /// What is no UTF-8 is taken byte for byte: names and signs of settings are ASCII in every encoding of files that
+    /// people write, and whatever else there is comes back as it was.
+    is_bytes: bool,
+}
+
+impl Encoding {
+    /// The text of some bytes, without the mark.
+    pub(crate) fn read(bytes: &[u8]) -> (Self, String) {
+        let body = bytes.strip_prefix(MARK);
+        let has_mark = body.is_some();
+        let body = body.unwrap_or(bytes);
+        let found = std::str::from_utf8(body).map(str::to_owned);
+        let encoding = Self {
+            has_mark,
+            is_bytes: found.is_err(),
+        };
+        let byte_for_byte = |_| body.iter().map(|byte| char::from(*byte)).collect();
+        (encoding, found.unwrap_or_else(byte_for_byte))
+    }
+
+    /// The bytes of a text; `None` where a sign of it is none of the encoding's.
+    pub(crate) fn write(self, text: &str) -> Option<Vec<u8>> {
+        let mut bytes = if self.has_mark {
+            MARK.to_vec()
+        } else {
+            Vec::new()
+        };
+        if self.is_bytes {
+            for sign in text.chars() {
+                bytes.push(u8::try_from(sign).ok()?);
+            }
+        } else {
+            bytes.extend(text.as_bytes());
+        }
+        Some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_comes_back_byte_for_byte() {
+        let all: Vec<u8> = (0..=255).collect();
+        for bytes in [
+            &b"a=b\r\n"[..],
+            b"\xef\xbb\xbf[a]\n",
+            "ä=ü".as_bytes(),
+            &all,
+            b"",
+        ] {
+            let (encoding, text) = Encoding::read(bytes);
+            assert_eq!(encoding.write(&text).as_deref(), Some(bytes));
+        }
+        let (encoding, text) = Encoding::read(b"caf\xe9 = 1");
+        assert_eq!(text, "caf\u{e9} = 1");
+        assert_eq!(encoding.write("\u{20ac}"), None);
+    }
+}
