@@ -13,7 +13,7 @@ const KILLS: u32 = 200;
 /// So long it is let work at most: some dozen switches.
 const LONGEST_US: u32 = 30_000;
 
-fn back_and_forth() -> PathBuf {
+pub(crate) fn back_and_forth() -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let folder = test.parent().and_then(Path::parent).expect("target/debug");
     folder.join("examples/back_and_forth")

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "files of the test's own")]
 
+mod hurt;
 mod kept;
 mod killed;
 mod others;

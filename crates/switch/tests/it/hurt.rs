@@ -1,0 +1,167 @@
+//! Disks that are full or read-only, and folders of somebody else: nothing changes, nothing is left, and what was
+//! begun can be ended later. Needs root for the mounts, which are this test's own.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use looptax_switch::{End, Kept, Lies, Original, Standing, SwitchError, Work, list, open};
+use looptax_testkit::skips::skip;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::kept::{House, edited};
+use crate::killed::back_and_forth;
+
+/// Runs in a thread whose mounts nobody else sees; says so where that is not possible.
+fn with_own_mounts(work: impl FnOnce() + Send + 'static) {
+    if !rustix::process::geteuid().is_root() {
+        skip("needs root");
+        return;
+    }
+    let thread = std::thread::spawn(|| {
+        let flags = UnshareFlags::NEWNS | UnshareFlags::FS;
+        // SAFETY: no descriptor or handler of this thread is about its mounts or its folder.
+        unsafe { unshare_unsafe(flags) }.expect("root may have mounts of its own");
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", private).expect("they can be one's own");
+        work();
+    });
+    thread.join().expect("what is asserted holds");
+}
+
+/// A small disk at a path.
+fn mount_disk(path: &Path, n_bytes: usize) {
+    let options = std::ffi::CString::new(format!("size={n_bytes}")).expect("no zero in it");
+    mount(
+        "none",
+        path,
+        "tmpfs",
+        MountFlags::empty(),
+        options.as_c_str(),
+    )
+    .expect("a disk");
+}
+
+fn remount(path: &Path, flags: MountFlags) {
+    mount_remount(path, MountFlags::BIND | flags, "").expect("it is mounted");
+}
+
+#[test]
+fn a_full_disk_changes_nothing_and_leaves_nothing() {
+    with_own_mounts(|| {
+        let house = House::new();
+        let folder = house.root.path().join("app");
+        mount_disk(&folder, 256 << 10);
+        let paths = ["a.env", "b.env"].map(|name| house.write(name, &"old".repeat(10_000)));
+        // The first file's neighbour has room, the second's has not.
+        fs::write(folder.join("full"), vec![0; 150 << 10]).unwrap();
+        let edits = [
+            edited(&paths[0], "new"),
+            edited(&paths[1], &"new".repeat(40_000)),
+        ];
+        let mut work = house.plan(&edits);
+        let error = work.write(&edits).unwrap_err();
+        assert!(
+            matches!(&error, SwitchError::Stage { path, .. } if path.ends_with("b.env")),
+            "{error}"
+        );
+        for path in &paths {
+            assert_eq!(fs::read_to_string(path).unwrap(), "old".repeat(10_000));
+        }
+        assert_eq!(house.names(), ["a.env", "b.env", "full"]);
+        assert_eq!(work.standing(), Standing::Ended(End::PutBack));
+    });
+}
+
+#[test]
+fn a_full_disk_for_the_journal_keeps_the_file_and_the_plan_away() {
+    with_own_mounts(|| {
+        let house = House::new();
+        let path = house.write("a.env", &"old".repeat(10_000));
+        let data = house.root.path().join("small");
+        fs::create_dir(&data).unwrap();
+        mount_disk(&data, 16 << 10);
+        let kept = Kept::in_data_folder(&data);
+        let edits = [edited(&path, "new")];
+        let error = Work::plan(&kept, "20261123", "2026-11-23T12:00:00Z", "x", &edits).unwrap_err();
+        assert!(matches!(error, SwitchError::Journal { .. }), "{error}");
+        assert_eq!(fs::read_dir(data.join("switches")).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old".repeat(10_000));
+    });
+}
+
+#[test]
+fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
+    with_own_mounts(|| {
+        let house = House::new();
+        let folder = house.root.path().join("app");
+        mount_disk(&folder, 1 << 20);
+        let path = house.write("a.env", "old");
+        let edits = [edited(&path, "new")];
+        let mut work = house.plan(&edits);
+        remount(&folder, MountFlags::RDONLY);
+        let error = work.write(&edits).unwrap_err();
+        assert!(matches!(error, SwitchError::Stage { .. }), "{error}");
+        drop(work);
+        remount(&folder, MountFlags::empty());
+        let mut work = house.plan(&edits);
+        work.write(&edits).unwrap();
+        remount(&folder, MountFlags::RDONLY);
+        work.put_back("it did not work", End::PutBack).unwrap_err();
+        drop(work);
+        let last = || list(&house.kept).unwrap().0.pop().unwrap();
+        assert_eq!(
+            (last().standing, last().files[0].1),
+            (Standing::Interrupted, Lies::New)
+        );
+        remount(&folder, MountFlags::empty());
+        open(&house.kept, &last().id)
+            .unwrap()
+            .put_back("again", End::PutBack)
+            .unwrap();
+        assert_eq!(
+            (last().standing, last().files[0].1),
+            (Standing::Ended(End::PutBack), Lies::Old)
+        );
+        assert_eq!(Original::read(&path).unwrap().bytes(), b"old");
+    });
+}
+
+#[test]
+fn who_may_not_write_the_folder_is_told_and_changes_nothing() {
+    if !rustix::process::geteuid().is_root() {
+        skip("needs root");
+        return;
+    }
+    let house = House::new();
+    let paths = [house.write("a.env", "old"), house.write("b.env", "old")];
+    let data = house.root.path().join("data");
+    fs::create_dir(&data).unwrap();
+    for (path, mode) in [
+        (house.root.path(), 0o755),
+        (&data, 0o777),
+        (&paths[0], 0o777),
+    ] {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let program = house.root.path().join("program");
+    fs::copy(back_and_forth(), &program).unwrap();
+    let output = Command::new(&program)
+        .arg(&data)
+        .args(&paths)
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(words.contains("its folder takes no new file"), "{words}");
+    assert_eq!(house.names(), ["a.env", "b.env"]);
+    assert!(
+        paths
+            .iter()
+            .all(|path| fs::read_to_string(path).unwrap() == "old")
+    );
+}
