@@ -7,14 +7,17 @@ use super::found::Found;
 use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
-use super::setting::Setting;
+use super::setting::{Setting, Value};
 use super::source::{MOST_BYTES, Source};
-use super::table::{App, Decision, Role};
+use super::table::{App, Decision, Role, apps};
 use super::url;
 use crate::Takes;
 
 /// Most connections of one kind that are followed in a file. Each costs a login.
 pub(super) const MOST_CONNECTIONS: usize = 32;
+
+/// The word for a server of a kind that is not stated.
+const UNKNOWN_KIND: &str = "unknown";
 
 /// What one application finds among the settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
@@ -26,8 +29,8 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))
         .take(MOST_CONNECTIONS)
-        .filter(|(captures, _)| applies(app, captures, &all, source))
         .filter_map(|(captures, roles)| {
+            let applies = applies(app, &captures, &all, source)?;
             let by_rank = [Role::Url, Role::Host, Role::Socket, Role::Database];
             let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
             Some(Bound {
@@ -39,6 +42,14 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                     })
                     .map(|(role, idx)| (*role, all[*idx].clone()))
                     .collect(),
+                is_kind_known: applies != Applies::Perhaps || roles.contains_key(&Role::Url),
+                doubt: match applies {
+                    Applies::Yes => None,
+                    Applies::Perhaps => {
+                        Some(app.unsaid.clone()).filter(|_| !roles.contains_key(&Role::Url))
+                    }
+                    Applies::InDoubt(why) => Some(format!("which of them counts is {why}")),
+                },
                 is_environment: source.path.is_none(),
                 carrier: None,
                 anchor: all[anchor].line * MOST_BYTES + anchor.min(MOST_BYTES - 1),
@@ -82,21 +93,49 @@ fn is_connection(app: &App, roles: &BTreeMap<Role, usize>) -> bool {
         || (app.nowhere == Some(Takes::Unix) && is_there(&Role::Database))
 }
 
+/// Whether an application applies.
+#[derive(Debug, PartialEq, Eq)]
+enum Applies {
+    Yes,
+    /// Nothing says so, and others have the same settings.
+    Perhaps,
+    /// What says so may not count.
+    InDoubt(String),
+}
+
 /// By the first key that is there and decides; `*` in it is what the connection's was.
-fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>) -> bool {
-    let value_of = |decision: &Decision| {
+fn applies(
+    app: &App,
+    captures: &[String],
+    all: &[Setting],
+    source: &Source<'_>,
+) -> Option<Applies> {
+    let deciding = |decision: &Decision| {
         all.iter().rev().find_map(|setting| {
             let own = captured(&decision.key, &setting.path)?;
             let is_same = own.is_empty() || own == captures;
-            is_same.then(|| text_of(&setting.value, source).ok())?
+            let certain = Setting {
+                doubt: None,
+                ..setting.clone()
+            };
+            let value = text_of(&certain, source).ok().filter(|_| is_same)?;
+            Some((value, setting.doubt.clone()))
         })
     };
     for decision in &app.decide {
-        if let Some(value) = value_of(decision).filter(|it| !it.is_empty()) {
-            return decision.is.iter().any(|it| fits(it, &value));
+        if let Some((value, doubt)) = deciding(decision).filter(|it| !it.0.is_empty()) {
+            let is_own = decision.is.iter().any(|it| fits(it, &value));
+            if decision.hint && !is_own {
+                continue;
+            }
+            return is_own.then(|| doubt.map_or(Applies::Yes, Applies::InDoubt));
         }
     }
-    app.otherwise
+    match (app.otherwise, app.unsaid.is_empty()) {
+        (false, _) => None,
+        (true, true) => Some(Applies::Yes),
+        (true, false) => Some(Applies::Perhaps),
+    }
 }
 
 /// Connections; applications that read the same setting become one with several readers.
@@ -130,11 +169,14 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>) -> Vec<Found> {
 
 /// The kind that a URL says, which has to be the application's.
 fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
+    if !bound.is_kind_known {
+        return Some(UNKNOWN_KIND);
+    }
     let own = bound.app.kind;
     let Some(setting) = bound.roles.get(&Role::Url) else {
         return Some(own.name());
     };
-    match text_of(&setting.value, source) {
+    match text_of(setting, source) {
         Ok(text) if !text.is_empty() => {
             let schemes = &bound.app.schemes;
             let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(&text)));
@@ -143,8 +185,22 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
         }
         _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),
         Ok(_) => None,
-        Err(_) => Some(own.name()),
+        // The file's own default says of which kind it is.
+        Err(_) => match &setting.value {
+            Value::Variable {
+                fallback: Some(text),
+                ..
+            } => (url::parse(text)?.kind() == own).then(|| own.name()),
+            _ if has_another_kind(bound.app) => Some(UNKNOWN_KIND),
+            _ => Some(own.name()),
+        },
     }
+}
+
+/// Whether the same URL may name servers of several kinds to an application.
+fn has_another_kind(app: &App) -> bool {
+    let is_other = |it: &App| it.title == app.title && it.kind != app.kind && !it.url.is_empty();
+    apps().iter().any(is_other)
 }
 
 /// `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.

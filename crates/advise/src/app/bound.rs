@@ -13,6 +13,10 @@ pub(crate) struct Bound {
     pub(crate) is_environment: bool,
     /// What carries the environment that it was found in.
     pub(crate) carrier: Option<&'static App>,
+    /// Why it may not be this connection that counts.
+    pub(super) doubt: Option<String>,
+    /// Whether the kind of its server is said anywhere.
+    pub(super) is_kind_known: bool,
     /// Where it stands: its line, and of settings in one line which.
     pub(super) anchor: usize,
     /// What its wildcards stand for.

@@ -38,6 +38,9 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
 
 /// The bytes to be written for one application; `None` where its change cannot be made in this text.
 pub(super) fn rewrites_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Vec<Rewrite>> {
+    if is_uncertain(bound) {
+        return None;
+    }
     let write = |planned: Planned<'_>| match planned.writing {
         Writing::Replace(setting, item) => Some(replaced(setting, item)),
         Writing::Beside(anchor, item) => rewrite::added(text, anchor, &item),
@@ -46,6 +49,22 @@ pub(super) fn rewrites_for(bound: &Bound, fields: &Fields, text: &str) -> Option
     };
     let all: Option<Vec<Rewrite>> = planned(bound, fields).into_iter().map(write).collect();
     all.filter(|it| !it.is_empty() && !bound.is_environment)
+}
+
+/// Whether something else may count than what stands there.
+fn is_uncertain(bound: &Bound) -> bool {
+    let roles = [
+        Role::Url,
+        Role::Host,
+        Role::Port,
+        Role::Socket,
+        Role::Scheme,
+    ];
+    let in_doubt = |role: &Role| {
+        let setting = bound.roles.get(role);
+        setting.is_some_and(|it| it.doubt.is_some() || !matches!(it.value, Value::Text(_)))
+    };
+    bound.doubt.is_some() || roles.iter().any(in_doubt)
 }
 
 /// The change for one application.

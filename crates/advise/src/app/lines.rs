@@ -23,6 +23,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut settings = Vec::new();
     let mut section: Vec<String> = Vec::new();
     let mut next_start = 0;
+    let mut depth = 0_usize;
     for (idx, whole) in text.split_inclusive('\n').enumerate() {
         let line_start = next_start;
         next_start += whole.len();
@@ -50,12 +51,31 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             }
             continue;
         }
-        settings.extend(setting(line, [idx + 1, line_start], &section, kind));
+        depth = depth_after(trimmed, depth);
+        let found = setting(line, [idx + 1, line_start], &section, kind);
+        settings.extend(found.map(|found| Setting {
+            doubt: (depth > 0).then(|| format!("set under a condition (line {})", idx + 1)),
+            ..found
+        }));
     }
     if kind == Lines::Unit {
         settings = settings.iter().flat_map(assignments).collect();
     }
     (settings, Vec::new())
+}
+
+/// Within how many branches and loops of a shell, or of a template, the next line is.
+pub(super) fn depth_after(line: &str, depth: usize) -> usize {
+    let tag = line.strip_prefix("{%").or_else(|| line.strip_prefix("<%"));
+    let words = tag.unwrap_or(line).trim_start_matches('-').trim_start();
+    let first = words.split([' ', ';', '\t']).next().unwrap_or_default();
+    let is_shell = line.ends_with("then") || line.ends_with("do") || line.ends_with(" in");
+    match first {
+        "if" | "for" | "while" | "case" | "unless" if is_shell || tag.is_some() => depth + 1,
+        "fi" | "done" | "esac" => depth.saturating_sub(1),
+        "end" | "endif" | "endfor" if tag.is_some() => depth.saturating_sub(1),
+        _ => depth,
+    }
 }
 
 fn is_comment(line: &str, kind: Lines) -> bool {
@@ -96,6 +116,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     Some(Setting {
         path,
         value: expanded(value, kind),
+        doubt: None,
         line: number,
         start: line_start + start + body_at,
         item: body[body_at..value_at + literal_bytes].to_owned(),
@@ -169,6 +190,19 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
     }
     if text.contains("<%") {
         return embedded(&text);
+    }
+    if text.contains("{{") {
+        return Value::Hidden;
+    }
+    let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if let Some(name) = text
+        .strip_prefix('$')
+        .filter(|it| !it.is_empty() && it.chars().all(is_name))
+    {
+        return Value::Variable {
+            name: name.to_owned(),
+            fallback: None,
+        };
     }
     let Some(inside) = text.strip_prefix("${").filter(|_| takes_dollars) else {
         return if text.contains("${") && takes_dollars {

@@ -8,7 +8,7 @@ use looptax_dsn::{Address, Protocol, Secret};
 use super::bound::Bound;
 use super::found::Credentials;
 use super::place::{Place, Written, by_localhost, names_a_socket, place};
-use super::setting::Value;
+use super::setting::{Setting, Value};
 use super::source::Source;
 use super::table::{App, Role, SocketRule};
 use super::url::{self, Parsed};
@@ -43,8 +43,11 @@ impl Lookup {
 pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     let text = |role: Role| {
         let found = bound.roles.get(&role)?;
-        Some(text_of(&found.value, source).map(without_nothing))
+        Some(text_of(found, source).map(without_nothing))
     };
+    if let Some(doubt) = &bound.doubt {
+        return Lookup::unknown(doubt.clone());
+    }
     match text(Role::Url) {
         Some(Ok(it)) if !it.is_empty() => {
             let login = (text(Role::User), text(Role::Password));
@@ -196,15 +199,17 @@ fn credentials(
 }
 
 /// A value as text, or what it depends on.
-pub(super) fn text_of(value: &Value, source: &Source<'_>) -> Result<String, String> {
-    match value {
+pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, String> {
+    if let Some(doubt) = &setting.doubt {
+        return Err(doubt.clone());
+    }
+    match &setting.value {
         Value::Text(text) => Ok(text.clone()),
         Value::Hidden => Err("an expression that only the program can evaluate".to_owned()),
         Value::Variable { name, fallback } => {
             let known = source.environment.and_then(|it| it.get(name));
-            let found = known.or(fallback
-                .as_ref()
-                .filter(|_| source.environment.is_some() || !is_secret_name(name)));
+            // What counts without it is certain where the environment is.
+            let found = known.or(fallback.as_ref().filter(|_| source.environment.is_some()));
             found
                 .cloned()
                 .ok_or_else(|| format!("the variable {name} of its environment"))
@@ -225,9 +230,4 @@ fn without_nothing(text: String) -> String {
         "null" | "(null)" | "empty" | "(empty)" => String::new(),
         _ => text,
     }
-}
-
-/// A default password in a file is rarely the one that counts.
-fn is_secret_name(name: &str) -> bool {
-    name.to_lowercase().contains("pass")
 }

@@ -8,7 +8,7 @@ use super::containers::in_containers;
 use super::found::Reading;
 use super::lines::Lines;
 use super::pattern::fits_path;
-use super::setting::{Problem, Read, Value};
+use super::setting::{Problem, Read, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, Role, apps};
 use super::{code, lines, yaml};
@@ -160,14 +160,23 @@ fn looked_for(candidates: &[&App]) -> Vec<String> {
 
 fn settings_of(text: &str, format: Format) -> Read {
     if let Some(language) = format.language() {
-        return code::read(text, language);
+        let (mut settings, problems) = code::read(text, language);
+        doubt_repeated(&mut settings);
+        return (settings, problems);
     }
     if let Some(kind) = format.lines() {
-        return lines::read(text, kind);
+        let (mut settings, problems) = lines::read(text, kind);
+        // Several addresses of one server are no contradiction.
+        if kind != Lines::Arguments {
+            doubt_repeated(&mut settings);
+        }
+        return (settings, problems);
     }
     let (settings, problems) = yaml::read(text);
     if format == Format::Containers {
-        return (in_containers(&settings), problems);
+        let mut settings = in_containers(&settings);
+        doubt_repeated(&mut settings);
+        return (settings, problems);
     }
     (settings, problems)
 }

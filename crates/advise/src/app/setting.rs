@@ -1,5 +1,6 @@
 //! One setting of a file: its name, its value, and where both stand.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -26,6 +27,8 @@ pub(crate) struct Setting {
     pub(crate) path: Vec<String>,
     /// Its value.
     pub(crate) value: Value,
+    /// Why it may not be what counts, behind "it is": `set under a condition`.
+    pub(crate) doubt: Option<String>,
     /// The line it begins in, counted from one.
     pub(crate) line: usize,
     /// The byte of the text that `item` begins at.
@@ -150,6 +153,7 @@ impl Setting {
         Self {
             path,
             value: Value::Text(value.to_owned()),
+            doubt: self.doubt.clone(),
             line: self.line,
             start,
             key: 0..key_bytes,
@@ -176,6 +180,22 @@ impl Setting {
     }
 }
 
+/// Settings that are there twice with two values: which of them counts is the program's business.
+pub(crate) fn doubt_repeated(settings: &mut [Setting]) {
+    let mut first: HashMap<Vec<String>, usize> = HashMap::new();
+    for idx in 0..settings.len() {
+        let before = *first.entry(settings[idx].path.clone()).or_insert(idx);
+        if settings[before].value == settings[idx].value {
+            continue;
+        }
+        let lines = [settings[before].line, settings[idx].line];
+        for idx in [before, idx] {
+            let what = format!("set in line {} and again in line {}", lines[0], lines[1]);
+            settings[idx].doubt.get_or_insert(what);
+        }
+    }
+}
+
 /// Lines of a text by the byte they begin at.
 pub(crate) struct LineStarts(Vec<usize>);
 
@@ -183,6 +203,11 @@ impl LineStarts {
     pub(crate) fn from_text(text: &str) -> Self {
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         Self(std::iter::once(0).chain(ends).collect())
+    }
+
+    /// The byte that a line begins at.
+    pub(crate) fn start_of(&self, line: usize) -> usize {
+        self.0[line - 1]
     }
 
     /// The line that holds byte `at`, counted from one.

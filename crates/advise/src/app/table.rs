@@ -105,6 +105,9 @@ pub(crate) struct Decision {
     pub(crate) key: String,
     /// Values, with `*` for anything.
     pub(crate) is: Vec<String>,
+    /// Whether the next key decides where none of them fits.
+    #[serde(default)]
+    pub(crate) hint: bool,
 }
 
 /// A step of the change.
@@ -198,6 +201,9 @@ pub(crate) struct App {
     /// Whether it applies where nothing decides.
     #[serde(default = "yes")]
     pub(crate) otherwise: bool,
+    /// Why its kind is not certain where nothing decides; empty where no other kind can be meant.
+    #[serde(default)]
+    pub(crate) unsaid: String,
     /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`.
     #[serde(default)]
     pub(crate) signs: Vec<String>,

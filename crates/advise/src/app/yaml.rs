@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::lines::{Lines, expanded};
+use super::lines::{Lines, depth_after, expanded};
 use super::setting::{
     Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Quotes, Read, Setting, Value, named,
 };
@@ -18,9 +18,10 @@ const MOST_COPIES: usize = 1_000;
 
 /// The settings of a YAML text. Lines of ERB alone are left out; a broken text keeps what came before.
 pub(crate) fn read(text: &str) -> Read {
-    let text = without_control_lines(text);
+    let (text, is_within) = without_control_lines(text);
     let mut walk = Walk {
         text: &text,
+        is_within,
         bytes: text
             .char_indices()
             .map(|(at, _)| at)
@@ -56,21 +57,30 @@ pub(crate) fn read(text: &str) -> Read {
     (walk.settings, problems)
 }
 
-/// Lines that hold nothing but ERB's control statements are blanked, so that the others keep their places.
-fn without_control_lines(text: &str) -> String {
-    let is_control = |line: &str| {
-        let line = line.trim();
-        line.starts_with("<%") && !line.starts_with("<%=")
-    };
-    let lines = text.split_inclusive('\n').map(|line| {
-        if is_control(line) {
+/// Lines that hold nothing but control statements of ERB or Jinja are blanked, so that the others keep their places;
+/// and the lines that are within their branches.
+fn without_control_lines(text: &str) -> (String, Vec<bool>) {
+    let mut plain = String::with_capacity(text.len());
+    let mut is_within = Vec::new();
+    let mut depth = 0;
+    let mut is_open = false;
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        let is_control = is_open
+            || trimmed.starts_with("{%")
+            || trimmed.starts_with("<%") && !trimmed.starts_with("<%=");
+        if is_control {
+            is_open = !trimmed.contains("%>") && !trimmed.contains("%}");
+            depth = depth_after(trimmed, depth);
             let body = line.trim_end_matches(['\n', '\r']);
-            " ".repeat(body.len()) + &line[body.len()..]
+            plain.push_str(&" ".repeat(body.len()));
+            plain.push_str(&line[body.len()..]);
         } else {
-            line.to_owned()
+            plain.push_str(line);
         }
-    });
-    lines.collect()
+        is_within.push(depth > 0);
+    }
+    (plain, is_within)
 }
 
 /// A quoted scalar without what the parser counts to it behind its end.
@@ -97,6 +107,8 @@ struct Frame {
 
 struct Walk<'a> {
     text: &'a str,
+    /// For each line, whether it is within a branch of a template.
+    is_within: Vec<bool>,
     /// The byte of each character.
     bytes: Vec<usize>,
     frames: Vec<Frame>,
@@ -193,6 +205,11 @@ impl Walk<'_> {
             self.settings.push(Setting {
                 path,
                 value,
+                doubt: self
+                    .is_within
+                    .get(span.start.line() - 1)
+                    .filter(|it| **it)
+                    .map(|_| format!("set under a condition (line {})", span.start.line())),
                 line: span.start.line(),
                 start,
                 item: item.to_owned(),

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod apps;
+mod certain;
 mod hba;
 mod hostile;

@@ -47,6 +47,9 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
                     | "dj_database_url"
             )
     };
+    if chooses(text, tokens) {
+        return None;
+    }
     let at = tokens.iter().position(is_reader)?;
     let rest = &tokens[at + 1..];
     let mut texts = rest.iter().filter_map(|token| match &token.kind {
@@ -69,4 +72,19 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     // Two texts at most: anything beyond is put together by code.
     let fallback = texts.next();
     Some(Value::Variable { name, fallback })
+}
+
+/// `a ? b : c`, `b if a else c`.
+fn chooses(text: &str, tokens: &[Token]) -> bool {
+    let word = |at: usize| {
+        tokens
+            .get(at)
+            .filter(|it| !matches!(it.kind, Kind::Text(_)))
+            .map_or("", |it| &text[it.at.clone()])
+    };
+    (0..tokens.len()).any(|at| match word(at) {
+        "if" | "unless" => true,
+        "?" => !matches!(word(at + 1), ":" | "?" | ".") && (at == 0 || word(at - 1) != "?"),
+        _ => false,
+    })
 }

@@ -1,10 +1,11 @@
 //! Configuration that is written in a programming language: PHP, Python, Ruby, JavaScript, JSON.
 //!
 //! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and
-//! escapes; `walk` follows assignments, `define` and nested lists to their literals; `expression`
+//! escapes; `condition` tells what does not always run; `walk` follows assignments, `define` and nested lists to their literals; `expression`
 //! says what stands in a literal's place. No lexer of these languages keeps to their literals alone,
 //! and none of them tells all four.
 
+mod condition;
 mod expression;
 mod lexer;
 mod walk;

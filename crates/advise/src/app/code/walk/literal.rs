@@ -32,12 +32,16 @@ impl Walk<'_> {
         }
         let item = self.text[slot.start..end].to_owned();
         let joins = self.joins(slot.start..end, &item);
+        let condition = self.conditions.iter().find(|it| it.0.contains(&at.start));
+        let line = self.starts.line(slot.start);
+        let doubt = condition.map(|(_, reason)| format!("{reason} (line {line})"));
         self.settings.push(Setting {
             joins,
             path: slot.path.clone(),
             value,
-            line: self.starts.line(slot.start),
+            line,
             start: slot.start,
+            doubt: doubt.or_else(|| slot.doubt.clone()),
             item,
             key: slot.key.start.saturating_sub(slot.start)..slot.key.end.saturating_sub(slot.start),
             literal: at.start - slot.start..at.end - slot.start,

@@ -7,9 +7,11 @@ mod list;
 mod literal;
 mod statement;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Language;
+use super::condition::{Condition, conditions};
 use super::lexer::{Kind, Token, tokens};
 use crate::app::setting::{LineStarts, Problem, Read, Setting, named};
 
@@ -18,16 +20,21 @@ const MOST_DEPTH: usize = 32;
 
 /// The settings of a program's text.
 pub(crate) fn read(text: &str, language: Language) -> Read {
+    let tokens = tokens(text, language);
     let mut walk = Walk {
         text,
         language,
-        tokens: tokens(text, language),
+        conditions: conditions(text, &tokens, language),
+        includes: Vec::new(),
+        counters: BTreeMap::new(),
+        tokens,
         at: 0,
         starts: LineStarts::from_text(text),
         settings: Vec::new(),
         problems: Vec::new(),
     };
     walk.statements();
+    walk.doubt_by_includes();
     (walk.settings, walk.problems)
 }
 
@@ -37,6 +44,12 @@ struct Walk<'a> {
     tokens: Vec<Token>,
     at: usize,
     starts: LineStarts,
+    /// What does not always run.
+    conditions: Vec<Condition>,
+    /// Other files that are read: where that is said, and their names.
+    includes: Vec<(usize, String)>,
+    /// PHP's `$i`, as far as it was counted.
+    counters: BTreeMap<String, usize>,
     settings: Vec<Setting>,
     problems: Vec<Problem>,
 }
@@ -52,6 +65,8 @@ struct Slot {
     depth: usize,
     ends_with_line: bool,
     is_define: bool,
+    /// Why it may not count.
+    doubt: Option<String>,
 }
 
 impl Slot {
@@ -65,6 +80,7 @@ impl Slot {
             depth: self.depth + 1,
             ends_with_line: false,
             is_define: false,
+            doubt: self.doubt.clone(),
         }
     }
 }

@@ -3,8 +3,21 @@
 use std::ops::Range;
 
 use super::super::Language;
+use super::super::lexer::{Kind, Token};
 use super::{MOST_DEPTH, Slot, Walk};
 use crate::app::setting::named;
+
+/// Parts of the names of files that applications read themselves, and that set no connection.
+const OWN_FILES: [&str; 8] = [
+    "wp-settings.php",
+    "lib/setup.php",
+    "autoload.php",
+    "/includes/",
+    "/extensions/",
+    "/skins/",
+    "/vendor/",
+    "wp-salt",
+];
 
 impl Walk<'_> {
     pub(super) fn statements(&mut self) {
@@ -28,6 +41,7 @@ impl Walk<'_> {
             depth: 0,
             ends_with_line: self.language.ends_with_line(),
             is_define: false,
+            doubt: None,
         }
     }
 
@@ -46,14 +60,21 @@ impl Walk<'_> {
     }
 
     fn statement(&mut self) {
-        if self.word(0) == "define"
-            && self.word(1) == "("
+        if self.is_other_file() || self.counts() {
+            return;
+        }
+        if self.word(1) == "("
             && self.word(3) == ","
+            && (self.word(0) == "define" || self.is_own_define())
             && let Some((name, key)) = self.name(2)
         {
             let mut slot = self.slot(vec![named(&name)], key);
             slot.ends_with_line = false;
             slot.is_define = true;
+            if self.word(0) != "define" {
+                let what = format!("handed to {}(), which may set it or not", self.word(0));
+                slot.doubt = Some(what);
+            }
             self.at += 4;
             self.value(&slot);
             return;
@@ -80,6 +101,87 @@ impl Walk<'_> {
         }
     }
 
+    /// PHP: a function that is called with the name of a setting and its value, in `define`'s place.
+    fn is_own_define(&self) -> bool {
+        let token = self.tokens.get(self.at + 2);
+        self.language == Language::Php
+            && self.is_word(0)
+            && !matches!(self.word(0), "array" | "env" | "getenv")
+            && matches!(
+                token,
+                Some(Token {
+                    kind: Kind::Text(Some(_)),
+                    ..
+                })
+            )
+    }
+
+    /// `require 'x.php';`, `from x import *`.
+    fn is_other_file(&mut self) -> bool {
+        let is_include = self.language == Language::Php
+            && matches!(
+                self.word(0),
+                "include" | "include_once" | "require" | "require_once"
+            );
+        let is_import = self.language == Language::Python && self.word(0) == "from";
+        if !is_include && !is_import {
+            return false;
+        }
+        let first = self.at;
+        self.at += 1;
+        self.skip_expression(self.language.ends_with_line());
+        let name = &self.text[self.tokens[first].at.end..self.start()];
+        let name = name.lines().next().unwrap_or_default().trim();
+        if is_include || name.ends_with("import *") {
+            self.includes
+                .push((self.tokens[first].at.start, name.to_owned()));
+        }
+        true
+    }
+
+    /// `$i = 0;`, `$i++;`: phpMyAdmin numbers its servers so.
+    fn counts(&mut self) -> bool {
+        let name = self.word(0).to_owned();
+        if self.language != Language::Php || !name.starts_with('$') {
+            return false;
+        }
+        if self.word(1) == "+" && self.word(2) == "+" {
+            *self.counters.entry(name).or_default() += 1;
+            self.at += 3;
+            return true;
+        }
+        let number = self.word(2).parse().ok();
+        if let Some(number) = number.filter(|_| self.word(1) == "=" && self.word(3) == ";") {
+            self.counters.insert(name, number);
+        }
+        false
+    }
+
+    /// What another file may set, too, is not certain: a constant where that is read before, else where it is
+    /// read afterwards.
+    pub(super) fn doubt_by_includes(&mut self) {
+        let is_own = |name: &str| OWN_FILES.iter().any(|own| name.contains(own));
+        self.includes.retain(|(_, name)| !is_own(name));
+        for setting in &mut self.settings {
+            let is_constant = setting.item.starts_with("define");
+            let is_between = |at: usize| (at < setting.start) == is_constant;
+            let other = self.includes.iter().find(|(at, _)| is_between(*at));
+            if let Some((_, name)) = other.filter(|_| setting.doubt.is_none()) {
+                let order = if is_constant { "before" } else { "after" };
+                setting.doubt = Some(format!(
+                    "perhaps set by {name} as well, which is read {order} it"
+                ));
+            }
+        }
+    }
+
+    /// A name, or how far a counter has come.
+    fn index(&self, ahead: usize) -> Option<(String, Range<usize>)> {
+        let (name, at) = self.name(ahead)?;
+        let counted = self.counters.get(self.word(ahead));
+        Some((counted.map_or(name, usize::to_string), at))
+    }
+
     /// `$a['b']->c`, `a.b`: the parts, where the last one stands, and how many tokens they are.
     fn target(&self) -> Option<(Vec<String>, Range<usize>, usize)> {
         if !self.is_word(0) {
@@ -91,7 +193,7 @@ impl Walk<'_> {
         loop {
             let (found, n_more) = match self.word(n) {
                 "->" | "." | "::" if self.is_word(n + 1) => (self.name(n + 1)?, 2),
-                "[" if self.word(n + 2) == "]" => (self.name(n + 1)?, 3),
+                "[" if self.word(n + 2) == "]" => (self.index(n + 1)?, 3),
                 "[" if self.word(n + 1) == "]" => (("0".to_owned(), key.clone()), 2),
                 _ => return Some((path, key, n)),
             };
