@@ -191,6 +191,12 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
                 fallback: Some(text),
                 ..
             } => (url::parse(text)?.kind() == own).then(|| own.name()),
+            Value::Hidden if setting.item[setting.literal.clone()].contains("://") => {
+                let raw = setting.item[setting.literal.clone()].trim_matches(['\'', '"', '`']);
+                let schemes = &bound.app.schemes;
+                let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(raw)));
+                (is_own && url::kind_of_scheme(scheme(raw)) == Some(own)).then(|| own.name())
+            }
             _ if has_another_kind(bound.app) => Some(UNKNOWN_KIND),
             _ => Some(own.name()),
         },
@@ -205,12 +211,11 @@ fn has_another_kind(app: &App) -> bool {
 
 /// `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
 fn scheme(text: &str) -> &str {
-    if text.contains("tcp(") || text.contains("unix(") {
-        return "go";
+    match text.trim().split_once("://") {
+        Some((scheme, _)) => scheme,
+        None if text.contains("tcp(") || text.contains("unix(") => "go",
+        None => "",
     }
-    text.trim()
-        .split_once("://")
-        .map_or("", |(scheme, _)| scheme)
 }
 
 /// `key:NAME` of each setting, `beside:FILE` of each file, `program:NAME`.

@@ -14,6 +14,8 @@ use crate::{Fields, Takes};
 pub struct Reading {
     /// The connections, in the order of the file.
     pub found: Vec<Found>,
+    /// Lines that name `SQLite`, which has no server: there is nothing to switch.
+    pub sqlite: Vec<usize>,
     /// What was not understood.
     pub problems: Vec<Problem>,
     /// What was looked for where nothing was found: an application and its settings.

@@ -14,6 +14,10 @@ pub(crate) enum Lines {
     Pairs,
     /// An argument per line: `-l 127.0.0.1`.
     Arguments,
+    /// `Name value value`, in Apache's way.
+    Directives,
+    /// `#!define NAME value` and `modparam("module", "name", value)`.
+    Kamailio,
     /// A unit of systemd: `Environment=NAME=value "OTHER=value"`.
     Unit,
 }
@@ -24,6 +28,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut section: Vec<String> = Vec::new();
     let mut next_start = 0;
     let mut depth = 0_usize;
+    let mut is_going_on = false;
     for (idx, whole) in text.split_inclusive('\n').enumerate() {
         let line_start = next_start;
         next_start += whole.len();
@@ -33,6 +38,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         }
         let trimmed = line.trim();
         let is_too_long = trimmed.len() > MOST_VALUE_BYTES;
+        depth = depth_after(trimmed, depth);
         if trimmed.is_empty() || is_too_long || is_comment(trimmed, kind) {
             continue;
         }
@@ -51,12 +57,21 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             }
             continue;
         }
-        depth = depth_after(trimmed, depth);
-        let found = setting(line, [idx + 1, line_start], &section, kind);
+        let goes_on = is_going_on && kind == Lines::Unit;
+        is_going_on = trimmed.ends_with('\\') && (goes_on || trimmed.starts_with("Environment"));
+        let found = if goes_on {
+            Some(words_of_line(line, [idx + 1, line_start]))
+        } else {
+            setting(line, [idx + 1, line_start], &section, kind)
+        };
         settings.extend(found.map(|found| Setting {
             doubt: (depth > 0).then(|| format!("set under a condition (line {})", idx + 1)),
             ..found
         }));
+    }
+    if kind == Lines::Directives {
+        let parts: Vec<Setting> = settings.iter().flat_map(connect_info).collect();
+        settings.extend(parts);
     }
     if kind == Lines::Unit {
         settings = settings.iter().flat_map(assignments).collect();
@@ -72,7 +87,8 @@ pub(super) fn depth_after(line: &str, depth: usize) -> usize {
     let is_shell = line.ends_with("then") || line.ends_with("do") || line.ends_with(" in");
     match first {
         "if" | "for" | "while" | "case" | "unless" if is_shell || tag.is_some() => depth + 1,
-        "fi" | "done" | "esac" => depth.saturating_sub(1),
+        "#!ifdef" | "#!ifndef" => depth + 1,
+        "#!endif" | "fi" | "done" | "esac" => depth.saturating_sub(1),
         "end" | "endif" | "endfor" if tag.is_some() => depth.saturating_sub(1),
         _ => depth,
     }
@@ -80,7 +96,10 @@ pub(super) fn depth_after(line: &str, depth: usize) -> usize {
 
 fn is_comment(line: &str, kind: Lines) -> bool {
     match kind {
-        Lines::Dotenv | Lines::Arguments | Lines::Pairs => line.starts_with('#'),
+        Lines::Dotenv | Lines::Arguments | Lines::Pairs | Lines::Directives => {
+            line.starts_with('#')
+        }
+        Lines::Kamailio => !line.starts_with("#!") && !line.starts_with("modparam"),
         Lines::Ini | Lines::Unit => line.starts_with(['#', ';']),
     }
 }
@@ -96,15 +115,27 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
     let body = &line[start..];
-    let (key_at, body_at) = match body.strip_prefix("export ") {
-        Some(rest) => (body.len() - rest.trim_start().len(), 0),
-        None => (0, 0),
+    let prefix = if kind == Lines::Kamailio {
+        let prefixes = ["#!define ", "#!trydef ", "#!redefine ", "modparam("];
+        prefixes.into_iter().find(|it| body.starts_with(it))?
+    } else {
+        "export "
     };
-    let separator = separator(&body[key_at..], kind)? + key_at;
-    let key = body[key_at..separator].trim_end();
+    let key_at = body
+        .strip_prefix(prefix)
+        .map_or(0, |rest| body.len() - rest.trim_start().len());
+    let body_at = 0;
+    // The parameter of a module stands behind the last comma.
+    let separator = match body[key_at..].rfind(',').filter(|_| prefix == "modparam(") {
+        Some(comma) => comma + 1,
+        None => separator(&body[key_at..], kind)?,
+    } + key_at;
+    let key = body[key_at..separator].trim_end_matches([' ', '\t', ',']);
     let after = &body[separator..];
     let is_sign = after.starts_with(['=', ':']);
-    let rest = &after[usize::from(is_sign)..];
+    // Asterisk's `=>` is the same as `=`.
+    let is_arrow = after.starts_with("=>") && kind == Lines::Ini;
+    let rest = &after[usize::from(is_sign) + usize::from(is_arrow)..];
     let value_at = body.len() - rest.trim_start().len();
     let (value, literal_bytes, quotes) = literal(&body[value_at..], kind);
     let key = key.trim_matches(['\'', '"']);
@@ -112,7 +143,11 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
         return None;
     }
     let mut path = section.to_vec();
-    path.push(named(key));
+    let parts = key.split(',').map(|it| it.trim_matches([' ', '\'', '"']));
+    match kind {
+        Lines::Kamailio => path.extend(parts.map(named)),
+        _ => path.push(named(key)),
+    }
     Some(Setting {
         path,
         value: expanded(value, kind),
@@ -127,9 +162,29 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     })
 }
 
+/// The rest of a unit's `Environment=` on a line of its own.
+fn words_of_line(line: &str, at: [usize; 2]) -> Setting {
+    let [number, line_start] = at;
+    let start = line.len() - line.trim_start().len();
+    let body = line.trim();
+    Setting {
+        path: vec!["Environment".to_owned()],
+        value: Value::Text(body.to_owned()),
+        doubt: None,
+        line: number,
+        start: line_start + start,
+        item: body.to_owned(),
+        key: 0..0,
+        literal: 0..body.len(),
+        quotes: Quotes::None,
+        joins: Joins::Line,
+    }
+}
+
 fn separator(body: &str, kind: Lines) -> Option<usize> {
     match kind {
         Lines::Arguments => body.find([' ', '=', '\t']),
+        Lines::Directives | Lines::Kamailio => body.find([' ', '\t']),
         Lines::Pairs => body.find(['=', ':']).or_else(|| body.find(' ')),
         Lines::Dotenv | Lines::Ini | Lines::Unit => body.find('='),
     }
@@ -151,7 +206,8 @@ fn literal(text: &str, kind: Lines) -> (String, usize, Quotes) {
             .find(" ;")
             .or_else(|| text.find(" #"))
             .unwrap_or(text.len()),
-        Lines::Pairs | Lines::Arguments | Lines::Unit => text.len(),
+        Lines::Kamailio => text.rfind(')').unwrap_or(text.len()),
+        Lines::Pairs | Lines::Arguments | Lines::Unit | Lines::Directives => text.len(),
     };
     let value = text[..end].trim_end();
     let quotes = if kind == Lines::Dotenv {
@@ -245,6 +301,39 @@ fn embedded(text: &str) -> Value {
     }
 }
 
+/// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part.
+fn connect_info(setting: &Setting) -> Vec<Setting> {
+    let Value::Text(value) = &setting.value else {
+        return Vec::new();
+    };
+    let is_own = setting
+        .path
+        .last()
+        .is_some_and(|it| it.eq_ignore_ascii_case("SQLConnectInfo"));
+    let base = setting.literal.start;
+    let Some(at) = value
+        .find('@')
+        .filter(|_| is_own && setting.quotes == Quotes::None)
+    else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut add = |name: &str, from: usize, text: &str| {
+        let place = base + from..base + from + text.len();
+        found.push(setting.part(name, text, place, 0, Joins::With(" ")));
+    };
+    add("database", 0, &value[..at]);
+    let mut from = at + 1;
+    for (name, word) in ["host", "user", "password"]
+        .into_iter()
+        .zip(value[from..].split([' ', '\t']))
+    {
+        add(name, from, word);
+        from += word.len() + 1;
+    }
+    found
+}
+
 /// The assignments of a unit's `Environment=`, which may stand in quotes.
 fn assignments(setting: &Setting) -> Vec<Setting> {
     let is_environment = setting.path.last().is_some_and(|it| it == "Environment");
@@ -328,6 +417,11 @@ mod tests {
             "[Service]\nEnvironment=A=b \"C=d e\"\nUser=x\n",
             Lines::Unit,
             &["2 A=Text(\"b\")", "2 C=Text(\"d e\")"],
+        );
+        check(
+            "[Service]\nEnvironment = 'A=b c' \\\n  \"D=e f\" G=h\n",
+            Lines::Unit,
+            &["2 A=Text(\"b c\")", "3 D=Text(\"e f\")", "3 G=Text(\"h\")"],
         );
     }
 

@@ -224,10 +224,10 @@ pub(super) fn is_unset(value: &Value, source: &Source<'_>) -> bool {
     matches!(value, Value::Variable { name, fallback: None } if is_missing(name))
 }
 
-/// Laravel's words for nothing in `.env`.
+/// The words for nothing of Laravel's `.env` and of Odoo.
 fn without_nothing(text: String) -> String {
     match &*text {
-        "null" | "(null)" | "empty" | "(empty)" => String::new(),
+        "null" | "(null)" | "empty" | "(empty)" | "False" | "None" => String::new(),
         _ => text,
     }
 }

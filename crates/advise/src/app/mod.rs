@@ -20,8 +20,10 @@ mod read;
 mod rewrite;
 mod setting;
 mod source;
+mod sqlite;
 mod table;
 mod url;
+mod xml;
 mod yaml;
 
 pub use containers::services;

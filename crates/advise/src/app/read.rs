@@ -11,7 +11,7 @@ use super::pattern::fits_path;
 use super::setting::{Problem, Read, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, Role, apps};
-use super::{code, lines, yaml};
+use super::{code, lines, sqlite, xml, yaml};
 
 /// Paths below a folder where the table's applications keep their configuration, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`.
@@ -72,6 +72,12 @@ pub fn read(source: &Source<'_>) -> Reading {
         }
         bound.extend(own);
     }
+    let all = texts
+        .values()
+        .flat_map(|(settings, _)| sqlite::lines(settings));
+    reading.sqlite = all.collect();
+    reading.sqlite.sort_unstable();
+    reading.sqlite.dedup();
     bound.extend(carried(&candidates, &texts, source));
     reading.found = merged(bound, source);
     reading.problems.sort();
@@ -172,7 +178,16 @@ fn settings_of(text: &str, format: Format) -> Read {
         }
         return (settings, problems);
     }
-    let (settings, problems) = yaml::read(text);
+    if format == Format::Xml {
+        let (mut settings, problems) = xml::read(text);
+        doubt_repeated(&mut settings);
+        return (settings, problems);
+    }
+    let (mut settings, problems) = yaml::read(text);
+    let documents = text.lines().skip(1).filter(|it| it.starts_with("---"));
+    if documents.count() > 0 {
+        doubt_repeated(&mut settings);
+    }
     if format == Format::Containers {
         let mut settings = in_containers(&settings);
         doubt_repeated(&mut settings);

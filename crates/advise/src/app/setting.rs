@@ -61,6 +61,8 @@ pub(crate) enum Quotes {
     Around(char),
     /// As it is.
     None,
+    /// XML: what would end the value as entities.
+    Entities,
     /// `.env` and YAML: in double quotes where it would be cut off otherwise.
     AsNeeded,
 }
@@ -110,6 +112,7 @@ impl Quotes {
         };
         match self {
             Self::None => value.to_owned(),
+            Self::Entities => quick_xml::escape::escape(value).into_owned(),
             Self::Around('"') => double(value),
             Self::Around(quote) => {
                 let escaped = value.replace('\\', "\\\\");

@@ -20,6 +20,11 @@ pub(crate) enum Format {
     Ruby,
     Script,
     Yaml,
+    Xml,
+    /// A word, blanks, and what it is set to: `SQLConnectInfo db@host user`.
+    Directives,
+    /// Kamailio's definitions and parameters of modules.
+    Kamailio,
     Dotenv,
     Ini,
     Pairs,
@@ -53,6 +58,8 @@ impl Format {
             Self::Pairs => Lines::Pairs,
             Self::Arguments => Lines::Arguments,
             Self::Unit => Lines::Unit,
+            Self::Directives => Lines::Directives,
+            Self::Kamailio => Lines::Kamailio,
             _ => return None,
         })
     }

@@ -52,7 +52,12 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
     let text = text.strip_prefix("jdbc:").unwrap_or(text);
     if text.contains("tcp(") || text.contains("unix(") {
-        return go(text);
+        return match text.split_once("://") {
+            // PEAR's form of the same, with a scheme.
+            Some(("mysql" | "mysqli", body)) => go(body),
+            Some(_) => None,
+            None => go(text),
+        };
     }
     if text.starts_with('/') {
         return Some(redis_socket(text));
@@ -78,6 +83,19 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     Some(Parsed::Spoken {
         rest: rest.map(|pair| pair.text.to_owned()).collect(),
         address,
+    })
+}
+
+/// The kind of server that a scheme speaks of: `jdbc:mysql`, `postgresql+psycopg2`.
+pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
+    let scheme = scheme.trim_start_matches("jdbc:");
+    let scheme = scheme.split(['+', ':']).next().unwrap_or_default();
+    Some(match scheme {
+        "mysql" | "mysql2" | "mysqli" | "mariadb" | "trilogy" => Kind::Mysql,
+        "postgres" | "postgresql" | "pgsql" | "postgis" => Kind::Postgres,
+        "redis" | "rediss" | "valkey" => Kind::Redis,
+        "mongodb" => Kind::Mongodb,
+        _ => return None,
     })
 }
 

@@ -174,7 +174,12 @@ impl Walk<'_> {
             && frame.is_mapping
             && frame.key.is_none()
         {
-            frame.key = Some((named(text), at));
+            // Ruby's symbols: `:url:`.
+            let symbol = text
+                .strip_prefix(':')
+                .filter(|_| style == ScalarStyle::Plain);
+            let from = at.start + usize::from(symbol.is_some());
+            frame.key = Some((named(symbol.unwrap_or(text)), from..at.end));
             return;
         }
         let path = self.path();

@@ -219,3 +219,38 @@ fn an_environment_that_is_known_settles_what_a_file_leaves_to_it() {
     });
     assert_eq!(reading.found[0].takes, Some(Takes::Tcp));
 }
+
+#[test]
+fn sqlite_is_an_answer_of_its_own() {
+    for (path, text, line) in [
+        ("/srv/.env", "APP_KEY=x\nDB_CONNECTION=sqlite\n", 2),
+        ("/srv/.env", "DATABASE_URL=sqlite:///var/a.db\n", 1),
+        (
+            "/srv/config/database.yml",
+            "production:\n  adapter: sqlite3\n  database: a.db\n",
+            2,
+        ),
+        (
+            "/srv/settings.py",
+            "DATABASES = {'default': {\n'ENGINE': 'django.db.backends.sqlite3'}}\n",
+            2,
+        ),
+        ("/srv/homeserver.yaml", "database:\n  name: sqlite3\n", 2),
+        (
+            "/srv/application.properties",
+            "spring.datasource.url=jdbc:sqlite:a.db\n",
+            1,
+        ),
+        (
+            "/srv/nextcloud/config/config.php",
+            "<?php\n$CONFIG = ['dbtype' => 'sqlite3'];\n",
+            2,
+        ),
+    ] {
+        let reading = reading(path, text.as_bytes());
+        assert_eq!(reading.sqlite, [line], "{path}: {reading:?}");
+        assert!(reading.found.is_empty(), "{:?}", reading.found);
+    }
+    let wordpress = reading("wp-config.php", b"<?php define('DB_HOST', 'localhost');");
+    assert!(wordpress.sqlite.is_empty());
+}
