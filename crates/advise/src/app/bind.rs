@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bound::Bound;
 use super::found::Found;
+use super::guess;
 use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
@@ -118,8 +119,22 @@ fn applies(
                 doubt: None,
                 ..setting.clone()
             };
-            let value = text_of(&certain, source).ok().filter(|_| is_same)?;
-            Some((value, setting.doubt.clone()))
+            if !is_same {
+                return None;
+            }
+            let open = text_of(&certain, source);
+            match (open, &setting.value) {
+                (Ok(value), _) => Some((value, setting.doubt.clone())),
+                // The file's own default, which may not count.
+                (
+                    Err(why),
+                    Value::Variable {
+                        fallback: Some(value),
+                        ..
+                    },
+                ) => Some((value.clone(), Some(why))),
+                (Err(_), _) => None,
+            }
         })
     };
     for decision in &app.decide {
@@ -197,6 +212,11 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
                 let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(raw)));
                 (is_own && url::kind_of_scheme(scheme(raw)) == Some(own)).then(|| own.name())
             }
+            Value::Text(text) => {
+                let schemes = &bound.app.schemes;
+                let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(text)));
+                (is_own && url::parse(text)?.kind() == own).then(|| own.name())
+            }
             _ if has_another_kind(bound.app) => Some(UNKNOWN_KIND),
             _ => Some(own.name()),
         },
@@ -205,7 +225,10 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
 
 /// Whether the same URL may name servers of several kinds to an application.
 fn has_another_kind(app: &App) -> bool {
-    let is_other = |it: &App| it.title == app.title && it.kind != app.kind && !it.url.is_empty();
+    let is_other = |it: &App| {
+        let is_shared = it.url.iter().any(|pattern| app.url.contains(pattern));
+        it.format == app.format && it.kind != app.kind && is_shared
+    };
     apps().iter().any(is_other)
 }
 
@@ -250,7 +273,14 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         let roles = [Role::Url, Role::Host, Role::Socket, Role::Database];
         roles.iter().find_map(|role| reader.roles.get(role))
     });
+    let is_guessed = readers.iter().all(|it| it.app.name == guess::NAME);
+    let said = if is_guessed {
+        format!("{}; {}", guess::WORDS, lookup.why)
+    } else {
+        lookup.why
+    };
     Found {
+        is_guessed,
         label: readers
             .first()
             .map(|it| it.label.clone())
@@ -261,9 +291,9 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         address: lookup.address,
         takes: lookup.takes,
         why: if differs {
-            format!("{}; others that may read it take another way", lookup.why)
+            format!("{said}; others that may read it take another way")
         } else {
-            lookup.why
+            said
         },
         credentials: lookup.credentials,
         bound: readers,

@@ -1,5 +1,6 @@
 //! The environment of containers, as Compose files and Kubernetes' manifests spell it.
 
+use super::lines::{Lines, expanded};
 use super::setting::{Joins, Setting, Value};
 use super::source::MOST_BYTES;
 use super::yaml;
@@ -41,8 +42,10 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
         let Some(at) = setting.path.iter().position(is_environment) else {
             continue;
         };
-        let Value::Text(value) = &setting.value else {
-            continue;
+        let raw = &setting.item[setting.literal.clone()];
+        let value = match &setting.value {
+            Value::Text(value) => value.as_str(),
+            Value::Variable { .. } | Value::Hidden => raw.trim_matches(['"', '\'']),
         };
         match &setting.path[at + 1..] {
             [_, key] if key == "name" => name = Some((&setting.path[..at + 2], value)),
@@ -74,6 +77,10 @@ fn listed(setting: &Setting, value: &str) -> Option<Setting> {
         name.len(),
         Joins::Line,
     );
+    let part = Setting {
+        value: expanded(text.to_owned(), Lines::Dotenv),
+        ..part
+    };
     Some(called(part, name))
 }
 

@@ -43,6 +43,9 @@ pub struct Found {
     /// Where it goes, who one is there; `None` where that is not known, or nothing that looptax can talk
     /// to. Its socket is set where the connection is over it already.
     pub address: Option<Address>,
+    /// Whether it was found by the names of its settings alone, and nobody knows the application: then nothing is
+    /// written.
+    pub is_guessed: bool,
     /// The transport it takes now; `None` where it cannot be known.
     pub takes: Option<Takes>,
     /// Why, for a person.

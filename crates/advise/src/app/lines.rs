@@ -303,13 +303,19 @@ fn embedded(text: &str) -> Value {
 
 /// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part.
 fn connect_info(setting: &Setting) -> Vec<Setting> {
-    let Value::Text(value) = &setting.value else {
-        return Vec::new();
-    };
     let is_own = setting
         .path
         .last()
         .is_some_and(|it| it.eq_ignore_ascii_case("SQLConnectInfo"));
+    let value = match &setting.value {
+        Value::Text(value) => value,
+        Value::Variable { .. } | Value::Hidden if is_own => {
+            let mut host = setting.clone();
+            host.path.push("host".to_owned());
+            return vec![host];
+        }
+        Value::Variable { .. } | Value::Hidden => return Vec::new(),
+    };
     let base = setting.literal.start;
     let Some(at) = value
         .find('@')

@@ -1,11 +1,13 @@
 //! A file or an environment as a whole: which applications may have written it, and what they find.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bind::{MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
 use super::bound::Bound;
 use super::containers::in_containers;
+use super::format::format_of;
 use super::found::Reading;
+use super::guess;
 use super::lines::Lines;
 use super::pattern::fits_path;
 use super::setting::{Problem, Read, Value, doubt_repeated};
@@ -36,21 +38,43 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
+/// What `--as` takes: the applications of the table.
+pub fn names() -> Vec<&'static str> {
+    let mut found: Vec<&str> = apps().iter().map(|it| &*it.name).collect();
+    found.retain(|it| *it != guess::NAME);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Reads a source as that of one application, by its name in the table or its title; `None` where there is none.
+pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
+    let is_own =
+        |it: &&App| it.name.eq_ignore_ascii_case(name) || it.title.eq_ignore_ascii_case(name);
+    let own: Vec<&App> = apps().iter().filter(is_own).collect();
+    let is_some = !own.is_empty() && name != guess::NAME;
+    is_some.then(|| read_for(source, &own, false))
+}
+
 /// Reads a source.
 pub fn read(source: &Source<'_>) -> Reading {
-    let mut reading = Reading::default();
     if source.bytes.len() > MOST_BYTES {
-        reading.problems.push(Problem {
-            line: None,
-            what: format!("it has more than {MOST_BYTES} bytes, which no configuration file needs"),
-        });
+        let what =
+            format!("it has more than {MOST_BYTES} bytes, which no configuration file needs");
+        let mut reading = Reading::default();
+        reading.problems.push(Problem { line: None, what });
         return reading;
     }
-    let text = String::from_utf8_lossy(source.bytes);
-    let candidates = candidates(source);
+    read_for(source, &candidates(source), true)
+}
+
+/// Reads it as one of these may; what they leave is found by its keys where that is wanted.
+fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> Reading {
+    let mut reading = Reading::default();
+    let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
     let mut texts: BTreeMap<u8, Read> = BTreeMap::new();
     let mut bound = Vec::new();
-    for app in &candidates {
+    for app in candidates {
         let format = if source.path.is_none() {
             Format::Dotenv
         } else {
@@ -72,20 +96,44 @@ pub fn read(source: &Source<'_>) -> Reading {
         }
         bound.extend(own);
     }
+    bound.extend(carried(candidates, &texts, source));
+    reading.found = merged(bound, source);
+    if guesses && source.path.is_some() {
+        guess_more(&mut reading, &mut texts, &text, source);
+    }
     let all = texts
         .values()
         .flat_map(|(settings, _)| sqlite::lines(settings));
     reading.sqlite = all.collect();
     reading.sqlite.sort_unstable();
     reading.sqlite.dedup();
-    bound.extend(carried(&candidates, &texts, source));
-    reading.found = merged(bound, source);
     reading.problems.sort();
     reading.problems.dedup();
     if reading.found.is_empty() {
-        reading.looked_for = looked_for(&candidates);
+        reading.looked_for = looked_for(candidates);
     }
     reading
+}
+
+/// Where the table's applications found nothing, or the text is an environment, in which others may find more.
+fn guess_more(
+    reading: &mut Reading,
+    texts: &mut BTreeMap<u8, Read>,
+    text: &str,
+    source: &Source<'_>,
+) {
+    let format = format_of(source.path, text);
+    if !reading.found.is_empty() && !format.is_environment() {
+        return;
+    }
+    let (settings, _) = texts
+        .entry(format as u8)
+        .or_insert_with(|| settings_of(text, format));
+    let known = reading.found.iter().flat_map(|it| &it.bound);
+    let known = known.flat_map(|it| it.roles.values().map(|it| it.start));
+    let known: BTreeSet<usize> = known.collect();
+    let guessed = guess::connections(settings, &|it| known.contains(&it.start));
+    reading.found.extend(merged(guessed, source));
 }
 
 /// What programs find in the environment that a unit or a container hands them.
@@ -134,11 +182,28 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     }
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let name = last(path);
-    whose(&|pattern| {
+    let by_name = whose(&|pattern| {
         let pattern = last(pattern);
         // A name that fits everything says nothing.
         !pattern.starts_with('*') && fits_path(&pattern, &name)
-    })
+    });
+    if by_name.is_empty() {
+        return by_content(source);
+    }
+    by_name
+}
+
+/// Whose configuration it may be by what stands in it, however it is called.
+fn by_content(source: &Source<'_>) -> Vec<&'static App> {
+    let text = String::from_utf8_lossy(source.bytes);
+    let format = format_of(source.path, &text);
+    let is_own = |app: &&App| {
+        let is_there = |it: &String| text.contains(it.as_str());
+        app.format == format
+            && (!app.content.is_empty() && app.content.iter().all(is_there)
+                || format == Format::Dotenv && is_of_environment(app, source))
+    };
+    apps().iter().filter(is_own).collect()
 }
 
 /// Whether it reads whatever environment it gets; some programs have names of their own that others use

@@ -4,5 +4,6 @@
 
 mod apps;
 mod certain;
+mod guess;
 mod hba;
 mod hostile;

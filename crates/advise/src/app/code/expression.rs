@@ -13,7 +13,11 @@ pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
                 kind: Kind::Text(found),
                 ..
             },
-        ] => Some(found.clone().map_or(Value::Hidden, Value::Text)),
+        ] => {
+            // A template's place holder is no value.
+            let found = found.clone().filter(|it| !it.contains("{{"));
+            Some(found.map_or(Value::Hidden, Value::Text))
+        }
         [token] if token.kind == Kind::Word => match &*word(token) {
             "null" | "NULL" | "Null" | "None" | "nil" | "undefined" => None,
             "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => {

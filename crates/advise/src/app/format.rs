@@ -1,0 +1,78 @@
+//! How a file is written, by its name, else by what stands in it.
+
+use super::table::Format;
+
+/// The format; every text has one.
+pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
+    let Some(path) = path else {
+        return Format::Dotenv;
+    };
+    let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let end = name.rsplit('.').next().unwrap_or_default();
+    // What they are copies of stands before these.
+    let name = [
+        "example", "sample", "dist", "bak", "orig", "old", "default", "local", "tpl", "j2",
+    ]
+    .iter()
+    .find(|it| **it == end)
+    .and_then(|it| name.strip_suffix(*it)?.strip_suffix('.'))
+    .unwrap_or(&name);
+    if name.starts_with(".env") || name.rsplit('.').next() == Some("env") || name == "env" {
+        return Format::Dotenv;
+    }
+    match name.rsplit('.').next().unwrap_or_default() {
+        "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
+        "py" => Format::Python,
+        "rb" => Format::Ruby,
+        "js" | "ts" | "mjs" | "cjs" | "json" | "json5" => Format::Script,
+        "yml" | "yaml" if text.lines().any(|it| it.starts_with("services:")) => Format::Containers,
+        "yml" | "yaml" => Format::Yaml,
+        "xml" => Format::Xml,
+        "toml" | "ini" => Format::Ini,
+        "properties" => Format::Pairs,
+        "service" => Format::Unit,
+        _ => by_content(text),
+    }
+}
+
+fn by_content(text: &str) -> Format {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    if start.contains("<?php") {
+        return Format::Php;
+    }
+    if start.starts_with("<?xml") || start.starts_with("<!--") {
+        return Format::Xml;
+    }
+    if start.starts_with('{') {
+        return Format::Script;
+    }
+    let lines = || {
+        let trimmed = start.lines().map(str::trim);
+        trimmed.filter(|it| !it.is_empty() && !it.starts_with(['#', ';']))
+    };
+    if lines().any(|it| it == "[Service]") {
+        return Format::Unit;
+    }
+    if lines().any(|it| it.starts_with('[') && it.ends_with(']')) {
+        return Format::Ini;
+    }
+    let is_variable = |it: &str| {
+        let name = it
+            .trim_start_matches("export ")
+            .split_once('=')
+            .map_or("", |it| it.0);
+        let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        !name.is_empty() && name.chars().all(is_part)
+    };
+    let n_variables = lines().filter(|it| is_variable(it)).count();
+    if n_variables > 0 && n_variables * 2 >= lines().count() {
+        return Format::Dotenv;
+    }
+    if lines()
+        .next()
+        .is_some_and(|it| it.ends_with(':') || it == "---")
+    {
+        return Format::Yaml;
+    }
+    Format::Pairs
+}

@@ -1,0 +1,261 @@
+//! Connections of applications that nobody wrote into the table: found by the names of their settings.
+
+use std::collections::BTreeMap;
+
+use looptax_dsn::Kind;
+
+use super::bind::MOST_CONNECTIONS;
+use super::bound::Bound;
+use super::keys::{self, Key};
+use super::lists;
+use super::setting::{Setting, Value};
+use super::source::MOST_BYTES;
+use super::table::{App, Role, apps};
+use super::url;
+
+/// The name of the table's entries for applications that are not known.
+pub(super) const NAME: &str = "guessed";
+
+/// What is said first of such a connection.
+pub(super) const WORDS: &str = "found by its keys, application not known: not written without --as";
+
+/// The connections among the settings, but for those that `is_known` of the table has.
+pub(super) fn connections(settings: &[Setting], is_known: &dyn Fn(&Setting) -> bool) -> Vec<Bound> {
+    let has_parts = |it: &&Setting| is_pdo(it) || is_keywords(it);
+    let parts = settings.iter().filter(has_parts).flat_map(lists::parts);
+    let all: Vec<Setting> = settings.iter().cloned().chain(parts).collect();
+    let mut found: Vec<Bound> = Vec::new();
+    let mut groups: BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>> = BTreeMap::new();
+    for (idx, setting) in all.iter().enumerate() {
+        let hidden = is_hidden_url(setting).then_some(None);
+        if let Some(kind) = kind_of_url(setting).map(Some).or(hidden) {
+            let roles = BTreeMap::from([(Role::Url, idx)]);
+            found.extend(bound(kind, &roles, &all, setting.path.join(".")));
+            continue;
+        }
+        let Some((name, parents)) = setting.path.split_last() else {
+            continue;
+        };
+        let name = name.rsplit(':').next().unwrap_or_default();
+        if let Some(Key { role, prefix }) = keys::key_of(name) {
+            let group = groups.entry((parents.to_vec(), prefix)).or_default();
+            group.insert(role, idx);
+        }
+    }
+    for ((parents, prefix), roles) in groups {
+        if found.len() >= MOST_CONNECTIONS {
+            break;
+        }
+        if !is_connection(&parents, &prefix, &roles, &all) {
+            continue;
+        }
+        let kind = kind_of_group(&parents, &prefix, &roles, &all);
+        let label = parents.iter().map(String::as_str).chain([&*prefix]);
+        let label: Vec<&str> = label.filter(|it| !it.is_empty()).collect();
+        found.extend(bound(kind, &roles, &all, label.join(".")));
+    }
+    found.retain(|it| !it.roles.values().any(is_known));
+    found.truncate(MOST_CONNECTIONS);
+    found
+}
+
+/// PDO's `mysql:host=…;dbname=…`, which PHP hands on as it is.
+fn is_pdo(setting: &Setting) -> bool {
+    let Value::Text(text) = &setting.value else {
+        return false;
+    };
+    ["mysql:", "pgsql:"].iter().any(|it| text.starts_with(it)) && text.contains('=')
+}
+
+/// libpq's `host=… user=… dbname=…`.
+fn is_keywords(setting: &Setting) -> bool {
+    let Value::Text(text) = &setting.value else {
+        return false;
+    };
+    if text.contains(';') {
+        return false;
+    }
+    let mut words = text.split_whitespace();
+    text.contains("host=") && text.contains("dbname=") && words.all(|it| it.contains('='))
+}
+
+/// Whether a variable of the environment is a database's URL, by the name of the setting.
+fn is_hidden_url(setting: &Setting) -> bool {
+    let name = setting
+        .path
+        .last()
+        .map(|it| it.to_lowercase())
+        .unwrap_or_default();
+    let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
+    let is_variable = matches!(setting.value, Value::Variable { fallback: None, .. });
+    is_url && is_variable && keys::is_about_a_database(&name)
+}
+
+/// The kind of the URL that a value is, or that it is put together to.
+fn kind_of_url(setting: &Setting) -> Option<Kind> {
+    let raw = setting.item.get(setting.literal.clone())?;
+    let raw = match &setting.value {
+        Value::Text(text) => text,
+        Value::Hidden => raw.trim_matches(['\'', '"', '`']),
+        Value::Variable { .. } => return None,
+    };
+    if setting.value == Value::Hidden && raw.contains("host=") {
+        // PDO's DSN, put together.
+        return url::kind_of_scheme(raw.split_once(':')?.0);
+    }
+    let (scheme, rest) = raw.split_once("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | ':');
+    let kind = url::kind_of_scheme(scheme).filter(|_| scheme.chars().all(is_scheme))?;
+    let is_whole = !rest.is_empty() && !rest.contains(' ');
+    let is_read = setting.value == Value::Hidden || url::parse(raw).is_some();
+    (is_whole && is_read).then_some(kind)
+}
+
+/// A host or a socket, and a word that it is one of a database, or a login and a database beside it.
+fn is_connection(
+    parents: &[String],
+    prefix: &str,
+    roles: &BTreeMap<Role, usize>,
+    all: &[Setting],
+) -> bool {
+    let place = roles.get(&Role::Host).or_else(|| roles.get(&Role::Socket));
+    let Some(place) = place.map(|idx| &all[*idx]) else {
+        return false;
+    };
+    let is_host = match &place.value {
+        Value::Text(text) => {
+            let is_part = |c: char| c.is_alphanumeric() || "._-:/[]@".contains(c);
+            !text.is_empty()
+                && text.chars().all(is_part)
+                && !text.contains("://")
+                && !matches!(&**text, "0.0.0.0" | "*" | "true" | "false" | "::")
+        }
+        Value::Variable { .. } | Value::Hidden => true,
+    };
+    let words = keys::is_about_a_database(prefix)
+        || parents.iter().any(|it| keys::is_about_a_database(it))
+        || is_pdo_part(place);
+    let has = |role: Role| roles.contains_key(&role);
+    let is_other = [
+        "smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie",
+    ];
+    let is_other = is_other.iter().any(|it| prefix.contains(it));
+    let has_login = has(Role::User) && has(Role::Password) && has(Role::Database);
+    is_host && !is_other && (words || has_login)
+}
+
+fn is_pdo_part(setting: &Setting) -> bool {
+    let last = setting.path.last();
+    last.is_some_and(|it| it.starts_with("mysql:") || it.starts_with("pgsql:"))
+}
+
+fn kind_of_group(
+    parents: &[String],
+    prefix: &str,
+    roles: &BTreeMap<Role, usize>,
+    all: &[Setting],
+) -> Option<Kind> {
+    let text = |role: Role| match &all[*roles.get(&role)?].value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let by_name = || {
+        let own = roles
+            .values()
+            .find_map(|idx| keys::kind_in(all[*idx].path.last()?));
+        own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
+    };
+    // What stands beside it and says of which kind it is: `driver`, `DB_TYPE`.
+    let by_driver = || {
+        all.iter().find_map(|it| {
+            let (name, own_parents) = it.path.split_last()?;
+            let name = name.to_lowercase();
+            let rest = name
+                .strip_prefix(prefix)?
+                .trim_start_matches(['_', '-', '.']);
+            let says = matches!(
+                rest,
+                "driver"
+                    | "type"
+                    | "dialect"
+                    | "adapter"
+                    | "client"
+                    | "engine"
+                    | "connection"
+                    | "provider"
+                    | "vendor"
+                    | "backend"
+                    | "dbdriver"
+                    | "dbtype"
+                    | "db_type"
+                    | "kind"
+            );
+            let Value::Text(value) = &it.value else {
+                return None;
+            };
+            keys::kind_in(value).filter(|_| says && own_parents == parents && it.doubt.is_none())
+        })
+    };
+    let by_port = || keys::kind_of_port(text(Role::Port)?);
+    let by_host_port = || keys::kind_of_port(text(Role::Host)?.rsplit_once(':')?.1);
+    if all.iter().any(|it| it.path == parents && is_keywords(it)) {
+        return Some(Kind::Postgres);
+    }
+    by_driver()
+        .or_else(by_name)
+        .or_else(by_port)
+        .or_else(by_host_port)
+}
+
+fn app_of(kind: Kind, is_pdo: bool) -> Option<&'static App> {
+    let title = if is_pdo { "PDO" } else { "an application" };
+    let mut own = apps()
+        .iter()
+        .filter(|it| it.name == NAME && it.kind == kind);
+    own.find(|it| it.title.contains(title))
+}
+
+fn bound(
+    kind: Option<Kind>,
+    roles: &BTreeMap<Role, usize>,
+    all: &[Setting],
+    label: String,
+) -> Option<Bound> {
+    let by_rank = [Role::Url, Role::Host, Role::Socket];
+    let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
+    let is_pdo = is_pdo_part(&all[anchor]);
+    let app = app_of(kind.unwrap_or(Kind::Mysql), is_pdo)?;
+    let value = |role: Role| match &all[*roles.get(&role)?].value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let host = match value(Role::Url).and_then(url::parse) {
+        Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,
+        _ => value(Role::Host).map(str::to_owned),
+    };
+    let is_local = host.is_some_and(|it| it == "localhost" || it.starts_with("localhost:"));
+    let has_socket = roles.contains_key(&Role::Socket);
+    let doubt = match kind {
+        None => Some("which kind of server is meant is not said"),
+        Some(Kind::Mysql) if is_local && !is_pdo => {
+            Some("localhost is the socket to some drivers, and TCP to others")
+        }
+        Some(_) if has_socket && roles.contains_key(&Role::Host) && !is_pdo => {
+            Some("which of host and socket counts is the program's business")
+        }
+        Some(_) => None,
+    };
+    Some(Bound {
+        app,
+        roles: roles
+            .iter()
+            .map(|(role, idx)| (*role, all[*idx].clone()))
+            .collect(),
+        is_environment: false,
+        carrier: None,
+        doubt: doubt.map(str::to_owned),
+        is_kind_known: kind.is_some(),
+        anchor: all[anchor].line * MOST_BYTES + anchor.min(MOST_BYTES - 1),
+        label,
+    })
+}

@@ -1,0 +1,142 @@
+//! What the name of a setting says by its words: its role, and the kind of server that it is about.
+
+use looptax_dsn::Kind;
+
+use super::table::Role;
+
+/// A name, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) role: Role,
+    /// What its neighbours share with it: `db` of `DB_HOST`.
+    pub(super) prefix: String,
+}
+
+const ROLES: [(&str, Role); 27] = [
+    ("unixsocket", Role::Socket),
+    ("unix_socket", Role::Socket),
+    ("socketpath", Role::Socket),
+    ("socket_path", Role::Socket),
+    ("socket", Role::Socket),
+    ("sock", Role::Socket),
+    ("hostname", Role::Host),
+    ("hostspec", Role::Host),
+    ("host_name", Role::Host),
+    ("host", Role::Host),
+    ("server_name", Role::Host),
+    ("servername", Role::Host),
+    ("server", Role::Host),
+    ("address", Role::Host),
+    ("addr", Role::Host),
+    ("port", Role::Port),
+    ("username", Role::User),
+    ("user_name", Role::User),
+    ("user", Role::User),
+    ("login", Role::User),
+    ("password", Role::Password),
+    ("passwd", Role::Password),
+    ("pass", Role::Password),
+    ("database", Role::Database),
+    ("dbname", Role::Database),
+    ("db_name", Role::Database),
+    ("name", Role::Database),
+];
+
+/// What a setting is called by its last word; `None` for what no connection has.
+pub(super) fn key_of(name: &str) -> Option<Key> {
+    let name = snake(name);
+    let (end, role) = ROLES.iter().find(|(end, _)| {
+        let head = name.strip_suffix(end);
+        // `dbhost` is two words, `localhost` is one.
+        let last = |head: &str| head.rsplit('_').next().is_some_and(is_database_word);
+        head.is_some_and(|it| it.is_empty() || it.ends_with('_') || last(it))
+    })?;
+    let prefix = name.strip_suffix(end)?.trim_end_matches('_');
+    Some(Key {
+        role: *role,
+        prefix: prefix.to_owned(),
+    })
+}
+
+/// `dbHost`, `db-host` and `DB.HOST` as `db_host`.
+fn snake(name: &str) -> String {
+    let mut new = String::new();
+    let mut is_lower = false;
+    for c in name.chars() {
+        if c.is_uppercase() && is_lower {
+            new.push('_');
+        }
+        is_lower = c.is_lowercase() || c.is_ascii_digit();
+        new.extend(
+            c.to_lowercase()
+                .map(|c| if c.is_alphanumeric() { c } else { '_' }),
+        );
+    }
+    new.trim_matches('_').to_owned()
+}
+
+fn is_database_word(word: &str) -> bool {
+    matches!(word, "db" | "database" | "sql" | "rdbms") || kind_of_word(word).is_some()
+}
+
+/// Whether a name speaks of a database of any kind.
+pub(super) fn is_about_a_database(name: &str) -> bool {
+    snake(name).split(['_', '/']).any(is_database_word)
+}
+
+/// The kind that a name, or a value like `mysqli`, speaks of.
+pub(super) fn kind_in(name: &str) -> Option<Kind> {
+    snake(name).split(['_', '/']).find_map(kind_of_word)
+}
+
+fn kind_of_word(word: &str) -> Option<Kind> {
+    Some(match word.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "mysql" | "mysqli" | "mariadb" | "maria" | "percona" | "mysqldb" | "pymysql" => Kind::Mysql,
+        "postgres" | "postgresql" | "pgsql" | "pg" | "psql" | "postgis" | "psycopg" => {
+            Kind::Postgres
+        }
+        "redis" | "valkey" => Kind::Redis,
+        "memcached" | "memcache" => Kind::Memcached,
+        "mongo" | "mongodb" => Kind::Mongodb,
+        _ => return None,
+    })
+}
+
+/// The kind that has this port by custom.
+pub(super) fn kind_of_port(port: &str) -> Option<Kind> {
+    Some(match port.trim() {
+        "3306" | "3307" => Kind::Mysql,
+        "5432" | "5433" | "6432" => Kind::Postgres,
+        "6379" | "6380" => Kind::Redis,
+        "11211" => Kind::Memcached,
+        "27017" => Kind::Mongodb,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_by_their_words() {
+        for (name, role, prefix) in [
+            ("DB_HOST", Role::Host, "db"),
+            ("dbhost", Role::Host, "db"),
+            ("dbHost", Role::Host, "db"),
+            ("spring.redis.port", Role::Port, "spring_redis"),
+            ("mysql-user", Role::User, "mysql"),
+            ("host", Role::Host, ""),
+            ("PAPERLESS_DBHOST", Role::Host, "paperless_db"),
+        ] {
+            let expected = Key {
+                role,
+                prefix: prefix.to_owned(),
+            };
+            assert_eq!(key_of(name), Some(expected), "{name}");
+        }
+        assert_eq!(key_of("localhost"), None);
+        assert_eq!(kind_in("CACHE_REDIS"), Some(Kind::Redis));
+        assert!(is_about_a_database("APP_DB") && !is_about_a_database("smtp"));
+    }
+}

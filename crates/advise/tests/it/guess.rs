@@ -1,0 +1,116 @@
+//! Files of applications that are not in the table, and files under other names.
+
+use looptax_advise::Takes;
+use looptax_advise::app::{Source, names, read_as};
+
+use crate::apps::{fields, reading};
+
+/// `kind transport label` of each connection; every one was found by its keys, and none is written.
+#[track_caller]
+fn check(path: &str, text: &str, expected: &[&str]) {
+    let reading = reading(path, text.as_bytes());
+    let mut found = Vec::new();
+    for it in &reading.found {
+        let takes = match it.takes {
+            Some(Takes::Unix) => "unix",
+            Some(_) => "tcp",
+            None => "open",
+        };
+        found.push(
+            format!("{} {takes} {}", it.kind, it.label)
+                .trim_end()
+                .to_owned(),
+        );
+        assert!(
+            it.is_guessed && it.why.contains("application not known"),
+            "{it:?}"
+        );
+        let rewrites = it.rewrites(&fields(it.kind), text);
+        assert!(rewrites.iter().all(Option::is_none), "{rewrites:?}");
+    }
+    assert_eq!(found, expected, "{path}\n{text}");
+}
+
+#[test]
+fn connections_are_found_by_their_keys_in_every_format() {
+    check(
+        "/etc/own/own.ini",
+        "[smtp]\nhost = mail\n[db]\ndriver = pgsql\nhost = 127.0.0.1\nuser = u\n",
+        &["postgres tcp db"],
+    );
+    check(
+        "/etc/own.toml",
+        "[database]\nurl = \"postgres://u:p@127.0.0.1/d\"\n",
+        &["postgres tcp database.url"],
+    );
+    check(
+        "/etc/own.yml",
+        "redis:\n  host: 127.0.0.1\n  port: 6379\nweb:\n  host: x\n",
+        &["redis tcp redis"],
+    );
+    check(
+        "/etc/own.json",
+        r#"{"mysql": {"host": "127.0.0.1", "user": "u"}}"#,
+        &["mysql tcp mysql"],
+    );
+    check(
+        "/etc/own.json",
+        r#"{"mysql": {"host": "localhost", "user": "u"}}"#,
+        &["mysql open mysql"],
+    );
+    check(
+        "/etc/own.xml",
+        "<c><db><url>postgresql://u@127.0.0.1/d</url></db></c>",
+        &["postgres tcp c.db.url"],
+    );
+    check(
+        "/srv/own.php",
+        "<?php\n$dbHost = '127.0.0.1';\n$dbPort = 5432;\n",
+        &["postgres tcp db"],
+    );
+    check(
+        "/srv/own.php",
+        "<?php return ['dsn' => 'mysql:host=localhost;dbname=d'];",
+        &["mysql unix dsn"],
+    );
+    check(
+        "/srv/own.properties",
+        "my.db.host=127.0.0.1\nmy.db.user=u\n",
+        &["unknown open my_db"],
+    );
+    check(
+        "/etc/own",
+        "PAPERLESS_DBHOST=127.0.0.1\nPAPERLESS_DBPORT=5432\n",
+        &["postgres tcp paperless_db"],
+    );
+    check(
+        "/srv/docker-compose.yml",
+        "services:\n  a:\n    environment:\n      OUTLINE_DATABASE_URL: postgres://u:p@127.0.0.1/d\n      X_DB_HOST: db\n",
+        &["postgres tcp OUTLINE_DATABASE_URL", "unknown open x_db"],
+    );
+    check(
+        "/etc/own.ini",
+        "[server]\nhost = 127.0.0.1\nport = 80\n[ldap]\nserver = x\nuser = u\n",
+        &[],
+    );
+}
+
+#[test]
+fn a_file_under_another_name_is_recognised_by_its_content_or_named() {
+    let text =
+        "<?php\ndefine('DB_NAME', 'd');\ndefine('DB_HOST', '127.0.0.1');\n$table_prefix = 'wp_';\n";
+    let wordpress = reading("/srv/site-settings.php", text.as_bytes());
+    assert_eq!(wordpress.found[0].titles, ["WordPress"]);
+    assert!(!wordpress.found[0].is_guessed);
+    let source = Source {
+        path: Some("/srv/own.php"),
+        bytes: b"<?php define('DB_HOST', '127.0.0.1');",
+        neighbours: &[],
+        program: None,
+        environment: None,
+    };
+    let named = read_as(&source, "WordPress").unwrap();
+    assert_eq!(named.found[0].titles, ["WordPress"]);
+    assert!(read_as(&source, "guessed").is_none() && read_as(&source, "x").is_none());
+    assert!(names().contains(&"wordpress") && !names().contains(&"guessed"));
+}
