@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use super::bound::Bound;
 use super::found::Found;
-use super::guess;
 use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
 use super::setting::{Setting, Value};
 use super::source::{MOST_BYTES, Source};
-use super::table::{App, Decision, Role, apps};
+use super::table::{App, Decision, GUESSED, Role, apps};
 use super::url;
 use crate::Takes;
 
@@ -19,6 +18,9 @@ pub(super) const MOST_CONNECTIONS: usize = 32;
 
 /// The word for a server of a kind that is not stated.
 const UNKNOWN_KIND: &str = "unknown";
+
+/// What is said first of a connection of an application that is not known.
+const BY_KEYS: &str = "found by its keys, application not known: not written without --as";
 
 /// What one application finds among the settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
@@ -273,9 +275,9 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         let roles = [Role::Url, Role::Host, Role::Socket, Role::Database];
         roles.iter().find_map(|role| reader.roles.get(role))
     });
-    let is_guessed = readers.iter().all(|it| it.app.name == guess::NAME);
+    let is_guessed = readers.iter().all(|it| it.app.name == GUESSED);
     let said = if is_guessed {
-        format!("{}; {}", guess::WORDS, lookup.why)
+        format!("{}; {}", BY_KEYS, lookup.why)
     } else {
         lookup.why
     };

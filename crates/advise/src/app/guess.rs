@@ -10,24 +10,19 @@ use super::keys::{self, Key};
 use super::lists;
 use super::setting::{Setting, Value};
 use super::source::MOST_BYTES;
-use super::table::{App, Role, apps};
+use super::table::{App, GUESSED, Role, apps};
 use super::url;
-
-/// The name of the table's entries for applications that are not known.
-pub(super) const NAME: &str = "guessed";
-
-/// What is said first of such a connection.
-pub(super) const WORDS: &str = "found by its keys, application not known: not written without --as";
 
 /// The connections among the settings, but for those that `is_known` of the table has.
 pub(super) fn connections(settings: &[Setting], is_known: &dyn Fn(&Setting) -> bool) -> Vec<Bound> {
-    let has_parts = |it: &&Setting| is_pdo(it) || is_keywords(it);
+    let has_parts = |it: &&Setting| is_pdo(it) || is_keywords(it) || is_redis_list(it);
     let parts = settings.iter().filter(has_parts).flat_map(lists::parts);
     let all: Vec<Setting> = settings.iter().cloned().chain(parts).collect();
     let mut found: Vec<Bound> = Vec::new();
     let mut groups: BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>> = BTreeMap::new();
     for (idx, setting) in all.iter().enumerate() {
-        let hidden = is_hidden_url(setting).then_some(None);
+        let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
+        let hidden = is_hidden_url(setting).then(by_path);
         if let Some(kind) = kind_of_url(setting).map(Some).or(hidden) {
             let roles = BTreeMap::from([(Role::Url, idx)]);
             found.extend(bound(kind, &roles, &all, setting.path.join(".")));
@@ -36,6 +31,11 @@ pub(super) fn connections(settings: &[Setting], is_known: &dyn Fn(&Setting) -> b
         let Some((name, parents)) = setting.path.split_last() else {
             continue;
         };
+        if name.is_empty() && by_path() == Some(Kind::Redis) {
+            let roles = BTreeMap::from([(Role::Host, idx)]);
+            found.extend(bound(Some(Kind::Redis), &roles, &all, parents.join(".")));
+            continue;
+        }
         let name = name.rsplit(':').next().unwrap_or_default();
         if let Some(Key { role, prefix }) = keys::key_of(name) {
             let group = groups.entry((parents.to_vec(), prefix)).or_default();
@@ -55,6 +55,16 @@ pub(super) fn connections(settings: &[Setting], is_known: &dyn Fn(&Setting) -> b
         found.extend(bound(kind, &roles, &all, label.join(".")));
     }
     found.retain(|it| !it.roles.values().any(is_known));
+    // A URL that is taken apart by the program is one connection, not two.
+    let kinds: Vec<Kind> = { found.iter() }
+        .filter(|it| it.roles.contains_key(&Role::Url))
+        .map(|it| it.app.kind)
+        .collect();
+    let is_taken_apart = |it: &Bound| {
+        let host = it.roles.get(&Role::Host);
+        host.is_some_and(|it| it.value == Value::Hidden) && kinds.contains(&it.app.kind)
+    };
+    found.retain(|it| !is_taken_apart(it));
     found.truncate(MOST_CONNECTIONS);
     found
 }
@@ -79,6 +89,19 @@ fn is_keywords(setting: &Setting) -> bool {
     text.contains("host=") && text.contains("dbname=") && words.all(|it| it.contains('='))
 }
 
+/// `StackExchange.Redis`: `127.0.0.1:6379,password=…`.
+fn is_redis_list(setting: &Setting) -> bool {
+    let Value::Text(text) = &setting.value else {
+        return false;
+    };
+    let first = text.split(',').next().unwrap_or_default();
+    let port = first.rsplit_once(':').map_or("", |(_, port)| port);
+    let is_host = first
+        .chars()
+        .all(|c| c.is_alphanumeric() || ".-:".contains(c));
+    text.contains(',') && is_host && keys::kind_of_port(port) == Some(Kind::Redis)
+}
+
 /// Whether a variable of the environment is a database's URL, by the name of the setting.
 fn is_hidden_url(setting: &Setting) -> bool {
     let name = setting
@@ -88,7 +111,7 @@ fn is_hidden_url(setting: &Setting) -> bool {
         .unwrap_or_default();
     let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
     let is_variable = matches!(setting.value, Value::Variable { fallback: None, .. });
-    is_url && is_variable && keys::is_about_a_database(&name)
+    is_url && is_variable && setting.path.iter().any(|it| keys::is_about_a_database(it))
 }
 
 /// The kind of the URL that a value is, or that it is put together to.
@@ -97,7 +120,8 @@ fn kind_of_url(setting: &Setting) -> Option<Kind> {
     let raw = match &setting.value {
         Value::Text(text) => text,
         Value::Hidden => raw.trim_matches(['\'', '"', '`']),
-        Value::Variable { .. } => return None,
+        // The file's own default says the kind.
+        Value::Variable { fallback, .. } => fallback.as_deref()?,
     };
     if setting.value == Value::Hidden && raw.contains("host=") {
         // PDO's DSN, put together.
@@ -134,7 +158,7 @@ fn is_connection(
     };
     let words = keys::is_about_a_database(prefix)
         || parents.iter().any(|it| keys::is_about_a_database(it))
-        || is_pdo_part(place);
+        || pdo_of(place, all).is_some();
     let has = |role: Role| roles.contains_key(&role);
     let is_other = [
         "smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie",
@@ -144,9 +168,10 @@ fn is_connection(
     is_host && !is_other && (words || has_login)
 }
 
-fn is_pdo_part(setting: &Setting) -> bool {
-    let last = setting.path.last();
-    last.is_some_and(|it| it.starts_with("mysql:") || it.starts_with("pgsql:"))
+/// The DSN of PDO that a part was taken from.
+fn pdo_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setting> {
+    let (_, parents) = part.path.split_last()?;
+    all.iter().find(|it| it.path == parents && is_pdo(it))
 }
 
 fn kind_of_group(
@@ -198,7 +223,17 @@ fn kind_of_group(
     };
     let by_port = || keys::kind_of_port(text(Role::Port)?);
     let by_host_port = || keys::kind_of_port(text(Role::Host)?.rsplit_once(':')?.1);
-    if all.iter().any(|it| it.path == parents && is_keywords(it)) {
+    let list = all
+        .iter()
+        .find(|it| it.path == parents && (is_pdo(it) || is_keywords(it)));
+    if let Some(Value::Text(text)) = list.map(|it| &it.value)
+        && let Some(kind) = text
+            .split_once(':')
+            .and_then(|it| url::kind_of_scheme(it.0))
+    {
+        return Some(kind);
+    }
+    if list.is_some() {
         return Some(Kind::Postgres);
     }
     by_driver()
@@ -211,7 +246,7 @@ fn app_of(kind: Kind, is_pdo: bool) -> Option<&'static App> {
     let title = if is_pdo { "PDO" } else { "an application" };
     let mut own = apps()
         .iter()
-        .filter(|it| it.name == NAME && it.kind == kind);
+        .filter(|it| it.name == GUESSED && it.kind == kind);
     own.find(|it| it.title.contains(title))
 }
 
@@ -223,7 +258,7 @@ fn bound(
 ) -> Option<Bound> {
     let by_rank = [Role::Url, Role::Host, Role::Socket];
     let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
-    let is_pdo = is_pdo_part(&all[anchor]);
+    let is_pdo = pdo_of(&all[anchor], all).is_some();
     let app = app_of(kind.unwrap_or(Kind::Mysql), is_pdo)?;
     let value = |role: Role| match &all[*roles.get(&role)?].value {
         Value::Text(text) => Some(text.as_str()),

@@ -12,7 +12,9 @@ pub(super) struct Key {
     pub(super) prefix: String,
 }
 
-const ROLES: [(&str, Role); 27] = [
+const ROLES: [(&str, Role); 29] = [
+    ("hosts", Role::Host),
+    ("ip", Role::Host),
     ("unixsocket", Role::Socket),
     ("unix_socket", Role::Socket),
     ("socketpath", Role::Socket),

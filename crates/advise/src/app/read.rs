@@ -12,7 +12,7 @@ use super::lines::Lines;
 use super::pattern::fits_path;
 use super::setting::{Problem, Read, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
-use super::table::{App, Format, Role, apps};
+use super::table::{App, Format, GUESSED, Role, apps};
 use super::{code, lines, sqlite, xml, yaml};
 
 /// Paths below a folder where the table's applications keep their configuration, without wildcards:
@@ -41,7 +41,7 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
 /// What `--as` takes: the applications of the table.
 pub fn names() -> Vec<&'static str> {
     let mut found: Vec<&str> = apps().iter().map(|it| &*it.name).collect();
-    found.retain(|it| *it != guess::NAME);
+    found.retain(|it| *it != GUESSED);
     found.sort_unstable();
     found.dedup();
     found
@@ -52,7 +52,7 @@ pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
     let is_own =
         |it: &&App| it.name.eq_ignore_ascii_case(name) || it.title.eq_ignore_ascii_case(name);
     let own: Vec<&App> = apps().iter().filter(is_own).collect();
-    let is_some = !own.is_empty() && name != guess::NAME;
+    let is_some = !own.is_empty() && name != GUESSED;
     is_some.then(|| read_for(source, &own, false))
 }
 

@@ -9,6 +9,9 @@ use super::code::Language;
 use super::lines::Lines;
 use crate::Takes;
 
+/// The name of the entries for applications that are not known.
+pub(crate) const GUESSED: &str = "guessed";
+
 const TABLE: &str = include_str!("../../data/apps.toml");
 
 /// How a file is written.

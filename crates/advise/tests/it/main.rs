@@ -4,6 +4,7 @@
 
 mod apps;
 mod certain;
+mod collection;
 mod guess;
 mod hba;
 mod hostile;
