@@ -102,3 +102,32 @@ fn no_password_of_any_application_is_in_what_is_to_be_shown() {
         }
     }
 }
+
+#[test]
+fn thousands_of_settings_that_might_be_connections_come_to_an_end() {
+    let lines = |line: &dyn Fn(usize) -> String| (0..20_000).map(line).collect::<String>();
+    for (path, text) in [
+        ("/srv/own.ini", lines(&|n| format!("a{n}_db_host=x\n"))),
+        ("/srv/own.properties", lines(&|n| format!("a{n}.host=x\n"))),
+        ("/srv/own.env", lines(&|n| format!("A{n}_URL=mysql://x/\n"))),
+        (
+            "/srv/own.php",
+            lines(&|n| format!("if (a) {{ $db{n}_host = 'x'; }}\n")),
+        ),
+        (
+            "/srv/own.php",
+            format!(
+                "<?php {}",
+                lines(&|n| format!("$a{n} = 'mysql:host=h;a=b';"))
+            ),
+        ),
+        (
+            "/srv/own.xml",
+            format!("<a>{}", lines(&|n| format!("<b url='mysql://h{n}/'/>"))),
+        ),
+        ("/srv/own.rb", lines(&|_| "x if y\n".to_owned())),
+    ] {
+        let found = reading(path, text.as_bytes()).found;
+        assert!(found.len() <= 64, "{path}: {}", found.len());
+    }
+}
