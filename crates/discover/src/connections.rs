@@ -15,6 +15,7 @@ use crate::namespaces::Networks;
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::servers::{Endpoint, Place, Server, endpoints};
+use crate::sightings::Sighting;
 use crate::sock_diag::{TcpSocket, Traffic, UnixSocket};
 
 /// What stands between a client and its server.
@@ -129,6 +130,20 @@ impl<'a> Ends<'a> {
             tcp,
             unix,
         }
+    }
+
+    /// The connections of this machine that these endpoints have accepted.
+    pub(crate) fn sightings(&self, endpoints: &[Endpoint]) -> BTreeSet<Sighting> {
+        let sighting = |inbound: Inbound| {
+            let tcp = { inbound.connection.tcp }.map(|(_, client, server)| (client, server));
+            Some(Sighting {
+                tcp,
+                inode: inbound.inode?,
+                uid: inbound.uid,
+            })
+        };
+        let all = self.inbound(endpoints).into_iter();
+        all.filter_map(sighting).collect()
     }
 
     /// The connections that these endpoints have accepted, by their other ends.
@@ -265,7 +280,7 @@ impl<'a> Ends<'a> {
 
 impl Endpoint {
     /// Whether a connection with this local address was accepted here.
-    fn accepts(&self, network: NamespaceId, local: SocketAddr) -> bool {
+    pub(crate) fn accepts(&self, network: NamespaceId, local: SocketAddr) -> bool {
         network == self.network && self.place.takes(local)
     }
 

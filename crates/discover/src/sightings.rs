@@ -1,0 +1,146 @@
+//! The connections of one server at one moment: a look that is cheap enough to be taken many times a second.
+//!
+//! What a page opens and closes within milliseconds is in no survey; whoever waits for it looks again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use crate::connections::Ends;
+use crate::namespaces::{Networks, networks};
+use crate::owners::Owners;
+use crate::process::{Process, process, processes};
+use crate::servers::Server;
+
+/// A connection of this machine to a server, as the kernel has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sighting {
+    /// The client's address and the server's; `None` for a Unix socket.
+    pub tcp: Option<(SocketAddr, SocketAddr)>,
+    /// The number of the client's socket; 0 where that is closed.
+    pub inode: u64,
+    /// Whose the client's socket is.
+    pub uid: Option<u32>,
+}
+
+/// The network namespaces in which a server's connections are to be seen.
+#[derive(Debug)]
+pub struct Outlook {
+    server: Server,
+    members: Vec<Process>,
+}
+
+impl Outlook {
+    /// Looks from our own namespace, the server's, and those of these processes.
+    pub fn new(server: &Server, clients: &[u32]) -> Self {
+        let members = { clients.iter() }.filter_map(|pid| process(*pid));
+        Self {
+            members: members.chain([server.process.clone()]).collect(),
+            server: server.clone(),
+        }
+    }
+
+    /// Its connections now: those that are open, and over TCP those that were closed within the last minute.
+    ///
+    /// # Cost
+    /// A netlink dump per address family and network namespace; no process is looked into.
+    pub fn look(&self) -> BTreeSet<Sighting> {
+        let own = process(std::process::id()).and_then(|own| own.network);
+        let networks = networks(&self.members, own);
+        let owners = Owners::default();
+        let ends = Ends::new(&networks, &owners, &[]);
+        let mut found = ends.sightings(&self.server.endpoints);
+        found.extend(self.closed(&networks));
+        found
+    }
+
+    fn closed<'a>(&'a self, networks: &'a Networks) -> impl Iterator<Item = Sighting> + 'a {
+        let all = networks.sockets.iter();
+        let pairs = all.flat_map(|(network, sockets)| {
+            let closed = sockets.closed.iter();
+            closed.map(move |(local, remote)| (*network, *local, *remote))
+        });
+        pairs.filter_map(|(network, local, remote)| {
+            let is_servers =
+                |end| { self.server.endpoints.iter() }.any(|it| it.accepts(network, end));
+            // Either end may have closed first, and that one is listed.
+            let (client, server) = match (is_servers(local), is_servers(remote)) {
+                (true, _) => (remote, local),
+                (_, true) => (local, remote),
+                _ => return None,
+            };
+            Some(Sighting {
+                tcp: Some((client, server)),
+                inode: 0,
+                uid: None,
+            })
+        })
+    }
+}
+
+/// The processes that hold these sockets now, as far as they may be looked into.
+///
+/// # Cost
+/// A `readlink` per open file of every process.
+pub fn holders(inodes: &BTreeSet<u64>) -> BTreeMap<u64, Process> {
+    let processes = processes();
+    let owners = Owners::from_processes(&processes);
+    let holder = |inode: &u64| {
+        let pid = owners.of_socket(*inode).first()?;
+        let process = processes.iter().find(|it| it.pid == *pid)?;
+        Some((*inode, process.clone()))
+    };
+    inodes.iter().filter_map(holder).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::servers::Endpoint;
+    use looptax_dsn::Kind;
+
+    /// This process as a server that listens there.
+    fn own_server(at: SocketAddr) -> Server {
+        let process = process(std::process::id()).unwrap();
+        Server {
+            kind: Kind::Redis,
+            version: None,
+            endpoints: vec![Endpoint {
+                place: crate::Place::Tcp(at),
+                queue: crate::Queue {
+                    waiting: 0,
+                    backlog: 1,
+                },
+                network: process.network.unwrap(),
+                known: looptax_record::HowKnown::Seen,
+                file: None,
+            }],
+            process,
+            is_hidden: false,
+        }
+    }
+
+    #[test]
+    fn a_connection_is_seen_while_it_is_open_with_its_holder_and_after_it_was_closed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let outlook = Outlook::new(&own_server(at), &[]);
+        assert_eq!(outlook.look(), BTreeSet::new());
+        let client = TcpStream::connect(at).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        let ends = Some((client.local_addr().unwrap(), at));
+        let open = outlook.look();
+        let [seen] = open.iter().collect::<Vec<_>>()[..] else {
+            panic!("{open:?}")
+        };
+        assert_eq!(seen.tcp, ends);
+        assert_eq!(seen.uid, Some(rustix::process::geteuid().as_raw()));
+        let held = holders(&[seen.inode].into());
+        assert_eq!(held[&seen.inode].pid, std::process::id());
+        drop((client, server));
+        let closed = outlook.look();
+        let all: Vec<_> = closed.iter().map(|it| (it.tcp, it.inode)).collect();
+        assert_eq!(all, [(ends, 0)]);
+    }
+}
