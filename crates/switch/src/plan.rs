@@ -32,8 +32,9 @@ pub struct Plan {
     pub connections: Vec<Planned>,
     /// What was not understood in it.
     pub unread: Vec<String>,
-    /// The file with what is to be written; `None` where nothing is.
-    pub edited: Option<Edited>,
+    /// The files with what is to be written there: the one that was named, or those where its values are set. Empty
+    /// where nothing is.
+    pub edited: Vec<Edited>,
     /// What is to be known of the file.
     pub remarks: Vec<Remark>,
 }
@@ -96,7 +97,10 @@ pub fn plan(wish: Wish<'_>, around: Around<'_>) -> Result<Plan, Failure> {
     Ok(Plan {
         unread: sources.unread(),
         remarks: remarks(wish.path, &original),
-        edited: new.map(|new| Edited { original, new }),
+        edited: new
+            .map(|new| Edited { original, new })
+            .into_iter()
+            .collect(),
         connections,
     })
 }
