@@ -14,6 +14,7 @@ mod replay;
 mod report;
 mod run;
 mod selfcheck;
+mod switch;
 
 use std::path::PathBuf;
 
@@ -33,6 +34,7 @@ pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::{RUN_EXIT_CODES, RunArgs};
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
+pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -175,6 +177,9 @@ pub(crate) enum Command {
     /// The same connection over the socket, in each driver's own words.
     #[command(after_help = EXIT_CODES)]
     Dsn(DsnArgs),
+    /// Move an application to the socket: plan, agree, write, reload, prove it, and back where that fails.
+    #[command(after_help = SWITCH_EXIT_CODES)]
+    Switch(Box<SwitchArgs>),
     /// Run an unmodified program, its connections to local databases moved to their sockets.
     #[command(after_help = RUN_EXIT_CODES)]
     Run(RunArgs),
@@ -538,6 +543,10 @@ pub(crate) enum SavedForm {
     Check,
     /// The spellings of `dsn`.
     Dsn,
+    /// The steps of `switch`.
+    Switch,
+    /// The list of `switch --list`.
+    Switches,
     /// The checks of `selfcheck`.
     Selfcheck,
 }

@@ -62,6 +62,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Find(args)) => commands::find::run(&args, terminal),
         Some(Command::Check(args)) => commands::check::run(&args, terminal),
         Some(Command::Dsn(args)) => commands::dsn::run(&args, terminal),
+        Some(Command::Switch(args)) => commands::switch::run(&args, terminal),
         Some(Command::Run(args)) => Ok(commands::run::run(&args, terminal)),
         Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
         Some(Command::History(args)) => commands::history::run(&args, terminal),

@@ -33,7 +33,7 @@ pub use home::Home;
 pub use inferred::Listener;
 pub use kind::{how_to_add_a_socket, how_to_raise_the_backlog};
 pub use namespace_id::NamespaceId;
-pub use process::{Process, process};
+pub use process::{Process, any_process, process};
 pub use published::Published;
 pub use servers::{Endpoint, Place, Server, SocketFile};
 pub use sightings::{Outlook, Sighting, holders};

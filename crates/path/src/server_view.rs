@@ -4,6 +4,7 @@
 //! other arm's connections in that list, with the local port that the kernel gave us, proves both
 //! their transport and that they end in the same server.
 
+mod activity;
 mod by_kernel;
 mod memcached;
 mod seen;
@@ -16,6 +17,7 @@ use looptax_wire::WireError;
 use crate::conversation::ProtocolConnection;
 use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, Link, PathError};
+pub use activity::Activity;
 pub use seen::{ClientSeen, SeenAs, ServerView};
 
 impl Conversation {

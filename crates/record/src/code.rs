@@ -174,3 +174,49 @@ codes! {
         CostNotMeasured,
     }
 }
+
+codes! {
+    /// What a step of `looptax switch` says.
+    StepCode {
+        /// The files are written.
+        FilesWritten,
+        /// A file could not be written; all are as they were.
+        FilesNotWritten,
+        /// The command that was given has run.
+        Reloaded,
+        /// The command that was given failed.
+        ReloadFailed,
+        /// Nobody gave a command; the application has to be reloaded by hand.
+        ReloadByHand,
+        /// The server sees the account over the socket, and the application opens nothing over TCP.
+        SeenOverSocket,
+        /// The application still connects over TCP.
+        StillOverTcp,
+        /// Nothing connected within the time.
+        NothingConnected,
+        /// The server refused logins.
+        LoginsRefused,
+        /// The application's processes are gone.
+        ApplicationGone,
+        /// The server does not answer any more.
+        ServerGone,
+        /// The page is as it was before.
+        PageAsBefore,
+        /// The page is not as it was before.
+        PageDiffers,
+        /// Somebody stopped it.
+        Stopped,
+        /// The old files are back.
+        FilesPutBack,
+        /// The old files could not be put back.
+        FilesNotPutBack,
+        /// The application works as before.
+        WorksAsBefore,
+        /// Whether the application works as before was not seen.
+        NotSeenAgain,
+        /// Something to know of the proof.
+        ProofNote,
+        /// A line of the server's log.
+        ServerLog,
+    }
+}

@@ -28,6 +28,7 @@ mod run;
 mod schedule;
 mod selfcheck;
 mod spelling;
+mod switched;
 mod tax;
 mod withheld;
 mod words;
@@ -38,7 +39,7 @@ pub use checked::{
     Change, Checked, CheckedConnection, Edit, Outcome, Point, Step, StepPlace, SwitchVerdict, Topic,
 };
 pub use client_like::ClientLike;
-pub use code::{NoteCode, PointCode};
+pub use code::{NoteCode, PointCode, StepCode};
 pub use commands::{CommandLine, Commands};
 pub use comparison::{
     Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
@@ -70,6 +71,10 @@ pub use selfcheck::{
     SelfcheckResult, SliceTaxes, SlicesCheck,
 };
 pub use spelling::{Proved, Spelling, Takes};
+pub use switched::{
+    FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection, SwitchFate,
+    SwitchFile, SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,
+};
 pub use tax::{CpuTax, Disturbance, Tax};
 pub use withheld::Withheld;
 pub use words::{Client, Placement};

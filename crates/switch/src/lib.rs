@@ -5,6 +5,8 @@
 //! knows from both what lies there ([`Switch::standing`]) and can finish or undo it. `plan` says what would be written, and is the only part that knows
 //! connections; the rest knows bytes alone.
 
+mod apply;
+mod clock;
 mod data_folder;
 mod digest;
 mod error;
@@ -12,18 +14,26 @@ mod file;
 mod journal;
 mod list;
 mod plan;
+mod proof;
+mod reload;
 mod remark;
 mod replace;
 mod settle;
+mod subject;
 mod text;
+mod told;
 mod work;
 
+pub use apply::{Carried, Order, Tell, carry_out, undo};
 pub use data_folder::Kept;
 pub use error::SwitchError;
 pub use file::Original;
 pub use journal::{End, Step};
 pub use list::{Switch, list, open};
 pub use plan::{Fate, Plan, Planned, Wish, plan};
+pub use proof::{Application, Judgement, Page, Watch, Watched};
+pub use reload::usual_reload;
 pub use remark::{Remark, remarks};
 pub use settle::{Lies, Standing};
+pub use subject::{About, Subject, files_of, look_at};
 pub use work::{Edited, Work};

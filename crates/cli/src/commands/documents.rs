@@ -10,7 +10,10 @@ use std::path::Path;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use looptax_failure::Failure;
-use looptax_record::{Checked, Found, NoteCode, PointCode, Selfcheck, Spelling, schema_of};
+use looptax_record::{
+    Checked, Found, ListedSwitch, NoteCode, PointCode, Selfcheck, Spelling, StepCode, Switched,
+    schema_of,
+};
 use serde::Serialize;
 
 use crate::args::{Cli, EXIT_CODES, SavedForm};
@@ -23,6 +26,8 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
         SavedForm::Replay => looptax_record::replay_schema(),
         SavedForm::Found => schema_of::<Found>(),
         SavedForm::Check => schema_of::<Checked>(),
+        SavedForm::Switch => schema_of::<Switched>(),
+        SavedForm::Switches => schema_of::<Vec<ListedSwitch>>(),
         SavedForm::Dsn => schema_of::<Vec<Spelling>>(),
         SavedForm::Selfcheck => schema_of::<Selfcheck>(),
     };
@@ -49,12 +54,13 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
 /// Lists every code of the results that are printed as JSON, with its sentence, as one Markdown page.
 fn codes() -> Result<String, Failure> {
     let mut page = String::from(
-        "# Codes\n\nEach point of `looptax check --json` and each note of `looptax find --json` has a `code` beside its \
+        "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json` and each step of `looptax switch --json` has a `code` beside its \
          sentence: the sentence is for people and may change, the code is for programs and stays.\n\
          Made from the program's own types by `cargo xtask docs`.\n",
     );
     table(&mut page, "Points of `check`", PointCode::ALL)?;
     table(&mut page, "Notes of `find`", NoteCode::ALL)?;
+    table(&mut page, "Steps of `switch`", StepCode::ALL)?;
     Ok(page)
 }
 

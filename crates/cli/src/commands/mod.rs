@@ -17,3 +17,4 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
+pub(crate) mod switch;

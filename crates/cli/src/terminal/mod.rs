@@ -123,6 +123,14 @@ fn data_while_read(text: &str) -> io::Result<bool> {
     }
 }
 
+/// The same for bytes of somebody's file, which are printed as they are.
+pub(crate) fn bytes_as_data(bytes: &[u8]) -> io::Result<()> {
+    match io::stdout().lock().write_all(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
 /// Data as JSON: to stdout, as [`data`].
 pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     data(&format!("{}\n", serde_json::to_string_pretty(value)?))
@@ -232,9 +240,14 @@ pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
     io::stdin().is_terminal().then(ask)
 }
 
+/// Whether somebody sits there who can be asked.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Asks a yes-or-no question on the terminal; no without one.
 pub(crate) fn agrees(question: &str) -> bool {
-    if !io::stdin().is_terminal() {
+    if !can_ask() {
         return false;
     }
     let mut stderr = io::stderr().lock();

@@ -1,5 +1,6 @@
 //! What a check of a file or a process is about: every connection that is found there.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_advise::app::Rewrite;
@@ -9,6 +10,7 @@ use looptax_failure::Failure;
 use looptax_record::CheckedConnection;
 
 use super::answer::{self, Around};
+use super::own_ip;
 use super::sources::{self, FileText, Looked, Unseen};
 
 /// A connection of a file, and what would be written there.
@@ -18,11 +20,18 @@ pub struct Switchable {
     pub checked: CheckedConnection,
     /// Where it goes, with its password.
     pub address: Option<Address>,
+    /// The same as an address of TCP here; `None` where the host is another machine.
+    pub tcp: Option<SocketAddr>,
     /// The socket that it would take; `None` where none is known to be the same server's.
     pub socket: Option<String>,
     /// For each application that may be meant, in the order of `checked.changes`; `None` where the change does not
     /// belong into this file.
     pub rewrites: Vec<Option<Vec<Rewrite>>>,
+}
+
+fn tcp_here(address: &Address) -> Option<SocketAddr> {
+    let ip = own_ip(address, true).ok()?;
+    Some(SocketAddr::new(ip, address.port))
 }
 
 /// What a file and a process show.
@@ -99,6 +108,7 @@ impl Sources {
             }
             all.push(Switchable {
                 checked,
+                tcp: { found.address.as_ref() }.and_then(tcp_here),
                 address: found.address.clone(),
                 socket: socket.map(|it| it.file),
                 rewrites,

@@ -17,6 +17,7 @@ mod selfcheck;
 mod small_table;
 mod spelled;
 mod style;
+mod switched;
 mod table;
 
 use looptax_record::{Comparison, Estimate, Record, Tax};
@@ -35,6 +36,7 @@ pub use selfcheck::selfcheck;
 pub use spelled::{explained, spelled};
 use style::LEAST_WIDTH;
 pub use style::{Style, cleaned};
+pub use switched::{switch_end, switch_plan, switch_step, switches};
 
 /// A percentage with its interval: `16.0 % [15.4, 16.4]`.
 pub fn percent(pct: &Estimate, style: Style) -> String {

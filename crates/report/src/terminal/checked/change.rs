@@ -8,12 +8,16 @@ use crate::terminal::lines::fitted;
 use crate::terminal::style::{Style, cleaned};
 
 /// Clean, and broken to the terminal's width.
-pub(super) fn wrapped(part: &str, style: Style) -> String {
+pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
     fitted(&cleaned(part, style), style.width)
 }
 
 /// Lines to be copied stay whole, however long.
-pub(super) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
+pub(in crate::terminal) fn change_of(
+    answer: &CheckedConnection,
+    change: &Change,
+    style: Style,
+) -> String {
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork => "once that is mended, ",
         _ => "",

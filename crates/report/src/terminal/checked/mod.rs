@@ -1,7 +1,7 @@
 //! The result of `looptax check`, for a terminal: what it comes to, what stands in the way with what to do, what else
 //! is good to know; how each point is known where that is asked for. Every name comes from outside and is cleaned.
 
-mod change;
+pub(super) mod change;
 
 use std::fmt::Write;
 
@@ -24,6 +24,17 @@ pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: St
         }
         Checked::Connections(found) => told.connections(found, unread),
     }
+}
+
+/// The points alone that stand in the way or are open, with what to do.
+pub(super) fn obstacles(points: &[Point], style: Style) -> String {
+    let told = Told {
+        is_verbose: false,
+        style,
+    };
+    let in_the_way = { points.iter() }.filter(|it| it.outcome > Outcome::Note);
+    let in_the_way: Vec<Point> = in_the_way.cloned().collect();
+    told.points(&in_the_way)
 }
 
 /// How it is told.

@@ -1,0 +1,121 @@
+//! What `switch` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::JsonArgs;
+
+/// Exit codes of `switch`, for the end of its help.
+pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or nothing to do; 1 not, and the old file is back; 2 wrong usage or environment, nothing was changed; 3 moved, and not proved because nothing connected.";
+
+/// Options of `switch`.
+#[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
+pub(crate) struct SwitchArgs {
+    /// The application's configuration file: wp-config.php, .env, settings.py, database.yml and those of
+    /// some eighty others.
+    #[arg(value_name = "FILE", required_unless_present_any = ["pid", "undo", "finish", "list"])]
+    pub(crate) file: Option<PathBuf>,
+    /// A process of the application: its connections are those that are proved. Without FILE the file that
+    /// they come from is looked for in its working folder.
+    #[arg(long, value_name = "PID", conflicts_with = "user")]
+    pub(crate) pid: Option<u32>,
+    /// As whom the application runs: www-data. Default: the user of the processes that are connected now.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Which of the file's connections, by the numbers that the plan gives them.
+    #[arg(long, value_delimiter = ',', value_name = "N,…")]
+    pub(crate) only: Vec<usize>,
+    /// Which application's file it is, where its name and its words leave that open.
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) application: Option<String>,
+    /// The server's socket, or its folder. Default: that of the server that listens on the connection's port
+    /// here.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Connections that come at once when the application starts: PHP-FPM's `pm.max_children`, workers times
+    /// pool size.
+    #[arg(short, long, default_value_t = 16, value_name = "N")]
+    pub(crate) connections: u32,
+    /// Run this in a shell once the file is written, so that the application reads it; again after the old file
+    /// was put back.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) reload: Option<String>,
+    /// A page of the application: it has to be as before, but for what differs between two requests anyway.
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// How long connections are waited for: 60s, 5m.
+    #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
+    pub(crate) within: Duration,
+    /// Say what would be done; change nothing.
+    #[arg(long, conflicts_with_all = ["yes", "patch"])]
+    pub(crate) dry_run: bool,
+    /// Ask nothing, and do it.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Write also what another program writes anew (Ansible, Puppet, …), and files that have other names.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print what would be written as a unified diff, for configuration management; change nothing. Passwords
+    /// stand in it where they stand in the file.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) patch: bool,
+    /// Put the old files back: of this switch, or of the last one.
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "last", conflicts_with_all = ["file", "pid", "list", "finish"])]
+    pub(crate) undo: Option<String>,
+    /// Write what is left to be written of a switch that was interrupted.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["file", "pid", "list"])]
+    pub(crate) finish: Option<String>,
+    /// Say which switches there were, and what lies at their files' places now.
+    #[arg(long, conflicts_with_all = ["file", "pid"])]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+/// `60s`, `5m`, `90`.
+fn duration(typed: &str) -> Result<Duration, &'static str> {
+    let (digits, unit_s) = match typed.strip_suffix('m') {
+        Some(digits) => (digits, 60),
+        None => (typed.strip_suffix('s').unwrap_or(typed), 1),
+    };
+    let parsed = digits.parse::<u64>().ok();
+    let parsed = parsed.filter(|it| (1..=86_400).contains(it));
+    parsed
+        .map(|it| Duration::from_secs(it * unit_s))
+        .ok_or("a time as 60s or 5m, a second at least and a day at most")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_or_minutes() {
+        let check = |typed, expected: Option<u64>| {
+            let parsed = duration(typed).ok().map(|it| it.as_secs());
+            assert_eq!(parsed, expected, "{typed}");
+        };
+        check("60s", Some(60));
+        check("90", Some(90));
+        check("5m", Some(300));
+        for typed in [
+            "",
+            "0",
+            "0s",
+            "-1s",
+            "s",
+            "m",
+            "1h",
+            "99999999999999999999s",
+            "1.5s",
+        ] {
+            check(typed, None);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! `switch`: an application moved to the socket: plan, agreement, the work itself, and back.
+
+mod earlier;
+mod planned;
+
+use std::path::{Path, PathBuf};
+
+use looptax_discover::survey;
+use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
+use looptax_report::terminal as report;
+use looptax_store::save_value;
+use looptax_switch::{
+    About, Kept, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
+};
+
+use crate::args::SwitchArgs;
+use crate::earlier_runs::data_folder;
+use crate::failure::{Exit, Failure};
+use crate::signals;
+use crate::sys;
+use crate::terminal::{self, Terminal};
+
+/// Runs `switch`.
+pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    sys::require_proc(sys::FOUND)?;
+    if args.list {
+        return earlier::list(args, terminal);
+    }
+    if let Some(id) = &args.undo {
+        return earlier::undo(id, args, terminal);
+    }
+    if let Some(id) = &args.finish {
+        return earlier::finish(id, args, terminal);
+    }
+    let file = match (&args.file, args.pid) {
+        (Some(file), _) => file.clone(),
+        (None, Some(pid)) => file_of(pid)?,
+        (None, None) => return Err(Failure::new("no file was named")),
+    };
+    let doing = Doing { args, terminal };
+    if !args.patch {
+        earlier::offer(doing)?;
+    }
+    doing.switch(&file)
+}
+
+/// The one file of a process's working folder that names a connection.
+fn file_of(pid: u32) -> Result<PathBuf, Failure> {
+    let mut files = files_of(pid);
+    match files.len() {
+        0 => Err(Failure::usage(
+            format!("the working folder of process {pid} holds no file that is known"),
+            format!(
+                "`looptax check --pid {pid}` shows its connections; name the file: looptax switch FILE --pid {pid}"
+            ),
+        )),
+        1 => Ok(files.remove(0)),
+        _ => {
+            let names: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
+            Err(Failure::usage(
+                format!(
+                    "process {pid} has several files that are known: {}",
+                    names.join(", ")
+                ),
+                format!("name one: looptax switch FILE --pid {pid}"),
+            ))
+        }
+    }
+}
+
+/// Where switches are kept.
+pub(super) fn kept() -> Result<Kept, Failure> {
+    let Some(data) = data_folder() else {
+        return Err(Failure::usage(
+            "there is no place for the old file: neither XDG_DATA_HOME nor HOME is set",
+            "set one of them",
+        ));
+    };
+    Ok(Kept::in_data_folder(&data))
+}
+
+/// What every part of the command knows.
+#[derive(Clone, Copy)]
+pub(super) struct Doing<'a> {
+    pub(super) args: &'a SwitchArgs,
+    pub(super) terminal: Terminal,
+}
+
+impl Doing<'_> {
+    /// Shows a piece of the result, unless all of it is printed as JSON at the end.
+    pub(super) fn show(self, text: &str) -> Result<(), Failure> {
+        if self.args.json.is_printed() {
+            return Ok(());
+        }
+        Ok(terminal::data(text)?)
+    }
+
+    /// Shows the end, and saves or prints the JSON.
+    fn end(self, switched: &Switched, exit: Exit) -> Result<Exit, Failure> {
+        self.show(&report::switch_end(switched, self.terminal.style()))?;
+        match self.args.json.path() {
+            Some(_) if self.args.json.is_printed() => terminal::json(switched)?,
+            Some(path) => save_value(switched, path)?,
+            None => {}
+        }
+        Ok(exit)
+    }
+
+    fn switch(self, file: &Path) -> Result<Exit, Failure> {
+        let args = self.args;
+        let survey = survey(None);
+        let wish = Wish {
+            path: file,
+            pid: args.pid,
+            only: &args.only,
+            application: args.application.as_deref(),
+        };
+        let about = About {
+            user: args.user.as_deref(),
+            socket: args.socket.as_deref(),
+            n_connections: args.connections,
+        };
+        let mut subject = look_at(wish, about, &survey)?;
+        if args.patch {
+            return planned::print_patch(&subject.plan);
+        }
+        let mut switched = planned::told(&subject, args);
+        let source = file.display().to_string();
+        self.show(&report::switch_plan(
+            &switched,
+            &source,
+            self.terminal.style(),
+        ))?;
+        if subject.plan.edited.is_empty() {
+            return self.nothing(switched);
+        }
+        planned::refuse_unwritable(&switched)?;
+        if args.dry_run {
+            switched.outcome = SwitchOutcome::Planned;
+            return self.end(&switched, Exit::Done);
+        }
+        self.may_ask()?;
+        let page = args.url.as_deref().map(Page::before).transpose()?;
+        if !self.agrees(&switched) {
+            switched.outcome = SwitchOutcome::Planned;
+            return self.end(&switched, Exit::No);
+        }
+        let reload = self.reload(&subject);
+        switched.proof.reload.clone_from(&reload);
+        self.carry_out(&mut subject, switched, page, reload.as_deref(), &source)
+    }
+
+    fn nothing(self, mut switched: Switched) -> Result<Exit, Failure> {
+        let is_there = planned::is_all_there(&switched);
+        let (outcome, exit) = if is_there {
+            (SwitchOutcome::NothingToDo, Exit::Done)
+        } else {
+            (SwitchOutcome::NotDone, Exit::No)
+        };
+        switched.outcome = outcome;
+        self.end(&switched, exit)
+    }
+
+    /// Whether somebody can be asked, or need not be.
+    pub(super) fn may_ask(self) -> Result<(), Failure> {
+        let is_silent = self.args.json.is_printed() || !terminal::can_ask();
+        if is_silent && !self.args.yes {
+            return Err(Failure::usage(
+                "nobody can be asked here",
+                "--yes does it without a question, --dry-run only says what would be done",
+            ));
+        }
+        Ok(())
+    }
+
+    fn agrees(self, switched: &Switched) -> bool {
+        let remarks = || switched.files.iter().flat_map(|it| &it.remarks);
+        let wants_a_word = remarks().filter(|it| it.wants_a_word);
+        for remark in wants_a_word.filter(|_| !self.args.force) {
+            if self.args.yes {
+                let words = format!(
+                    "not written: {}; --force writes it all the same\n",
+                    remark.words
+                );
+                self.terminal.words_for(true, &words);
+                return false;
+            }
+            if !terminal::agrees(&format!("{}. Write it all the same?", remark.words)) {
+                return false;
+            }
+        }
+        self.args.yes || terminal::agrees("Go ahead?")
+    }
+
+    /// The command to run, if somebody wants one run.
+    fn reload(self, subject: &Subject) -> Option<String> {
+        if self.args.reload.is_some() || self.args.yes {
+            return self.args.reload.clone();
+        }
+        let applications = subject
+            .watches
+            .iter()
+            .map(looptax_switch::Watch::application);
+        let usual = { applications }.find_map(|it| usual_reload(&it.example()?))?;
+        let question = format!("Run `{usual}` once the file is written?");
+        terminal::agrees(&question).then_some(usual)
+    }
+
+    fn carry_out(
+        self,
+        subject: &mut Subject,
+        mut switched: Switched,
+        page: Option<Page>,
+        reload: Option<&str>,
+        source: &str,
+    ) -> Result<Exit, Failure> {
+        let now = jiff::Zoned::now();
+        let stop = signals::stop_flag()?;
+        let order = Order {
+            kept: &kept()?,
+            day: &now.strftime("%Y%m%d").to_string(),
+            at: &now.timestamp().to_string(),
+            title: &planned::title(&switched, source),
+            edited: &subject.plan.edited,
+            reload,
+            page,
+            within: self.args.within,
+            stop: &stop,
+        };
+        let by_hand = reload.is_none().then(|| by_hand(&switched));
+        let mut steps = Vec::new();
+        let mut tell = |step: SwitchStep| {
+            let is_written = step.code == StepCode::FilesWritten;
+            let then = by_hand.clone().filter(|_| is_written);
+            for step in [Some(step), then].into_iter().flatten() {
+                let text = report::switch_step(&step, self.terminal.style());
+                // Who reads has gone; the switch goes on all the same.
+                let _gone = self.show(&text);
+                steps.push(step);
+            }
+        };
+        let carried = carry_out(&order, &mut subject.watches, &mut tell)?;
+        switched.steps = steps;
+        switched.id = Some(carried.id);
+        switched.outcome = carried.outcome;
+        let exit = match carried.outcome {
+            SwitchOutcome::Moved => Exit::Done,
+            SwitchOutcome::Unproved => Exit::Invalid,
+            _ => Exit::No,
+        };
+        self.end(&switched, exit)
+    }
+}
+
+fn by_hand(switched: &Switched) -> SwitchStep {
+    let what = match &*switched.proof.reload_words {
+        [] => "reload the application".to_owned(),
+        words => words.join("; "),
+    };
+    SwitchStep {
+        code: StepCode::ReloadByHand,
+        words: format!(
+            "{what}; its connections are waited for, {} s at most",
+            switched.proof.within_s
+        ),
+    }
+}

@@ -1,0 +1,138 @@
+//! Switches of earlier: listed, undone, finished, and offered where one was interrupted.
+
+use looptax_failure::Failure;
+use looptax_record::{ListedSwitch, SwitchStanding, SwitchStep};
+use looptax_report::terminal as report;
+use looptax_switch::{Kept, Step, Switch};
+
+use super::{Doing, kept};
+use crate::args::SwitchArgs;
+use crate::failure::Exit;
+use crate::outputs;
+use crate::signals;
+use crate::terminal::{self, Terminal};
+
+/// Lists them.
+pub(super) fn list(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let (all, unread) = looptax_switch::list(&kept()?)?;
+    for error in unread {
+        terminal.words_for(true, &format!("note: {:#}\n", Failure::from(error)));
+    }
+    let listed: Vec<ListedSwitch> = all.iter().map(Switch::listed).collect();
+    outputs::show(&listed, &args.json, || {
+        report::switches(&listed, terminal.style())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Puts the old files back.
+pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let kept = kept()?;
+    let switch = find(&kept, id)?;
+    let listed = switch.listed();
+    if listed.standing == SwitchStanding::Undone || listed.standing == SwitchStanding::PutBack {
+        return Err(Failure::usage(
+            format!("{} is undone already", switch.id),
+            "looptax switch --list shows the others",
+        ));
+    }
+    let doing = Doing { args, terminal };
+    doing.show(&report::switches(
+        std::slice::from_ref(&listed),
+        terminal.style(),
+    ))?;
+    doing.may_ask()?;
+    if !args.yes && !terminal::agrees("Put the old files back?") {
+        return Ok(Exit::No);
+    }
+    let reload = args
+        .reload
+        .clone()
+        .or_else(|| earlier_reload(&switch, args));
+    let work = looptax_switch::open(&kept, &switch.id)?;
+    let stop = signals::stop_flag()?;
+    let mut steps = Vec::new();
+    let mut tell = |step: SwitchStep| {
+        let _gone = doing.show(&report::switch_step(&step, terminal.style()));
+        steps.push(step);
+    };
+    looptax_switch::undo(work, reload.as_deref(), args.within, &stop, &mut tell)?;
+    let after = find(&kept, &switch.id)?.listed();
+    if args.json.is_printed() {
+        terminal::json(&after)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The command that had the application read its files then; it runs where somebody agrees to it.
+fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
+    let command = switch.steps.iter().rev().find_map(|it| match it {
+        Step::Running { command } => Some(command.clone()),
+        _ => None,
+    })?;
+    if args.yes {
+        return None;
+    }
+    terminal::agrees(&format!("Run `{command}` afterwards, as then?")).then_some(command)
+}
+
+/// Writes what is left to be written.
+pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let kept = kept()?;
+    let switch = find(&kept, id)?;
+    if switch.listed().standing != SwitchStanding::Interrupted {
+        return Err(Failure::usage(
+            format!("{} was not interrupted", switch.id),
+            "looptax switch --list shows how each stands",
+        ));
+    }
+    let mut work = looptax_switch::open(&kept, &switch.id)?;
+    work.finish()?;
+    work.end(looptax_switch::End::Unproved)?;
+    let listed = find(&kept, &switch.id)?.listed();
+    outputs::show(&listed, &args.json, || {
+        report::switches(std::slice::from_ref(&listed), terminal.style())
+            + "reload the application, and look with `looptax find` whether it has moved\n"
+    })?;
+    Ok(Exit::Invalid)
+}
+
+fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
+    let (all, _) = looptax_switch::list(kept)?;
+    let mut all = all.into_iter();
+    let found = if id == "last" {
+        all.rfind(|it| it.listed().standing != SwitchStanding::Planned)
+    } else {
+        all.find(|it| it.id == id)
+    };
+    found.ok_or_else(|| looptax_switch::SwitchError::Unknown { id: id.to_owned() }.into())
+}
+
+/// Says which switches were interrupted, and offers to finish or undo each; without a terminal it only says so.
+pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
+    let kept = kept()?;
+    let (all, _) = looptax_switch::list(&kept)?;
+    let open = all
+        .into_iter()
+        .filter(|it| it.listed().standing == SwitchStanding::Interrupted);
+    for switch in open {
+        let id = switch.id.clone();
+        let words = format!(
+            "note: {id} ({}) was interrupted: `looptax switch --undo {id}` puts the old files back, `--finish {id}` writes what is left\n",
+            switch.title
+        );
+        doing.terminal.words_for(true, &words);
+        if doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
+            continue;
+        }
+        if terminal::agrees(&format!("Undo {id} now?")) {
+            let mut work = looptax_switch::open(&kept, &id)?;
+            work.put_back("it was interrupted", looptax_switch::End::Undone)?;
+        } else if terminal::agrees(&format!("Finish {id} now?")) {
+            let mut work = looptax_switch::open(&kept, &id)?;
+            work.finish()?;
+            work.end(looptax_switch::End::Unproved)?;
+        }
+    }
+    Ok(())
+}

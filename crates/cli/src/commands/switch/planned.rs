@@ -1,0 +1,99 @@
+//! A plan as it is shown, saved and printed as a patch.
+
+use std::path::Path;
+
+use looptax_failure::Failure;
+use looptax_record::{SwitchFate, SwitchOutcome, SwitchProof, Switched};
+use looptax_switch::{Plan, Subject};
+
+use crate::args::SwitchArgs;
+use crate::failure::Exit;
+use crate::terminal;
+
+/// The plan, without passwords.
+pub(super) fn told(subject: &Subject, args: &SwitchArgs) -> Switched {
+    let connections = subject.plan.connections();
+    let mut reload_words: Vec<String> = Vec::new();
+    for it in &connections {
+        let change = it.change_idx.and_then(|idx| it.check.changes.get(idx));
+        let words = change.map(|it| it.restart.clone());
+        let words = words.filter(|it| !it.is_empty() && !reload_words.contains(it));
+        reload_words.extend(words);
+    }
+    Switched {
+        id: None,
+        files: subject.plan.files(),
+        connections,
+        unread: subject.plan.unread.clone(),
+        proof: SwitchProof {
+            reload: args.reload.clone(),
+            reload_words,
+            url: args.url.clone(),
+            within_s: args.within.as_secs_f64(),
+        },
+        steps: Vec::new(),
+        outcome: SwitchOutcome::NotDone,
+    }
+}
+
+/// `wp-config.php: WordPress, mysql at 127.0.0.1:3306`, for the list of switches.
+pub(super) fn title(switched: &Switched, source: &str) -> String {
+    let name = Path::new(source).file_name().unwrap_or_default();
+    let moved = switched.connections.iter();
+    let moved = moved.filter(|it| it.fate == SwitchFate::Moves).map(|it| {
+        let check = &it.check;
+        format!(
+            "{}, {} at {}",
+            check.applications.join(" or "),
+            check.product,
+            check.place
+        )
+    });
+    let moved: Vec<String> = moved.collect();
+    format!("{}: {}", name.to_string_lossy(), moved.join("; "))
+}
+
+/// Whether every connection that was asked for takes the socket already.
+pub(super) fn is_all_there(switched: &Switched) -> bool {
+    let wanted = { switched.connections.iter() }.filter(|it| it.fate != SwitchFate::Unwanted);
+    let mut fates = wanted.map(|it| it.fate).peekable();
+    fates.peek().is_some() && fates.all(|it| it == SwitchFate::IsThere)
+}
+
+/// That a file cannot be written while it is as it is.
+///
+/// # Errors
+/// Which, and what to do.
+pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
+    for file in &switched.files {
+        if let Some(remark) = file.remarks.iter().find(|it| it.forbids) {
+            return Err(Failure::usage(
+                format!("{} cannot be written: {}", file.path, remark.words),
+                "write it where it is made, or print the lines with --patch",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Prints what would be written as a unified diff, byte for byte.
+pub(super) fn print_patch(plan: &Plan) -> Result<Exit, Failure> {
+    for edited in &plan.edited {
+        let path = edited.original.path().display().to_string();
+        let bare = path.trim_start_matches('/');
+        let old = edited.original.bytes();
+        let diff = similar::TextDiff::from_lines(old, &edited.new);
+        let (from, to) = (format!("a/{bare}"), format!("b/{bare}"));
+        let mut text = Vec::new();
+        let mut unified = diff.unified_diff();
+        unified.header(&from, &to).to_writer(&mut text)?;
+        terminal::bytes_as_data(&text)?;
+    }
+    if plan.edited.is_empty() {
+        return Err(Failure::usage(
+            "there is nothing to write",
+            "the same command with --dry-run in place of --patch says why",
+        ));
+    }
+    Ok(Exit::Done)
+}

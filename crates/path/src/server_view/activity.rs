@@ -1,0 +1,157 @@
+//! What a server says of the connections of one user beside ours: who is logged in, and how many have come so far.
+
+use looptax_wire::WireError;
+use looptax_wire::redis::Connection;
+
+use super::{
+    ClientSeen, SeenAs, mysql_host, number, postgres_client, redis_client, redis_text, text,
+};
+use crate::conversation::ProtocolConnection;
+use crate::error::ASK_CONNECTIONS;
+use crate::{Conversation, Link, PathError};
+
+/// What a server says of its connections.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Sessions of the user who asks, but for the one that asks.
+    pub sessions: Vec<ClientSeen>,
+    /// Connections of anybody since it started; PostgreSQL: sessions of the database. `None` where it does not tell.
+    pub n_connections: Option<u64>,
+    /// Logins of anybody that it refused since it started. `None` where it does not tell.
+    pub n_refused: Option<u64>,
+}
+
+impl Conversation {
+    /// Asks who else is logged in as `user`, which is ours.
+    ///
+    /// # Errors
+    /// [`PathError::Protocol`] when the server refuses the question, or is gone.
+    ///
+    /// # Source
+    /// `Connections` and `Aborted_connects`: dev.mysql.com and mariadb.com, server status variables. `sessions` of
+    /// `pg_stat_database`: postgresql.org, since version 14. `total_connections_received`, `errorstat_*`: redis.io,
+    /// INFO. `total_connections`: memcached's doc/protocol.txt.
+    pub fn activity(&mut self, user: &str) -> Result<Activity, PathError> {
+        let endpoint = self.endpoint().to_string();
+        let answer = match &mut self.connection {
+            ProtocolConnection::Mysql(it) => mysql(it, user),
+            ProtocolConnection::Postgres(it) => postgres(it),
+            ProtocolConnection::Redis(it) => redis(it),
+            ProtocolConnection::Memcached(it) => it.stats("").map(|stats| Activity {
+                n_connections: { stats.iter() }
+                    .find(|(name, _)| name == "total_connections")
+                    .and_then(|(_, value)| value.parse().ok()),
+                ..Activity::default()
+            }),
+            ProtocolConnection::Echo(_) => Ok(Activity::default()),
+        };
+        answer.map_err(|source| PathError::Protocol {
+            action: ASK_CONNECTIONS,
+            endpoint,
+            source,
+        })
+    }
+}
+
+fn session(connection_id: u64, seen_as: SeenAs) -> ClientSeen {
+    ClientSeen {
+        connection_id,
+        seen_as,
+        worker: None,
+    }
+}
+
+fn mysql(
+    connection: &mut looptax_wire::mysql::Connection<Link>,
+    user: &str,
+) -> Result<Activity, WireError> {
+    let quoted = user.replace('\\', "\\\\").replace('\'', "''");
+    let sessions = connection.query(&format!(
+        "SELECT ID, HOST FROM information_schema.PROCESSLIST WHERE USER = '{quoted}' AND ID <> CONNECTION_ID()"
+    ))?;
+    let counts = connection
+        .query("SHOW GLOBAL STATUS WHERE Variable_name IN ('Connections', 'Aborted_connects')")?;
+    let count = |name: &str| {
+        let row = counts
+            .iter()
+            .find(|row| text(row, 0).as_deref() == Some(name))?;
+        number(row, 1)
+    };
+    Ok(Activity {
+        sessions: { sessions.iter() }
+            .filter_map(|row| Some(session(number(row, 0)?, mysql_host(&text(row, 1)?))))
+            .collect(),
+        n_connections: count("Connections"),
+        n_refused: count("Aborted_connects"),
+    })
+}
+
+fn postgres(
+    connection: &mut looptax_wire::postgres::Connection<Link>,
+) -> Result<Activity, WireError> {
+    let sessions = connection.query(
+        "SELECT pid, host(client_addr), client_port FROM pg_stat_activity \
+         WHERE usename = session_user AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
+    )?;
+    let counted = connection
+        .query("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
+    let counted = match counted {
+        // Before version 14.
+        Err(WireError::Server { .. }) => Vec::new(),
+        counted => counted?,
+    };
+    Ok(Activity {
+        sessions: { sessions.iter() }
+            .filter_map(|row| Some(session(number(row, 0)?, postgres_client(row))))
+            .collect(),
+        n_connections: counted.first().and_then(|row| number(row, 0)),
+        n_refused: None,
+    })
+}
+
+fn redis(connection: &mut Connection<Link>) -> Result<Activity, WireError> {
+    let own = connection.connection_id();
+    let list = redis_text(connection, &[b"CLIENT", b"LIST"])?;
+    let user_of = |line: &str| {
+        let mut words = line.split(' ');
+        words.find_map(|word| word.strip_prefix("user=").map(str::to_owned))
+    };
+    let is_own = |line: &&str| redis_client(line, None).is_some_and(|it| it.connection_id == own);
+    let user = list.lines().find(is_own).and_then(user_of);
+    let sessions = list.lines().filter(|line| user_of(line) == user);
+    let sessions = sessions.filter_map(|line| redis_client(line, None));
+    let sessions = sessions.filter(|it| it.connection_id != own).collect();
+    let stats = redis_text(connection, &[b"INFO", b"stats"])?;
+    // Since Redis 6.2.
+    let errors = redis_text(connection, &[b"INFO", b"errorstats"]).unwrap_or_default();
+    Ok(Activity {
+        sessions,
+        n_connections: stats
+            .lines()
+            .find_map(|line| line.strip_prefix("total_connections_received:"))
+            .and_then(|count| count.trim().parse().ok()),
+        n_refused: Some(redis_refusals(&errors)),
+    })
+}
+
+/// `errorstat_WRONGPASS:count=2`: logins that failed, and commands without one.
+fn redis_refusals(errors: &str) -> u64 {
+    let count = |line: &str| {
+        let (name, count) = line.strip_prefix("errorstat_")?.split_once(":count=")?;
+        let is_login = matches!(name, "WRONGPASS" | "NOAUTH");
+        is_login.then(|| count.trim().parse::<u64>().ok())?
+    };
+    errors.lines().filter_map(count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_redis_errors_those_of_logins_count() {
+        let errors = "# Errorstats\r\nerrorstat_ERR:count=9\r\nerrorstat_WRONGPASS:count=2\r\nerrorstat_NOAUTH:count=3\r\n";
+        assert_eq!(redis_refusals(errors), 5);
+        assert_eq!(redis_refusals(""), 0);
+    }
+}

@@ -1,0 +1,38 @@
+//! The switches of earlier, a few lines each.
+
+use looptax_record::{FileHolds, ListedSwitch, SwitchStanding};
+
+use crate::terminal::checked::change::wrapped;
+use crate::terminal::style::Style;
+
+/// All of them, the latest last.
+pub fn switches(all: &[ListedSwitch], style: Style) -> String {
+    if all.is_empty() {
+        return "no switch was made yet\n".to_owned();
+    }
+    all.iter().map(|it| switch(it, style)).collect()
+}
+
+fn switch(listed: &ListedSwitch, style: Style) -> String {
+    let standing = match listed.standing {
+        SwitchStanding::Planned => "planned, and nothing was written",
+        SwitchStanding::Interrupted => "INTERRUPTED: --finish or --undo it",
+        SwitchStanding::Moved => "moved, and proved",
+        SwitchStanding::Unproved => "moved, and not proved",
+        SwitchStanding::PutBack => "put back, since it did not work",
+        SwitchStanding::Undone => "undone",
+    };
+    let at = listed.at.get(..16).unwrap_or(&listed.at).replace('T', " ");
+    let head = format!("{}  {at}  {}: {standing}\n", listed.id, listed.title);
+    let mut text = wrapped(&head, style);
+    for file in &listed.files {
+        let holds = match file.holds {
+            FileHolds::Old => "as it was before",
+            FileHolds::New => "as it was written",
+            FileHolds::Other => "changed by somebody since",
+            FileHolds::Nothing => "not there, or not to be read",
+        };
+        text += &wrapped(&format!("  {}: {holds}\n", file.path), style);
+    }
+    text
+}

@@ -1,0 +1,215 @@
+//! `looptax switch` for a terminal: the plan, each step, how it ended, and the switches there were.
+
+mod list;
+mod steps;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use looptax_record::{
+    Edit, Outcome, SwitchConnection, SwitchFate, SwitchFile, SwitchProof, Switched, Topic,
+};
+
+use super::checked::change::{change_of, wrapped};
+use super::checked::obstacles;
+use super::style::{Style, cleaned};
+
+pub use list::switches;
+pub use steps::{switch_end, switch_step};
+
+/// What would be done: connections, lines, what was looked at, what follows. Ends with a line break.
+pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
+    let mut text = headings(&switched.connections, source, style);
+    for file in &switched.files {
+        text += &lines_of(file, source, style);
+    }
+    for problem in &switched.unread {
+        text += &wrapped(&format!("  not understood: {problem}\n"), style);
+    }
+    if !switched.files.is_empty() {
+        let moved: Vec<&SwitchConnection> = { switched.connections.iter() }
+            .filter(|it| it.fate == SwitchFate::Moves)
+            .collect();
+        text += &looked_at(&moved, style);
+        text += &what_follows(&moved, &switched.proof, style);
+    }
+    text
+}
+
+/// A connection in a line each, with what keeps it from moving.
+fn headings(connections: &[SwitchConnection], source: &str, style: Style) -> String {
+    let name = Path::new(source).file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let mut text = String::new();
+    if let [only] = connections {
+        text += &wrapped(&format!("{name} ({}){}\n", title(only), why(only)), style);
+        return text + &in_the_way(only, style);
+    }
+    text += &wrapped(
+        &format!("{name}: {} connections\n", connections.len()),
+        style,
+    );
+    for it in connections {
+        let fate = if it.fate == SwitchFate::Moves {
+            ": moves".to_owned()
+        } else {
+            why(it)
+        };
+        let line = format!("  {}  {}{fate}\n", it.number, title(it));
+        text += &wrapped(&line, style);
+        text += &in_the_way(it, style);
+    }
+    text
+}
+
+/// `WordPress, mysql at 127.0.0.1:3306, user wp`.
+fn title(connection: &SwitchConnection) -> String {
+    let check = &connection.check;
+    let mut parts = vec![check.applications.join(" or ")];
+    if !check.label.is_empty() {
+        parts.push(check.label.clone());
+    }
+    let place = if check.place.is_empty() {
+        String::new()
+    } else {
+        format!(" at {}", check.place)
+    };
+    parts.push(format!("{}{place}", check.product));
+    parts.extend(connection.user.as_ref().map(|it| format!("user {it}")));
+    parts.retain(|it| !it.is_empty());
+    parts.join(", ")
+}
+
+/// Why a connection stays as it is.
+fn why(connection: &SwitchConnection) -> String {
+    match connection.fate {
+        SwitchFate::Moves => String::new(),
+        SwitchFate::IsThere => ": on the socket already".to_owned(),
+        SwitchFate::Unwanted => ": left as it is, as --only says".to_owned(),
+        SwitchFate::Blocked => ": stays, since it would not work as things are".to_owned(),
+        SwitchFate::Open => ": stays, since something is not known".to_owned(),
+        SwitchFate::WhichApplication => {
+            let names = connection.check.changes.iter();
+            let names: Vec<String> = names.map(|it| format!("--as '{}'", it.title)).collect();
+            format!(": which application is it? Say {}", names.join(" or "))
+        }
+        SwitchFate::ByHand => ": these lines are yours to write".to_owned(),
+    }
+}
+
+fn in_the_way(connection: &SwitchConnection, style: Style) -> String {
+    match connection.fate {
+        SwitchFate::Blocked | SwitchFate::Open => obstacles(&connection.check.points, style),
+        SwitchFate::ByHand => { connection.check.changes.iter() }
+            .map(|it| change_of(&connection.check, it, style))
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+/// The lines as a diff; the file's name where it is another one than was named.
+fn lines_of(file: &SwitchFile, source: &str, style: Style) -> String {
+    let mut text = String::new();
+    if file.path != source {
+        text += &wrapped(&format!("  {}\n", file.path), style);
+    }
+    for edit in &file.lines {
+        text += &cleaned(&diff_of(edit), style);
+    }
+    for remark in &file.remarks {
+        let word = if remark.forbids { "FAIL" } else { "note" };
+        text += &labelled(word, &remark.words, style);
+    }
+    text
+}
+
+fn diff_of(edit: &Edit) -> String {
+    let side = |sign: char, side: &Option<String>| {
+        let lines = side.iter().flat_map(|text| text.lines());
+        lines.fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "  {sign} {}", line.trim_end());
+            text
+        })
+    };
+    side('-', &edit.before) + &side('+', &edit.after)
+}
+
+fn labelled(label: &str, words: &str, style: Style) -> String {
+    wrapped(&format!("  {label:<7}  {words}\n"), style)
+}
+
+/// What was found in order.
+fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
+    let telling = [
+        Topic::Path,
+        Topic::SameServer,
+        Topic::Account,
+        Topic::Login,
+        Topic::Hba,
+        Topic::Backlog,
+    ];
+    let mut fine: Vec<&str> = Vec::new();
+    let mut notes: Vec<&str> = Vec::new();
+    for point in moved.iter().flat_map(|it| &it.check.points) {
+        let place = match point.outcome {
+            Outcome::Pass if telling.contains(&point.topic) => &mut fine,
+            Outcome::Note | Outcome::Unknown
+                if !matches!(point.topic, Topic::Configuration | Topic::Losses) =>
+            {
+                &mut notes
+            }
+            _ => continue,
+        };
+        if !place.contains(&&*point.what) {
+            place.push(&point.what);
+        }
+    }
+    let mut text = String::new();
+    if !fine.is_empty() {
+        text += &labelled("checked", &fine.join("; "), style);
+    }
+    for note in notes {
+        text += &labelled("note", note, style);
+    }
+    text
+}
+
+fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) -> String {
+    let mut text = String::new();
+    let changes = moved
+        .iter()
+        .filter_map(|it| it.check.changes.get(it.change_idx?));
+    let mut told: Vec<&str> = Vec::new();
+    for change in changes {
+        let advice = { [&change.advice] }.into_iter().map(|it| ("also", it));
+        let traps = change.traps.iter().map(|it| ("beware", it));
+        for (label, words) in advice.chain(traps) {
+            if !words.is_empty() && !told.contains(&&**words) {
+                told.push(words);
+                text += &labelled(label, words, style);
+            }
+        }
+    }
+    let then = match &proof.reload {
+        Some(command) => format!("{command} (by /bin/sh, as you)"),
+        None if proof.reload_words.is_empty() => "reload the application".to_owned(),
+        None => format!("{} (by you, or by --reload)", proof.reload_words.join("; ")),
+    };
+    text += &labelled("then", &then, style);
+    let whom: Vec<String> = { moved.iter() }
+        .map(|it| it.user.clone().unwrap_or_else(|| it.check.product.clone()))
+        .collect();
+    let page =
+        { proof.url.as_ref() }.map_or_else(String::new, |url| format!(", {url} as it is now"));
+    let words = format!(
+        "within {} s the server must see {} over the socket, and nothing of the application over TCP{page}; else the old file comes back",
+        proof.within_s,
+        whom.join(" and ")
+    );
+    text += &labelled("proof", &words, style);
+    text + &labelled(
+        "undo",
+        "looptax switch --undo last (the old file is kept)",
+        style,
+    )
+}

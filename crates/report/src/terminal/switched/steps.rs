@@ -1,0 +1,46 @@
+//! What is said while a switch is carried out, and at its end.
+
+use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
+
+use super::labelled;
+use crate::terminal::style::Style;
+
+/// A step, as it is done.
+pub fn switch_step(step: &SwitchStep, style: Style) -> String {
+    let label = match step.code {
+        StepCode::FilesWritten | StepCode::Reloaded => "done",
+        StepCode::ReloadByHand => "now",
+        StepCode::SeenOverSocket | StepCode::PageAsBefore => "proved",
+        StepCode::NothingConnected | StepCode::NotSeenAgain => "open",
+        StepCode::ProofNote => "note",
+        StepCode::ServerLog => "log",
+        StepCode::FilesPutBack | StepCode::WorksAsBefore => "back",
+        StepCode::FilesNotWritten
+        | StepCode::ReloadFailed
+        | StepCode::StillOverTcp
+        | StepCode::LoginsRefused
+        | StepCode::ApplicationGone
+        | StepCode::ServerGone
+        | StepCode::PageDiffers
+        | StepCode::Stopped
+        | StepCode::FilesNotPutBack => "FAIL",
+    };
+    labelled(label, &step.words, style)
+}
+
+/// How it ended, in a line.
+pub fn switch_end(switched: &Switched, style: Style) -> String {
+    let id = switched.id.as_deref().unwrap_or("last");
+    let words = match switched.outcome {
+        SwitchOutcome::Planned => "nothing was changed".to_owned(),
+        SwitchOutcome::NothingToDo => "nothing to do: it is on the socket already".to_owned(),
+        SwitchOutcome::NotDone => "nothing was changed: see above for what it takes".to_owned(),
+        SwitchOutcome::Moved => format!("moved, and proved; back with: looptax switch --undo {id}"),
+        SwitchOutcome::Unproved => format!(
+            "moved, and not proved: use the application, and look again with `looptax find`; back with: looptax switch --undo {id}"
+        ),
+        SwitchOutcome::PutBack => "not moved: all is as it was before".to_owned(),
+        SwitchOutcome::Undone => "undone".to_owned(),
+    };
+    super::wrapped(&format!("{words}\n"), style)
+}

@@ -1,0 +1,356 @@
+//! A switch carried out: written, reloaded, proved, and put back where it did not work.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
+
+use crate::SwitchError;
+use crate::clock::Since;
+use crate::data_folder::Kept;
+use crate::journal::{End, Step};
+use crate::proof::{Judgement, Page, Watch};
+use crate::reload;
+use crate::work::{Edited, Work};
+
+/// Shortest pause between two looks.
+const LEAST_PAUSE: Duration = Duration::from_millis(3);
+/// A pause is so many times as long as the look before it.
+const PAUSE_PER_LOOK: u32 = 4;
+/// Pause between two requests for the page.
+const PAGE_PAUSE: Duration = Duration::from_millis(400);
+/// So long a page has to be another one before that counts: whatever restarts may stumble at first.
+const STUBBORN: Duration = Duration::from_secs(5);
+/// So long the application is waited for after the old files are back.
+const AGAIN: Duration = Duration::from_secs(15);
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// Where it is kept.
+    pub kept: &'a Kept,
+    /// The day, for its name: `20261123`.
+    pub day: &'a str,
+    /// The time, as RFC 3339.
+    pub at: &'a str,
+    /// What is switched, for a person.
+    pub title: &'a str,
+    /// The files.
+    pub edited: &'a [Edited],
+    /// What has the application read them.
+    pub reload: Option<&'a str>,
+    /// A page of the application, as it was before.
+    pub page: Option<Page>,
+    /// So long connections are waited for.
+    pub within: Duration,
+    /// Set when somebody wants to end.
+    pub stop: &'a AtomicBool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Carried {
+    /// Its name.
+    pub id: String,
+    /// How it ended.
+    pub outcome: SwitchOutcome,
+}
+
+/// Whoever is told each step as it is done.
+pub type Tell<'a> = &'a mut dyn FnMut(SwitchStep);
+
+/// Carries a switch out. Whatever fails, the old files are back afterwards, or the error says that they are not.
+///
+/// # Errors
+/// Where files or journal cannot be written; nothing is changed then.
+pub fn carry_out(
+    order: &Order<'_>,
+    watches: &mut [Watch],
+    tell: Tell<'_>,
+) -> Result<Carried, SwitchError> {
+    let mut work = Work::plan(order.kept, order.day, order.at, order.title, order.edited)?;
+    let id = work.id().to_owned();
+    work.write(order.edited)?;
+    tell(step(
+        StepCode::FilesWritten,
+        format!("written; undo it with: looptax switch --undo {id}"),
+    ));
+    let mut carrying = Carrying { order, work, tell };
+    let failed = carrying.reload()?.err();
+    let outcome = match failed {
+        Some(why) => carrying.put_back(watches, why)?,
+        None => carrying.prove(watches)?,
+    };
+    Ok(Carried { id, outcome })
+}
+
+/// Puts the files of an earlier switch back, as somebody asked.
+///
+/// # Errors
+/// [`SwitchError::Changed`] where somebody wrote a file since, and whatever cannot be written.
+pub fn undo(
+    mut work: Work,
+    reload: Option<&str>,
+    within: Duration,
+    stop: &AtomicBool,
+    tell: Tell<'_>,
+) -> Result<(), SwitchError> {
+    work.put_back("somebody asked", End::Undone)?;
+    tell(step(
+        StepCode::FilesPutBack,
+        "the old files are back".to_owned(),
+    ));
+    if let Some(command) = reload {
+        let said = run(command, within, stop);
+        tell(said.unwrap_or_else(|failed| failed));
+    }
+    Ok(())
+}
+
+struct Carrying<'a, 'b> {
+    order: &'a Order<'b>,
+    work: Work,
+    tell: Tell<'a>,
+}
+
+impl Carrying<'_, '_> {
+    /// Runs the command, if there is one; the failure beside.
+    fn reload(&mut self) -> Result<Result<(), SwitchStep>, SwitchError> {
+        let Some(command) = self.order.reload else {
+            return Ok(Ok(()));
+        };
+        self.work.note(Step::Running {
+            command: command.to_owned(),
+        })?;
+        let said = run(command, self.order.within, self.order.stop);
+        self.work.note(Step::Ran {
+            code: said.is_ok().then_some(0),
+        })?;
+        Ok(said.map(|done| (self.tell)(done)))
+    }
+
+    fn prove(&mut self, watches: &mut [Watch]) -> Result<SwitchOutcome, SwitchError> {
+        let found = watch(self.order, watches);
+        for note in watches.iter().flat_map(Watch::notes) {
+            (self.tell)(step(StepCode::ProofNote, note));
+        }
+        let (outcome, how, words) = match found {
+            Judged::Holds(steps) => {
+                let words: Vec<String> = steps.iter().map(|it| it.words.clone()).collect();
+                for step in steps {
+                    (self.tell)(step);
+                }
+                (SwitchOutcome::Moved, End::Moved, words.join("; "))
+            }
+            Judged::Unproved(why) => {
+                (self.tell)(step(StepCode::NothingConnected, why.clone()));
+                (SwitchOutcome::Unproved, End::Unproved, why)
+            }
+            Judged::Fails(why) => return self.put_back(watches, why),
+        };
+        self.work.note(Step::Proof {
+            holds: outcome == SwitchOutcome::Moved,
+            words,
+        })?;
+        self.work.end(how)?;
+        Ok(outcome)
+    }
+
+    /// The old files are back, the application reads them, and works.
+    fn put_back(
+        &mut self,
+        watches: &mut [Watch],
+        why: SwitchStep,
+    ) -> Result<SwitchOutcome, SwitchError> {
+        let words = why.words.clone();
+        (self.tell)(why);
+        for line in watches.iter().flat_map(Watch::log_lines) {
+            (self.tell)(step(StepCode::ServerLog, line));
+        }
+        self.work.put_back(&words, End::PutBack)?;
+        (self.tell)(step(
+            StepCode::FilesPutBack,
+            "the old files are back".to_owned(),
+        ));
+        // Who wanted to end has had the files put back; the application is still to read them.
+        let go_on = AtomicBool::new(false);
+        for watch in &mut *watches {
+            watch.restart();
+        }
+        if let Some(command) = self.order.reload {
+            let said = run(command, self.order.within, &go_on);
+            (self.tell)(said.unwrap_or_else(|failed| failed));
+        }
+        let seen = self.works_as_before(watches);
+        (self.tell)(seen);
+        Ok(SwitchOutcome::PutBack)
+    }
+
+    fn works_as_before(&self, watches: &mut [Watch]) -> SwitchStep {
+        let start = Since::now();
+        let mut differs = None;
+        while start.elapsed() < AGAIN.min(self.order.within) {
+            if let Some(page) = &self.order.page {
+                differs = page.differs();
+                if differs.is_none() {
+                    let words = format!("{} is as it was before", page.url());
+                    return step(StepCode::WorksAsBefore, words);
+                }
+            }
+            watches.iter_mut().for_each(Watch::tick);
+            let is_back = watches.iter().all(Watch::is_over_tcp_again);
+            if self.order.page.is_none() && is_back && !watches.is_empty() {
+                let words = "the application connects over TCP again".to_owned();
+                return step(StepCode::WorksAsBefore, words);
+            }
+            thread::sleep(LEAST_PAUSE);
+        }
+        let words = differs.unwrap_or_else(|| {
+            "the application has not connected since; reload it if it was reloaded before"
+                .to_owned()
+        });
+        step(StepCode::NotSeenAgain, words)
+    }
+}
+
+/// What all watches and the page say together.
+enum Judged {
+    Holds(Vec<SwitchStep>),
+    Fails(SwitchStep),
+    Unproved(String),
+}
+
+/// Looks until it is decided, or the time is over.
+fn watch(order: &Order<'_>, watches: &mut [Watch]) -> Judged {
+    watches.iter_mut().for_each(Watch::restart);
+    let start = Since::now();
+    let is_over = AtomicBool::new(false);
+    let last_answer = Mutex::new(PageSeen::default());
+    thread::scope(|scope| {
+        if let Some(page) = &order.page {
+            scope.spawn(|| ask_again(page, start, &is_over, &last_answer));
+        }
+        let judged = look_until_decided(order, watches, start, &last_answer);
+        is_over.store(true, Ordering::Relaxed);
+        judged
+    })
+}
+
+/// How the page is now.
+#[derive(Debug, Clone, Default)]
+struct PageSeen {
+    /// Since when it is as it was before.
+    fine_since: Option<Duration>,
+    /// Since when it is not, and how.
+    differs: Option<(Duration, String)>,
+}
+
+fn ask_again(page: &Page, start: Since, is_over: &AtomicBool, last: &Mutex<PageSeen>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let differs = page.differs();
+        let now = start.elapsed();
+        if let Ok(mut seen) = last.lock() {
+            match differs {
+                None => {
+                    seen.differs = None;
+                    seen.fine_since.get_or_insert(now);
+                }
+                Some(how) => {
+                    seen.fine_since = None;
+                    let since = seen.differs.as_ref().map_or(now, |(since, _)| *since);
+                    seen.differs = Some((since, how));
+                }
+            }
+        }
+        thread::sleep(PAGE_PAUSE);
+    }
+}
+
+fn look_until_decided(
+    order: &Order<'_>,
+    watches: &mut [Watch],
+    start: Since,
+    page: &Mutex<PageSeen>,
+) -> Judged {
+    loop {
+        let began = Since::now();
+        watches.iter_mut().for_each(Watch::tick);
+        if order.stop.load(Ordering::Relaxed) {
+            let words = "stopped before it was proved".to_owned();
+            return Judged::Fails(step(StepCode::Stopped, words));
+        }
+        let page = { page.lock() }.map_or_else(|_| PageSeen::default(), |it| it.clone());
+        let is_last = start.elapsed() >= order.within;
+        if let Some(judged) = decide(order, watches, &page, start.elapsed(), is_last) {
+            return judged;
+        }
+        thread::sleep(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
+    }
+}
+
+fn decide(
+    order: &Order<'_>,
+    watches: &mut [Watch],
+    page: &PageSeen,
+    now: Duration,
+    is_last: bool,
+) -> Option<Judged> {
+    if let Some((since, how)) = &page.differs
+        && (is_last || now >= *since + STUBBORN)
+    {
+        return Some(Judged::Fails(step(StepCode::PageDiffers, how.clone())));
+    }
+    let mut steps = Vec::new();
+    let mut unproved = None;
+    for watch in watches {
+        let title = watch.watched().title.clone();
+        match watch.judge(is_last)? {
+            Judgement::Fails(code, words) => {
+                return Some(Judged::Fails(step(code, format!("{title}: {words}"))));
+            }
+            Judgement::Unproved(words) => unproved = Some(format!("{title}: {words}")),
+            Judgement::Holds(words) => {
+                steps.push(step(StepCode::SeenOverSocket, format!("{title}: {words}")));
+            }
+        }
+    }
+    if let Some(why) = unproved {
+        return Some(Judged::Unproved(why));
+    }
+    if let Some(asked) = &order.page {
+        if page.fine_since.is_none() {
+            let words = format!("{} did not answer within the time", asked.url());
+            return is_last.then(|| Judged::Fails(step(StepCode::PageDiffers, words)));
+        }
+        let words = format!("{} is as it was before", asked.url());
+        steps.push(step(StepCode::PageAsBefore, words));
+    }
+    Some(Judged::Holds(steps))
+}
+
+/// Runs the command; the step that says how it went, as an error where it failed.
+fn run(command: &str, within: Duration, stop: &AtomicBool) -> Result<SwitchStep, SwitchStep> {
+    let failed = |words| Err(step(StepCode::ReloadFailed, words));
+    match reload::run(command, within, stop) {
+        Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {command}"))),
+        Ok(ran) => {
+            let how = match ran.code {
+                Some(code) => format!("ended with {code}"),
+                None => "did not end by itself".to_owned(),
+            };
+            let said = if ran.said.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", ran.said)
+            };
+            failed(format!("`{command}` {how}{said}"))
+        }
+        Err(error) => failed(format!("`{command}` cannot be run: {error}")),
+    }
+}
+
+fn step(code: StepCode, words: String) -> SwitchStep {
+    SwitchStep { code, words }
+}

@@ -1,0 +1,18 @@
+//! The one reader of the clock: how long something has been waited for.
+
+use std::time::{Duration, Instant};
+
+/// A wait that has begun.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Since(Instant);
+
+impl Since {
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+    pub(crate) fn now() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}

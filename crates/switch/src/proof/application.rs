@@ -1,0 +1,99 @@
+//! Whose connections count: the processes that were seen to use the server as the account of the file.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use looptax_discover::{Home, Process, process};
+
+/// What the processes of one application have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kin {
+    program: Option<PathBuf>,
+    uid: u32,
+    unit: Option<String>,
+}
+
+impl Kin {
+    fn new(process: &Process) -> Self {
+        let unit = match &process.home {
+            Home::Unit(unit) => Some(unit.clone()),
+            Home::Container { name, .. } => Some(name.clone()),
+            Home::Elsewhere => None,
+        };
+        Self {
+            // A program that was upgraded meanwhile is the same one.
+            program: process.program.as_deref().map(|it| {
+                let name = it.to_string_lossy();
+                PathBuf::from(name.trim_end_matches(" (deleted)"))
+            }),
+            uid: process.uid,
+            unit,
+        }
+    }
+}
+
+/// The processes of an application, as far as they are known.
+#[derive(Debug, Clone, Default)]
+pub struct Application {
+    kin: Vec<Kin>,
+    pids: BTreeSet<u32>,
+}
+
+impl Application {
+    /// Counts a process in, and those that are like it.
+    pub fn add(&mut self, process: &Process) {
+        let kin = Kin::new(process);
+        if !self.kin.contains(&kin) {
+            self.kin.push(kin);
+        }
+        self.pids.insert(process.pid);
+    }
+
+    /// Whether nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        self.kin.is_empty()
+    }
+
+    /// Whether a process is one of its.
+    pub fn has(&self, process: &Process) -> bool {
+        self.kin.contains(&Kin::new(process))
+    }
+
+    /// Whether one of its users owns a socket of this user.
+    pub fn has_user(&self, uid: u32) -> bool {
+        self.kin.iter().any(|it| it.uid == uid)
+    }
+
+    /// Whether a process that was counted in, or one like it, runs now. Short commands, such as those of cron, come and
+    /// go: who was not seen running is not missed.
+    pub fn runs(&self) -> bool {
+        let lives = |pid: &u32| process(*pid).is_some_and(|it| self.has(&it));
+        self.pids.iter().any(lives) || looptax_discover::any_process(|it| self.has(it))
+    }
+
+    /// Its processes, for a person: `php-fpm8.2 812, 813 and 4 more`.
+    pub fn words(&self) -> String {
+        let names = self.pids.iter().filter_map(|pid| process(*pid));
+        let mut names: Vec<String> = names
+            .map(|it| format!("{} {}", it.program_name(), it.pid))
+            .collect();
+        let n_more = names.len().saturating_sub(2);
+        names.truncate(2);
+        let more = if n_more > 0 {
+            format!(" and {n_more} more")
+        } else {
+            String::new()
+        };
+        names.join(", ") + &more
+    }
+
+    /// One of its processes that runs, to ask what it lives in.
+    pub fn example(&self) -> Option<Process> {
+        self.pids.iter().find_map(|pid| process(*pid))
+    }
+
+    /// Their numbers.
+    pub fn pids(&self) -> Vec<u32> {
+        self.pids.iter().copied().collect()
+    }
+}

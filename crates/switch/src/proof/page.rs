@@ -1,0 +1,174 @@
+//! A page of the application, asked before and after: status, and the lines that two requests before had in common.
+
+use std::time::Duration;
+
+use looptax_failure::Failure;
+
+/// A page is waited for so long.
+const PATIENCE_S: u64 = 15;
+/// Longest body that is compared.
+const MOST_BYTES: usize = 4 << 20;
+/// Pause between the two requests before.
+const APART: Duration = Duration::from_millis(150);
+
+/// A page as it was before.
+#[derive(Debug, Clone)]
+pub struct Page {
+    url: String,
+    status: u16,
+    /// Its lines; `None` for one that differed between two requests.
+    lines: Vec<Option<String>>,
+    /// Whether two requests had another number of lines: then status and size of the page count alone.
+    is_unsteady: bool,
+}
+
+struct Answer {
+    status: u16,
+    body: String,
+}
+
+impl Page {
+    /// Asks twice.
+    ///
+    /// # Errors
+    /// That it is no address of HTTP, does not answer, or answers with an error already.
+    pub fn before(url: &str) -> Result<Self, Failure> {
+        if !url.starts_with("http://") {
+            let hint = "name the page by http://, at this machine's own address: its certificate would prove nothing here";
+            return Err(Failure::usage(
+                format!("`{url}`: --url takes http:// alone"),
+                hint,
+            ));
+        }
+        let answer = || ask(url).map_err(|why| not_answering(url, &why));
+        let first = answer()?;
+        std::thread::sleep(APART);
+        let second = answer()?;
+        if first.status >= 400 || second.status != first.status {
+            let what = format!(
+                "{url} answers with status {} and {} before anything is changed",
+                first.status, second.status
+            );
+            return Err(Failure::usage(what, "name a page that works now"));
+        }
+        let (one, other) = (lines(&first.body), lines(&second.body));
+        let is_unsteady = one.len() != other.len();
+        let both = one.into_iter().zip(other);
+        Ok(Self {
+            url: url.to_owned(),
+            status: first.status,
+            lines: both
+                .map(|(one, other)| (one == other).then(|| one.to_owned()))
+                .collect(),
+            is_unsteady,
+        })
+    }
+
+    /// Asks again; says how it differs.
+    pub(crate) fn differs(&self) -> Option<String> {
+        let answer = match ask(&self.url) {
+            Err(why) => return Some(format!("{} does not answer: {why}", self.url)),
+            Ok(answer) => answer,
+        };
+        if answer.status != self.status {
+            return Some(format!(
+                "{} answers with status {}, before it was {}: {}",
+                self.url,
+                answer.status,
+                self.status,
+                first_words(&answer.body)
+            ));
+        }
+        let now = lines(&answer.body);
+        if self.is_unsteady {
+            return None;
+        }
+        let is_alike = now.len() == self.lines.len() && { self.lines.iter().zip(&now) }
+            .all(|(before, now)| before.as_ref().is_none_or(|it| it == now));
+        (!is_alike).then(|| {
+            format!(
+                "{} is another page than before: {}",
+                self.url,
+                first_words(&answer.body)
+            )
+        })
+    }
+
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+fn ask(url: &str) -> Result<Answer, String> {
+    let request = minreq::get(url)
+        .with_header("User-Agent", concat!("looptax/", env!("CARGO_PKG_VERSION")))
+        .with_header("Cache-Control", "no-cache")
+        .with_timeout(PATIENCE_S)
+        .with_follow_redirects(false);
+    let answer = match request.send() {
+        Err(error) => return Err(error.to_string()),
+        Ok(answer) => answer,
+    };
+    let bytes = answer.as_bytes();
+    let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
+    Ok(Answer {
+        status: answer.status_code,
+        body: String::from_utf8_lossy(bytes).into_owned(),
+    })
+}
+
+fn not_answering(url: &str, why: &str) -> Failure {
+    Failure::usage(
+        format!("{url} does not answer before anything is changed: {why}"),
+        "name a page that works now, or leave --url out",
+    )
+}
+
+fn lines(body: &str) -> Vec<&str> {
+    body.lines().collect()
+}
+
+/// What a page says, without its tags.
+fn first_words(body: &str) -> String {
+    let mut text = String::new();
+    let mut rest = body;
+    while let Some(at) = rest.find('<') {
+        text += &rest[..at];
+        text.push(' ');
+        let is_hidden = ["style", "script", "title"]
+            .iter()
+            .find(|tag| rest[at + 1..].starts_with(**tag));
+        let end = match is_hidden {
+            Some(tag) => rest[at..].find(&format!("</{tag}")).map(|it| at + it + 1),
+            None => Some(at),
+        };
+        let Some(end) = end.and_then(|end| Some(end + rest[end..].find('>')?)) else {
+            rest = "";
+            break;
+        };
+        rest = &rest[end + 1..];
+    }
+    text += rest;
+    let words: Vec<&str> = text.split_whitespace().take(30).collect();
+    if words.is_empty() {
+        return "it is empty".to_owned();
+    }
+    format!("\u{201c}{}\u{201d}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_page_are_those_a_person_reads() {
+        let page = "<html><head><title>x</title><style>a { b }</style></head><body><h1>Error establishing</h1>\n<p>a database connection</p>";
+        assert_eq!(
+            first_words(page),
+            "\u{201c}Error establishing a database connection\u{201d}"
+        );
+        assert_eq!(first_words("<p"), "it is empty");
+        assert_eq!(first_words(""), "it is empty");
+    }
+}

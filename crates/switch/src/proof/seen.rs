@@ -1,0 +1,298 @@
+//! What was seen of one connection's clients since the files were written, and what follows from it.
+//!
+//! Plain data and one decision; nothing is looked at here.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use looptax_record::StepCode;
+
+/// So long nothing of the application may open a connection over TCP before it counts as moved.
+pub(super) const QUIET: Duration = Duration::from_secs(2);
+/// So long a refusal has to last: whatever restarts may stumble at first.
+const STUBBORN: Duration = Duration::from_secs(5);
+/// More connections over TCP than these may have used one port twice, which is counted once.
+const MOST_COUNTED: u64 = 1000;
+
+/// What was seen since.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    /// Why the server was not asked; `None` where it is.
+    pub(super) unasked: Option<String>,
+    /// Sessions of the account over the socket, as the server lists them.
+    pub(super) n_sessions: u64,
+    /// Connections of the application's processes to the socket, as the kernel lists them.
+    pub(super) n_of_application: u64,
+    /// Connections of anybody to the socket, as the kernel lists them.
+    pub(super) n_over_socket: u64,
+    /// Connections of anybody over TCP, as the kernel lists them, closed ones too.
+    pub(super) n_over_tcp: u64,
+    /// Connections that the server counted; `None` where it does not.
+    pub(super) n_counted: Option<u64>,
+    /// Logins that the server refused; `None` where it does not tell.
+    pub(super) n_refused: Option<u64>,
+    /// When the first came over the socket.
+    pub(super) first_over_socket: Option<Duration>,
+    /// The application's connections over TCP: who made them.
+    pub(super) still_tcp: BTreeSet<String>,
+    /// When the last of them came.
+    pub(super) last_over_tcp: Option<Duration>,
+    /// Connections over TCP of processes like the application's, too short to see which account they were for.
+    pub(super) n_unclear: u64,
+    /// Other programs that use the account over TCP.
+    pub(super) others: BTreeSet<String>,
+    /// When logins were first refused while none came in.
+    pub(super) refused_since: Option<Duration>,
+    /// Since when the server does not answer, and what it says.
+    pub(super) gone: Option<(Duration, String)>,
+    /// Whether processes of the application were there before, and none is now.
+    pub(super) is_application_gone: bool,
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// It has moved; how that is known.
+    Holds(String),
+    /// It has not.
+    Fails(StepCode, String),
+    /// Nothing came, so nothing is known.
+    Unproved(String),
+}
+
+impl Seen {
+    /// Connections that came over the socket by the server's count: all but those that the kernel saw over TCP, and
+    /// those that were refused. Good for nothing where the kernel saw none at the socket.
+    fn n_counted_over_socket(&self) -> u64 {
+        let countable = self.n_over_socket > 0 && self.n_over_tcp < MOST_COUNTED;
+        let counted = self.n_counted.filter(|_| countable).unwrap_or(0);
+        counted
+            .saturating_sub(self.n_over_tcp)
+            .saturating_sub(self.n_refused.unwrap_or(0))
+    }
+
+    /// Whether somebody was let in over the socket.
+    pub(super) fn is_over_socket(&self) -> bool {
+        let by_kernel = self.n_of_application > 0 && self.unasked.is_some();
+        self.n_sessions > 0 || by_kernel || self.n_counted_over_socket() > 0
+    }
+
+    /// Decides, where that is possible now; `is_last` where no more time is left.
+    pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
+        if let Some((since, why)) = &self.gone
+            && (is_last || now >= *since + STUBBORN)
+        {
+            let words = format!("the server does not answer any more: {why}");
+            return Some(Judgement::Fails(StepCode::ServerGone, words));
+        }
+        let came_last = self.last_over_tcp.max(self.first_over_socket);
+        let is_quiet = came_last.is_some_and(|at| now >= at + QUIET);
+        if self.is_over_socket() && is_quiet && self.gone.is_none() {
+            return Some(Judgement::Holds(self.how_it_is_known()));
+        }
+        let is_refused = !self.is_over_socket() && self.refused_since.is_some();
+        if is_refused && (is_last || self.refused_since.is_some_and(|at| now >= at + STUBBORN)) {
+            return Some(Judgement::Fails(StepCode::LoginsRefused, self.refusals()));
+        }
+        is_last.then(|| self.at_the_end())
+    }
+
+    fn at_the_end(&self) -> Judgement {
+        if !self.still_tcp.is_empty() {
+            return Judgement::Fails(StepCode::StillOverTcp, self.still_over_tcp());
+        }
+        if self.is_application_gone {
+            let words = "its processes do not run any more".to_owned();
+            return Judgement::Fails(StepCode::ApplicationGone, words);
+        }
+        if self.is_over_socket() {
+            return Judgement::Holds(self.how_it_is_known());
+        }
+        if self.n_unclear > 0 {
+            let words = format!(
+                "{} short connections of processes like the application's came over TCP, none over the socket",
+                self.n_unclear
+            );
+            return Judgement::Fails(StepCode::StillOverTcp, words);
+        }
+        Judgement::Unproved("nothing connected, neither over the socket nor over TCP".to_owned())
+    }
+
+    fn how_it_is_known(&self) -> String {
+        let counted = self.n_counted_over_socket();
+        let how = match (&self.unasked, self.n_sessions) {
+            (None, 0) => format!(
+                "the server counted {counted} {} that did not come over TCP, and the kernel saw {} at the socket",
+                plural(counted, "connection"),
+                self.n_over_socket
+            ),
+            (None, n) => format!(
+                "the server saw {n} {} over the socket",
+                plural(n, "session")
+            ),
+            (Some(why), _) => format!(
+                "the kernel saw {} {} of the application to the socket; the server was not asked, since {why}",
+                self.n_of_application,
+                plural(self.n_of_application, "connection")
+            ),
+        };
+        let n_over_tcp = self.still_tcp.len();
+        if n_over_tcp == 0 {
+            format!("{how}, and none of the application over TCP")
+        } else {
+            format!("{how}, and none of the application over TCP since, after the last ones ended")
+        }
+    }
+
+    fn still_over_tcp(&self) -> String {
+        let who: Vec<&str> = self.still_tcp.iter().map(|it| &**it).collect();
+        let beside = if self.is_over_socket() {
+            ", beside others over the socket"
+        } else {
+            ""
+        };
+        format!("still over TCP: {}{beside}", who.join(", "))
+    }
+
+    fn refusals(&self) -> String {
+        let n = self.n_refused.unwrap_or(0);
+        format!(
+            "the server refused {n} {} and let nobody in over the socket",
+            plural(n, "login")
+        )
+    }
+
+    /// What else is to be known.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.others.is_empty() {
+            let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
+            notes.push(format!(
+                "others use the account over TCP still, by files of their own: {}",
+                who.join(", ")
+            ));
+        }
+        if self.n_unclear > 0 {
+            notes.push(format!(
+                "{} short {} over TCP came from processes like the application's; whose account it was could not be seen",
+                self.n_unclear,
+                plural(self.n_unclear, "connection")
+            ));
+        }
+        notes
+    }
+}
+
+fn plural(n: u64, word: &'static str) -> String {
+    if n == 1 {
+        word.to_owned()
+    } else {
+        format!("{word}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
+    fn holds(seen: &Seen, now: u64) -> bool {
+        matches!(seen.judge(S(now), false), Some(Judgement::Holds(_)))
+    }
+
+    fn fails_with(seen: &Seen, now: u64, is_last: bool) -> Option<StepCode> {
+        match seen.judge(S(now), is_last) {
+            Some(Judgement::Fails(code, _)) => Some(code),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_session_over_the_socket_counts_once_tcp_was_quiet() {
+        let mut seen = Seen {
+            n_sessions: 1,
+            first_over_socket: Some(S(1)),
+            ..Seen::default()
+        };
+        assert!(!holds(&seen, 2));
+        assert!(holds(&seen, 3));
+        // A worker of the old configuration came later.
+        seen.still_tcp.insert("php 7".to_owned());
+        seen.last_over_tcp = Some(S(4));
+        assert!(!holds(&seen, 5));
+        assert!(holds(&seen, 6));
+    }
+
+    #[test]
+    fn who_never_rests_over_tcp_has_not_moved() {
+        let seen = Seen {
+            n_sessions: 3,
+            first_over_socket: Some(S(1)),
+            still_tcp: ["worker 9".to_owned()].into(),
+            last_over_tcp: Some(S(20)),
+            ..Seen::default()
+        };
+        assert_eq!(fails_with(&seen, 21, false), None);
+        assert_eq!(fails_with(&seen, 21, true), Some(StepCode::StillOverTcp));
+    }
+
+    #[test]
+    fn a_connection_that_was_refused_is_no_proof() {
+        let seen = Seen {
+            n_of_application: 2,
+            n_over_socket: 2,
+            n_counted: Some(2),
+            n_refused: Some(2),
+            first_over_socket: Some(S(1)),
+            refused_since: Some(S(1)),
+            ..Seen::default()
+        };
+        assert!(!holds(&seen, 4));
+        assert_eq!(fails_with(&seen, 6, false), Some(StepCode::LoginsRefused));
+    }
+
+    #[test]
+    fn what_the_server_counts_is_a_proof_where_the_kernel_saw_one_at_the_socket() {
+        let mut seen = Seen {
+            n_counted: Some(3),
+            n_over_tcp: 1,
+            n_over_socket: 1,
+            first_over_socket: Some(S(1)),
+            ..Seen::default()
+        };
+        assert!(holds(&seen, 3));
+        // All of them came over TCP.
+        seen.n_over_tcp = 3;
+        assert!(!holds(&seen, 3));
+        // Or nobody knows over what.
+        seen.n_over_tcp = 0;
+        seen.n_over_socket = 0;
+        assert!(!holds(&seen, 3));
+    }
+
+    #[test]
+    fn without_the_server_the_kernel_alone_counts_and_says_so() {
+        let seen = Seen {
+            unasked: Some("the password is not known".to_owned()),
+            n_of_application: 1,
+            first_over_socket: Some(S(0)),
+            ..Seen::default()
+        };
+        let Some(Judgement::Holds(words)) = seen.judge(S(3), false) else {
+            panic!("{seen:?}")
+        };
+        assert!(words.contains("the server was not asked"), "{words}");
+    }
+
+    #[test]
+    fn nothing_proves_nothing() {
+        let judged = Seen::default().judge(S(60), true);
+        assert!(matches!(judged, Some(Judgement::Unproved(_))), "{judged:?}");
+        let gone = Seen {
+            is_application_gone: true,
+            ..Seen::default()
+        };
+        assert_eq!(fails_with(&gone, 60, true), Some(StepCode::ApplicationGone));
+    }
+}

@@ -1,0 +1,307 @@
+//! Looks at one connection's clients again and again: the kernel's list and the server's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use looptax_discover::{Outlook, Process, Server, Sighting, holders};
+use looptax_dsn::Address;
+
+use crate::clock::Since;
+
+use super::application::Application;
+use super::eye::{Eye, Session, sessions};
+use super::log::Logs;
+use super::seen::{Judgement, Seen};
+
+/// A connection that is moved.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// Which, for a person: `mysql at 127.0.0.1:3306`.
+    pub title: String,
+    /// Where it goes now, with its password.
+    pub address: Address,
+    /// The same as an address of TCP.
+    pub tcp: SocketAddr,
+    /// The socket that it will take.
+    pub socket: PathBuf,
+    /// The server behind both, where it is seen.
+    pub server: Option<Server>,
+}
+
+/// The watch over a connection.
+pub struct Watch {
+    of: Watched,
+    outlook: Option<Outlook>,
+    eye: Option<Eye>,
+    application: Application,
+    was_running: bool,
+    logs: Logs,
+    /// When what is counted began.
+    start: Since,
+    known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
+    known_inodes: BTreeSet<u64>,
+    known_sessions: BTreeSet<u64>,
+    /// Who holds the client's end of connections over TCP.
+    clients: BTreeMap<SocketAddr, Process>,
+    base: Counts,
+    seen: Seen,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    connections: Option<u64>,
+    refused: Option<u64>,
+}
+
+impl Watch {
+    /// Looks for the first time, before anything is written: who uses the account over TCP is the application, beside
+    /// the processes that are named.
+    pub fn begin(of: Watched, named: &[Process]) -> Self {
+        let pids: Vec<u32> = named.iter().map(|it| it.pid).collect();
+        let eye = Eye::open(&of.address, of.tcp, &of.socket);
+        let mut watch = Self {
+            outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
+            logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
+            application: Application::default(),
+            was_running: false,
+            start: Since::now(),
+            known_tcp: BTreeSet::new(),
+            known_inodes: BTreeSet::new(),
+            known_sessions: BTreeSet::new(),
+            clients: BTreeMap::new(),
+            base: Counts::default(),
+            seen: Seen {
+                unasked: eye.as_ref().err().cloned(),
+                ..Seen::default()
+            },
+            eye: eye.ok(),
+            of,
+        };
+        for process in named {
+            watch.application.add(process);
+        }
+        watch.first_look();
+        watch
+    }
+
+    fn first_look(&mut self) {
+        let found = self.ask();
+        let new = self.look();
+        for (sighting, holder) in new {
+            let (Some((from, _)), Some(holder)) = (sighting.tcp, holder) else {
+                continue;
+            };
+            let is_account = match &found {
+                Some(sessions) => sessions.iter().any(|it| it.from == Some(from)),
+                None => true,
+            };
+            if is_account && holder.pid != std::process::id() {
+                self.application.add(&holder);
+            }
+        }
+        self.was_running = !self.application.is_unknown();
+        // Containers have a network of their own.
+        let pids = self.application.pids();
+        self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
+        self.look();
+        self.restart();
+    }
+
+    /// Counts from now on: what was there until now is known.
+    pub fn restart(&mut self) {
+        let unasked = self.seen.unasked.take();
+        self.ask();
+        self.look();
+        if let Some(eye) = &mut self.eye
+            && let Ok(activity) = eye.activity()
+        {
+            self.base = Counts {
+                connections: activity.n_connections,
+                refused: activity.n_refused,
+            };
+        }
+        self.start = Since::now();
+        self.seen = Seen {
+            unasked,
+            ..Seen::default()
+        };
+    }
+
+    /// The application, as far as it is known.
+    pub fn application(&self) -> &Application {
+        &self.application
+    }
+
+    /// What is moved.
+    pub fn watched(&self) -> &Watched {
+        &self.of
+    }
+
+    /// Looks once more.
+    pub fn tick(&mut self) {
+        let now = self.start.elapsed();
+        for (sighting, holder) in self.look() {
+            self.take_sighting(sighting, holder.as_ref(), now);
+        }
+        let new = self.ask().unwrap_or_default();
+        for session in new {
+            self.take_session(&session, now);
+        }
+        if self.seen.is_over_socket() {
+            self.seen.first_over_socket.get_or_insert(now);
+        }
+        if self.seen.n_refused.is_some_and(|it| it > 0) {
+            self.seen.refused_since.get_or_insert(now);
+        }
+    }
+
+    /// What follows; `is_last` where no more time is left.
+    pub fn judge(&mut self, is_last: bool) -> Option<Judgement> {
+        if is_last {
+            self.seen.is_application_gone = self.was_running && !self.application.runs();
+        }
+        self.seen.judge(self.start.elapsed(), is_last)
+    }
+
+    /// What else is to be known of it.
+    pub fn notes(&self) -> Vec<String> {
+        self.seen.notes()
+    }
+
+    /// Lines of the server's log since, that tell of somebody who was refused.
+    pub fn log_lines(&self) -> Vec<String> {
+        self.logs.telling_lines()
+    }
+
+    /// Whether the application came over TCP, or is as it was: connected so all the time.
+    pub fn is_over_tcp_again(&self) -> bool {
+        !self.seen.still_tcp.is_empty() || self.seen.n_unclear > 0
+    }
+
+    /// New connections since the last look, with their holders.
+    fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
+        let mut new = Vec::new();
+        for sighting in { self.outlook.as_ref() }
+            .map(Outlook::look)
+            .unwrap_or_default()
+        {
+            let is_new = match sighting.tcp {
+                Some(ends) => self.known_tcp.insert(ends),
+                None => self.known_inodes.insert(sighting.inode),
+            };
+            if is_new {
+                new.push(sighting);
+            }
+        }
+        let open = { new.iter() }.map(|it| it.inode).filter(|it| *it != 0);
+        let open: BTreeSet<u64> = open.collect();
+        let mut held = if open.is_empty() {
+            BTreeMap::new()
+        } else {
+            holders(&open)
+        };
+        let with_holder = |sighting: Sighting| (sighting, held.remove(&sighting.inode));
+        let new: Vec<_> = new.into_iter().map(with_holder).collect();
+        for (sighting, holder) in &new {
+            if let (Some((from, _)), Some(holder)) = (sighting.tcp, holder) {
+                self.clients.insert(from, holder.clone());
+            }
+        }
+        new
+    }
+
+    /// New sessions since the last question; `None` where the server was not asked or does not answer.
+    fn ask(&mut self) -> Option<Vec<Session>> {
+        let asked = self.eye.as_mut()?.activity();
+        let activity = match asked {
+            Ok(activity) => activity,
+            Err(why) => {
+                self.open_again(why);
+                return None;
+            }
+        };
+        self.seen.gone = None;
+        let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        self.seen.n_counted = since(activity.n_connections, self.base.connections);
+        self.seen.n_refused = since(activity.n_refused, self.base.refused);
+        let all = sessions(&activity).into_iter();
+        Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
+    }
+
+    /// The server may only have been restarted; what it counted began anew then.
+    fn open_again(&mut self, why: String) {
+        let now = self.start.elapsed();
+        let opened = Eye::open(&self.of.address, self.of.tcp, &self.of.socket);
+        match opened.and_then(|mut eye| Ok((eye.activity()?, eye))) {
+            Ok((activity, eye)) => {
+                self.eye = Some(eye);
+                self.base = Counts {
+                    connections: activity.n_connections,
+                    refused: activity.n_refused,
+                };
+            }
+            Err(_) => {
+                self.seen.gone.get_or_insert((now, why));
+            }
+        }
+    }
+
+    fn take_sighting(&mut self, sighting: Sighting, holder: Option<&Process>, now: Duration) {
+        if holder.is_some_and(|it| it.pid == std::process::id()) {
+            return;
+        }
+        let is_ours = match holder {
+            Some(holder) => self.application.has(holder),
+            None => sighting
+                .uid
+                .is_some_and(|uid| self.application.has_user(uid)),
+        };
+        if sighting.tcp.is_none() {
+            self.seen.n_over_socket += 1;
+            if is_ours || self.application.is_unknown() {
+                self.seen.n_of_application += 1;
+            }
+            return;
+        }
+        self.seen.n_over_tcp += 1;
+        if !is_ours {
+            return;
+        }
+        if self.eye.is_some() {
+            // Whose account it is the server says, where it lasts long enough.
+            self.seen.n_unclear += 1;
+        } else {
+            self.seen.still_tcp.insert(named(holder));
+            self.seen.last_over_tcp = Some(now);
+        }
+    }
+
+    fn take_session(&mut self, session: &Session, now: Duration) {
+        let Some(from) = session.from else {
+            self.seen.n_sessions += 1;
+            return;
+        };
+        let holder = self.clients.get(&from);
+        if holder.is_some_and(|it| it.pid == std::process::id()) {
+            return;
+        }
+        let is_other =
+            !self.application.is_unknown() && holder.is_some_and(|it| !self.application.has(it));
+        if is_other {
+            self.seen.others.insert(named(holder));
+        } else {
+            self.seen.n_unclear = self.seen.n_unclear.saturating_sub(1);
+            self.seen.still_tcp.insert(named(holder));
+            self.seen.last_over_tcp = Some(now);
+        }
+    }
+}
+
+fn named(process: Option<&Process>) -> String {
+    process.map_or_else(
+        || "a process that was gone before it was seen".to_owned(),
+        |it| format!("{} {}", it.program_name(), it.pid),
+    )
+}

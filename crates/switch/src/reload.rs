@@ -1,0 +1,98 @@
+//! The command that has an application read its files again: which it may be, and running it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_discover::{Home, Process};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::clock::Since;
+
+/// So much of what it says is told.
+const MOST_BYTES: u64 = 4 << 10;
+const STEP: Duration = Duration::from_millis(20);
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Its exit code; `None` where a signal ended it, or our patience.
+    pub(crate) code: Option<i32>,
+    /// The end of what it said.
+    pub(crate) said: String,
+}
+
+/// The command that usually does it for the service that a process belongs to; `None` where it belongs to none, or
+/// systemd does not run here.
+pub fn usual_reload(process: &Process) -> Option<String> {
+    let Home::Unit(unit) = &process.home else {
+        return None;
+    };
+    if !Path::new("/run/systemd/system").is_dir() || !unit.ends_with(".service") {
+        return None;
+    }
+    Some(format!("systemctl reload-or-restart {unit}"))
+}
+
+/// Runs a command in a shell. What it leaves in the background goes on.
+///
+/// # Errors
+/// That no shell can be started.
+pub(crate) fn run(command: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
+    let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC)?);
+    let mut child = Command::new("/bin/sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
+        .spawn()?;
+    let start = Since::now();
+    let code = loop {
+        if let Some(status) = child.try_wait()? {
+            break status.code();
+        }
+        if start.elapsed() > within || stop.load(Ordering::Relaxed) {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        thread::sleep(STEP);
+    };
+    let length = output.metadata()?.len();
+    output.seek(io::SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
+    let mut said = Vec::new();
+    output.take(MOST_BYTES).read_to_end(&mut said)?;
+    Ok(Ran {
+        code,
+        said: String::from_utf8_lossy(&said).trim().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(command: &str, within: Duration) -> Ran {
+        run(command, within, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn a_command_tells_its_code_and_its_words() {
+        let minute = Duration::from_secs(60);
+        let done = ran("echo out; echo err >&2; exit 3", minute);
+        assert_eq!((done.code, &*done.said), (Some(3), "out\nerr"));
+        // What stays in the background holds its output, and is not waited for.
+        let done = ran("sleep 5 & echo begun", minute);
+        assert_eq!((done.code, &*done.said), (Some(0), "begun"));
+    }
+
+    #[test]
+    fn a_command_without_end_is_ended() {
+        let done = ran("exec sleep 1000", Duration::from_millis(50));
+        assert_eq!(done.code, None);
+    }
+}

@@ -1,0 +1,115 @@
+//! What is switched: the file, whose it is, and the watches over its connections.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app;
+use looptax_diagnose::check::{Around, Client};
+use looptax_discover::{Process, Survey, process};
+use looptax_failure::Failure;
+
+use crate::plan::{Fate, Plan, Planned, Wish, plan};
+use crate::proof::{Watch, Watched};
+
+/// What is said of the subject beside the wish.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    /// As whom the application runs.
+    pub user: Option<&'a str>,
+    /// The socket that was named.
+    pub socket: Option<&'a Path>,
+    /// Connections that come at once.
+    pub n_connections: u32,
+}
+
+/// A plan with the watches that will prove it.
+pub struct Subject {
+    /// The plan.
+    pub plan: Plan,
+    /// One for each connection that moves.
+    pub watches: Vec<Watch>,
+}
+
+/// The files of a process's working folder that name connections.
+pub fn files_of(pid: u32) -> Vec<PathBuf> {
+    let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) else {
+        return Vec::new();
+    };
+    let inside = PathBuf::from(format!("/proc/{pid}/cwd"));
+    let names = app::usual_files().into_iter();
+    let there = names.filter(|name| inside.join(name).is_file());
+    there.map(|name| folder.join(name)).collect()
+}
+
+/// Plans, as the user whose processes are connected now where none is named.
+///
+/// # Errors
+/// As [`plan`]; that a user or process is not there.
+pub fn look_at(wish: Wish<'_>, about: About<'_>, survey: &Survey) -> Result<Subject, Failure> {
+    let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
+    let client = Client::find(wish.pid, about.user)?;
+    let first = plan(wish, around(&client, about, survey))?;
+    let watches = watches(&first, survey, &named);
+    let is_named = wish.pid.is_some() || about.user.is_some();
+    let example = { watches.iter() }.find_map(|it| it.application().example());
+    let seen = example
+        .filter(|_| !is_named)
+        .and_then(|it| Client::find(Some(it.pid), None).ok());
+    let plan = match seen {
+        Some(client) => plan(wish, around(&client, about, survey))?,
+        None => first,
+    };
+    let moves = |watch: &Watch| plan.connections.iter().any(|it| is_of(it, watch));
+    let watches = watches.into_iter().filter(moves).collect();
+    Ok(Subject { plan, watches })
+}
+
+fn around<'a>(client: &'a Client, about: About<'a>, survey: &'a Survey) -> Around<'a> {
+    Around {
+        client,
+        near: client.near(&survey.servers),
+        socket: about.socket,
+        n_connections: about.n_connections,
+    }
+}
+
+/// Whether a watch is over this connection, which moves.
+fn is_of(planned: &Planned, watch: &Watch) -> bool {
+    let watched = watch.watched();
+    let address = planned.found.address.as_ref();
+    let is_same = planned.found.tcp == Some(watched.tcp)
+        && address.is_some_and(|it| it.user == watched.address.user);
+    is_same && matches!(planned.fate, Fate::Moves(_))
+}
+
+/// Looks at every connection that may move, before anything is written. Two connections of one account have one.
+fn watches(plan: &Plan, survey: &Survey, named: &[Process]) -> Vec<Watch> {
+    let mut watches: Vec<Watch> = Vec::new();
+    for planned in &plan.connections {
+        let found = &planned.found;
+        let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket)
+        else {
+            continue;
+        };
+        if matches!(planned.fate, Fate::Unwanted | Fate::IsThere) {
+            continue;
+        }
+        let is_same = |it: &Watched| it.tcp == tcp && it.address.user == address.user;
+        if watches.iter().any(|it| is_same(it.watched())) {
+            continue;
+        }
+        let listens = |it: &&looptax_discover::Server| {
+            let endpoints = it.endpoints.iter();
+            { endpoints }.any(|endpoint| endpoint.place.takes(tcp))
+        };
+        let of = Watched {
+            title: format!("{} at {}", found.checked.product, found.checked.place),
+            address: address.clone(),
+            tcp,
+            socket: PathBuf::from(socket),
+            server: survey.servers.iter().find(listens).cloned(),
+        };
+        watches.push(Watch::begin(of, named));
+    }
+    watches
+}
