@@ -20,7 +20,7 @@ const LEAST_PAUSE: Duration = Duration::from_millis(3);
 /// A pause is so many times as long as the look before it.
 const PAUSE_PER_LOOK: u32 = 4;
 /// Pause between two requests for the page.
-const PAGE_PAUSE: Duration = Duration::from_millis(400);
+const PAGE_PAUSE: Duration = Duration::from_millis(200);
 /// So long a page has to be another one before that counts: whatever restarts may stumble at first.
 const STUBBORN: Duration = Duration::from_secs(5);
 /// So long the application is waited for after the old files are back.
@@ -70,6 +70,7 @@ pub fn carry_out(
     watches: &mut [Watch],
     tell: Tell<'_>,
 ) -> Result<Carried, SwitchError> {
+    watches.iter_mut().for_each(Watch::calibrate);
     let mut work = Work::plan(order.kept, order.day, order.at, order.title, order.edited)?;
     let id = work.id().to_owned();
     work.write(order.edited)?;
@@ -191,8 +192,9 @@ impl Carrying<'_, '_> {
     fn works_as_before(&self, watches: &mut [Watch]) -> SwitchStep {
         let start = Since::now();
         let mut differs = None;
+        let mut page = self.order.page.clone();
         while start.elapsed() < AGAIN.min(self.order.within) {
-            if let Some(page) = &self.order.page {
+            if let Some(page) = &mut page {
                 differs = page.differs();
                 if differs.is_none() {
                     let words = format!("{} is as it was before", page.url());
@@ -201,7 +203,7 @@ impl Carrying<'_, '_> {
             }
             watches.iter_mut().for_each(Watch::tick);
             let is_back = watches.iter().all(Watch::is_over_tcp_again);
-            if self.order.page.is_none() && is_back && !watches.is_empty() {
+            if page.is_none() && is_back && !watches.is_empty() {
                 let words = "the application connects over TCP again".to_owned();
                 return step(StepCode::WorksAsBefore, words);
             }
@@ -229,8 +231,9 @@ fn watch(order: &Order<'_>, watches: &mut [Watch]) -> Judged {
     let is_over = AtomicBool::new(false);
     let last_answer = Mutex::new(PageSeen::default());
     thread::scope(|scope| {
-        if let Some(page) = &order.page {
-            scope.spawn(|| ask_again(page, start, &is_over, &last_answer));
+        if let Some(page) = order.page.clone() {
+            let (is_over, last_answer) = (&is_over, &last_answer);
+            scope.spawn(move || ask_again(page, start, is_over, last_answer));
         }
         let judged = look_until_decided(order, watches, start, &last_answer);
         is_over.store(true, Ordering::Relaxed);
@@ -247,7 +250,7 @@ struct PageSeen {
     differs: Option<(Duration, String)>,
 }
 
-fn ask_again(page: &Page, start: Since, is_over: &AtomicBool, last: &Mutex<PageSeen>) {
+fn ask_again(mut page: Page, start: Since, is_over: &AtomicBool, last: &Mutex<PageSeen>) {
     while !is_over.load(Ordering::Relaxed) {
         let differs = page.differs();
         let now = start.elapsed();

@@ -125,7 +125,8 @@ impl Doing<'_> {
             return planned::print_patch(&subject.plan);
         }
         let mut switched = planned::told(&subject, args);
-        let source = file.display().to_string();
+        let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let source = source.display().to_string();
         self.show(&report::switch_plan(
             &switched,
             &source,

@@ -8,8 +8,8 @@ use looptax_failure::Failure;
 const PATIENCE_S: u64 = 15;
 /// Longest body that is compared.
 const MOST_BYTES: usize = 4 << 20;
-/// Pause between the two requests before.
-const APART: Duration = Duration::from_millis(150);
+/// Pause between the two requests before: a clock on the page has moved on.
+const APART: Duration = Duration::from_millis(1100);
 
 /// A page as it was before.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub struct Page {
     status: u16,
     /// Its lines; `None` for one that differed between two requests.
     lines: Vec<Option<String>>,
+    /// Its lines at the last request.
+    last: Vec<String>,
     /// Whether two requests had another number of lines: then status and size of the page count alone.
     is_unsteady: bool,
 }
@@ -60,12 +62,13 @@ impl Page {
             lines: both
                 .map(|(one, other)| (one == other).then(|| one.to_owned()))
                 .collect(),
+            last: Vec::new(),
             is_unsteady,
         })
     }
 
-    /// Asks again; says how it differs.
-    pub(crate) fn differs(&self) -> Option<String> {
+    /// Asks again; says how it differs. A line that changes from one request to the next counts no more.
+    pub(crate) fn differs(&mut self) -> Option<String> {
         let answer = match ask(&self.url) {
             Err(why) => return Some(format!("{} does not answer: {why}", self.url)),
             Ok(answer) => answer,
@@ -79,12 +82,12 @@ impl Page {
                 first_words(&answer.body)
             ));
         }
-        let now = lines(&answer.body);
         if self.is_unsteady {
             return None;
         }
-        let is_alike = now.len() == self.lines.len() && { self.lines.iter().zip(&now) }
-            .all(|(before, now)| before.as_ref().is_none_or(|it| it == now));
+        let now: Vec<String> = answer.body.lines().map(str::to_owned).collect();
+        let last = std::mem::replace(&mut self.last, now);
+        let is_alike = self.lines.len() == self.last.len() && self.forgets_what_moves(&last);
         (!is_alike).then(|| {
             format!(
                 "{} is another page than before: {}",
@@ -92,6 +95,22 @@ impl Page {
                 first_words(&answer.body)
             )
         })
+    }
+
+    /// Whether each line is as it was before; those that differ from the last request's, too, are let go.
+    fn forgets_what_moves(&mut self, last: &[String]) -> bool {
+        let mut is_alike = true;
+        for (idx, (line, now)) in self.lines.iter_mut().zip(&self.last).enumerate() {
+            if line.as_ref().is_none_or(|it| it == now) {
+                continue;
+            }
+            if self.last.len() == last.len() && last[idx] != *now {
+                *line = None;
+            } else {
+                is_alike = false;
+            }
+        }
+        is_alike
     }
 
     /// Its address.

@@ -14,6 +14,9 @@ const STUBBORN: Duration = Duration::from_secs(5);
 /// More connections over TCP than these may have used one port twice, which is counted once.
 const MOST_COUNTED: u64 = 1000;
 
+/// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
+const FEWEST_COUNTED: u64 = 2;
+
 /// What was seen since.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
@@ -29,6 +32,9 @@ pub(super) struct Seen {
     pub(super) n_over_tcp: u64,
     /// Connections that the server counted; `None` where it does not.
     pub(super) n_counted: Option<u64>,
+    /// Whether the kernel saw each connection that the server counted, before anything was written: then those that it
+    /// does not see over TCP now came otherwise.
+    pub(super) is_tcp_seen_whole: bool,
     /// Logins that the server refused; `None` where it does not tell.
     pub(super) n_refused: Option<u64>,
     /// When the first came over the socket.
@@ -62,13 +68,20 @@ pub enum Judgement {
 
 impl Seen {
     /// Connections that came over the socket by the server's count: all but those that the kernel saw over TCP, and
-    /// those that were refused. Good for nothing where the kernel saw none at the socket.
+    /// those that were refused. Good for nothing where it is not known that the kernel sees those over TCP.
     fn n_counted_over_socket(&self) -> u64 {
-        let countable = self.n_over_socket > 0 && self.n_over_tcp < MOST_COUNTED;
-        let counted = self.n_counted.filter(|_| countable).unwrap_or(0);
-        counted
+        let is_known = self.n_over_socket > 0 || self.is_tcp_seen_whole;
+        let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
+        let counted = self.n_counted.filter(|_| is_countable).unwrap_or(0);
+        let rest = counted
             .saturating_sub(self.n_over_tcp)
-            .saturating_sub(self.n_refused.unwrap_or(0))
+            .saturating_sub(self.n_refused.unwrap_or(0));
+        if rest < FEWEST_COUNTED { 0 } else { rest }
+    }
+
+    /// Whether the kernel sees what the server counts, as far as can be told by now.
+    pub(super) fn is_seen_whole(&self) -> bool {
+        self.n_over_tcp > 0 && self.n_counted == Some(self.n_over_tcp)
     }
 
     /// Whether somebody was let in over the socket.
@@ -122,9 +135,8 @@ impl Seen {
         let counted = self.n_counted_over_socket();
         let how = match (&self.unasked, self.n_sessions) {
             (None, 0) => format!(
-                "the server counted {counted} {} that did not come over TCP, and the kernel saw {} at the socket",
+                "the server counted {counted} {}, and the kernel saw none of them over TCP, as it did before",
                 plural(counted, "connection"),
-                self.n_over_socket
             ),
             (None, n) => format!(
                 "the server saw {n} {} over the socket",
@@ -269,6 +281,9 @@ mod tests {
         seen.n_over_tcp = 0;
         seen.n_over_socket = 0;
         assert!(!holds(&seen, 3));
+        // The kernel would have seen them.
+        seen.is_tcp_seen_whole = true;
+        assert!(holds(&seen, 3));
     }
 
     #[test]

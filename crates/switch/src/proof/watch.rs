@@ -109,9 +109,16 @@ impl Watch {
         self.restart();
     }
 
+    /// Learns from what came before anything is written whether the kernel sees each connection that the server counts.
+    pub fn calibrate(&mut self) {
+        self.tick();
+        self.seen.is_tcp_seen_whole = self.seen.is_seen_whole();
+    }
+
     /// Counts from now on: what was there until now is known.
     pub fn restart(&mut self) {
         let unasked = self.seen.unasked.take();
+        let is_tcp_seen_whole = self.seen.is_tcp_seen_whole;
         self.ask();
         self.look();
         if let Some(eye) = &mut self.eye
@@ -125,6 +132,7 @@ impl Watch {
         self.start = Since::now();
         self.seen = Seen {
             unasked,
+            is_tcp_seen_whole,
             ..Seen::default()
         };
     }
