@@ -73,6 +73,7 @@ pub fn carry_out(
     watches.iter_mut().for_each(Watch::calibrate);
     let mut work = Work::plan(order.kept, order.day, order.at, order.title, order.edited)?;
     let id = work.id().to_owned();
+    watches.iter_mut().for_each(Watch::restart);
     work.write(order.edited)?;
     tell(step(
         StepCode::FilesWritten,
@@ -226,7 +227,7 @@ enum Judged {
 
 /// Looks until it is decided, or the time is over.
 fn watch(order: &Order<'_>, watches: &mut [Watch]) -> Judged {
-    watches.iter_mut().for_each(Watch::restart);
+    watches.iter_mut().for_each(Watch::reloaded);
     let start = Since::now();
     let is_over = AtomicBool::new(false);
     let last_answer = Mutex::new(PageSeen::default());

@@ -39,10 +39,10 @@ pub(super) struct Seen {
     pub(super) n_refused: Option<u64>,
     /// When the first came over the socket.
     pub(super) first_over_socket: Option<Duration>,
-    /// The application's connections over TCP: who made them.
-    pub(super) still_tcp: BTreeSet<String>,
-    /// When the last of them came.
-    pub(super) last_over_tcp: Option<Duration>,
+    /// The application's connections over TCP.
+    pub(super) over_tcp: Vec<OverTcp>,
+    /// When the application had been reloaded: what came before may be of the old file.
+    pub(super) reloaded: Duration,
     /// Connections over TCP of processes like the application's, too short to see which account they were for.
     pub(super) n_unclear: u64,
     /// Other programs that use the account over TCP.
@@ -53,6 +53,19 @@ pub(super) struct Seen {
     pub(super) gone: Option<(Duration, String)>,
     /// Whether processes of the application were there before, and none is now.
     pub(super) is_application_gone: bool,
+}
+
+/// A connection of the application over TCP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OverTcp {
+    /// Who made it.
+    pub(super) who: String,
+    /// When it came.
+    pub(super) at: Duration,
+    /// The server's number for it, where it told.
+    pub(super) session: Option<u64>,
+    /// Whether the server lists it still.
+    pub(super) is_open: bool,
 }
 
 /// What follows.
@@ -98,8 +111,10 @@ impl Seen {
             let words = format!("the server does not answer any more: {why}");
             return Some(Judgement::Fails(StepCode::ServerGone, words));
         }
-        let came_last = self.last_over_tcp.max(self.first_over_socket);
-        let is_quiet = came_last.is_some_and(|at| now >= at + QUIET);
+        let last_over_tcp = self.over_tcp.iter().map(|it| it.at).max();
+        let came_last = last_over_tcp.max(self.first_over_socket);
+        let is_quiet = came_last.is_some_and(|at| now >= at + QUIET)
+            && !self.over_tcp.iter().any(|it| it.is_open);
         if self.is_over_socket() && is_quiet && self.gone.is_none() {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
@@ -111,8 +126,9 @@ impl Seen {
     }
 
     fn at_the_end(&self) -> Judgement {
-        if !self.still_tcp.is_empty() {
-            return Judgement::Fails(StepCode::StillOverTcp, self.still_over_tcp());
+        let still = self.still_over_tcp();
+        if !still.is_empty() {
+            return Judgement::Fails(StepCode::StillOverTcp, self.words_of_tcp(&still));
         }
         if self.is_application_gone {
             let words = "its processes do not run any more".to_owned();
@@ -148,16 +164,21 @@ impl Seen {
                 plural(self.n_of_application, "connection")
             ),
         };
-        let n_over_tcp = self.still_tcp.len();
-        if n_over_tcp == 0 {
+        if self.over_tcp.is_empty() {
             format!("{how}, and none of the application over TCP")
         } else {
             format!("{how}, and none of the application over TCP since, after the last ones ended")
         }
     }
 
-    fn still_over_tcp(&self) -> String {
-        let who: Vec<&str> = self.still_tcp.iter().map(|it| &**it).collect();
+    /// Who connects over TCP after the application was reloaded, or never let go of what it opened since.
+    fn still_over_tcp(&self) -> BTreeSet<&str> {
+        let still = { self.over_tcp.iter() }.filter(|it| it.is_open || it.at >= self.reloaded);
+        still.map(|it| &*it.who).collect()
+    }
+
+    fn words_of_tcp(&self, still: &BTreeSet<&str>) -> String {
+        let who: Vec<&str> = still.iter().copied().collect();
         let beside = if self.is_over_socket() {
             ", beside others over the socket"
         } else {
@@ -230,10 +251,35 @@ mod tests {
         assert!(!holds(&seen, 2));
         assert!(holds(&seen, 3));
         // A worker of the old configuration came later.
-        seen.still_tcp.insert("php 7".to_owned());
-        seen.last_over_tcp = Some(S(4));
+        seen.over_tcp = vec![over_tcp("php 7", 4, true)];
         assert!(!holds(&seen, 5));
+        assert!(!holds(&seen, 6));
+        seen.over_tcp[0].is_open = false;
         assert!(holds(&seen, 6));
+    }
+
+    fn over_tcp(who: &str, at: u64, is_open: bool) -> OverTcp {
+        OverTcp {
+            who: who.to_owned(),
+            at: S(at),
+            session: Some(1),
+            is_open,
+        }
+    }
+
+    #[test]
+    fn what_came_before_the_reload_counts_while_it_is_open() {
+        let mut seen = Seen {
+            reloaded: S(5),
+            over_tcp: vec![over_tcp("php 7", 4, false)],
+            ..Seen::default()
+        };
+        assert!(matches!(
+            seen.judge(S(60), true),
+            Some(Judgement::Unproved(_))
+        ));
+        seen.over_tcp[0].is_open = true;
+        assert_eq!(fails_with(&seen, 60, true), Some(StepCode::StillOverTcp));
     }
 
     #[test]
@@ -241,8 +287,7 @@ mod tests {
         let seen = Seen {
             n_sessions: 3,
             first_over_socket: Some(S(1)),
-            still_tcp: ["worker 9".to_owned()].into(),
-            last_over_tcp: Some(S(20)),
+            over_tcp: vec![over_tcp("worker 9", 20, false)],
             ..Seen::default()
         };
         assert_eq!(fails_with(&seen, 21, false), None);

@@ -13,7 +13,7 @@ use crate::clock::Since;
 use super::application::Application;
 use super::eye::{Eye, Session, sessions};
 use super::log::Logs;
-use super::seen::{Judgement, Seen};
+use super::seen::{Judgement, OverTcp, Seen};
 
 /// A connection that is moved.
 #[derive(Debug, Clone)]
@@ -137,6 +137,12 @@ impl Watch {
         };
     }
 
+    /// The application has read the new file: what connects from now on does so by it.
+    pub fn reloaded(&mut self) {
+        self.tick();
+        self.seen.reloaded = self.start.elapsed();
+    }
+
     /// The application, as far as it is known.
     pub fn application(&self) -> &Application {
         &self.application
@@ -185,7 +191,7 @@ impl Watch {
 
     /// Whether the application came over TCP, or is as it was: connected so all the time.
     pub fn is_over_tcp_again(&self) -> bool {
-        !self.seen.still_tcp.is_empty() || self.seen.n_unclear > 0
+        !self.seen.over_tcp.is_empty() || self.seen.n_unclear > 0
     }
 
     /// New connections since the last look, with their holders.
@@ -234,7 +240,13 @@ impl Watch {
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         self.seen.n_counted = since(activity.n_connections, self.base.connections);
         self.seen.n_refused = since(activity.n_refused, self.base.refused);
-        let all = sessions(&activity).into_iter();
+        let all = sessions(&activity);
+        for it in &mut self.seen.over_tcp {
+            it.is_open = it
+                .session
+                .is_some_and(|id| all.iter().any(|now| now.id == id));
+        }
+        let all = all.into_iter();
         Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
     }
 
@@ -281,8 +293,12 @@ impl Watch {
             // Whose account it is the server says, where it lasts long enough.
             self.seen.n_unclear += 1;
         } else {
-            self.seen.still_tcp.insert(named(holder));
-            self.seen.last_over_tcp = Some(now);
+            self.seen.over_tcp.push(OverTcp {
+                who: named(holder),
+                at: now,
+                session: None,
+                is_open: false,
+            });
         }
     }
 
@@ -301,8 +317,12 @@ impl Watch {
             self.seen.others.insert(named(holder));
         } else {
             self.seen.n_unclear = self.seen.n_unclear.saturating_sub(1);
-            self.seen.still_tcp.insert(named(holder));
-            self.seen.last_over_tcp = Some(now);
+            self.seen.over_tcp.push(OverTcp {
+                who: named(holder),
+                at: now,
+                session: Some(session.id),
+                is_open: true,
+            });
         }
     }
 }
