@@ -11,10 +11,13 @@ mod server;
 mod tls;
 mod verdict;
 
-pub use account::{Effective, MysqlAccount, MysqlLogin, Refusal, mysql_account};
+pub use account::{
+    AccountState, AccountStatement, Effective, MysqlAccount, MysqlLogin, Refusal, Undo,
+    mysql_account, with_password,
+};
 pub use grants::{Lacking, Rights, Server};
 pub use hba::{
-    Difference, Hba, HbaLine, Known, Origin, SocketLine, postgres_logins, postgres_rules,
+    Difference, Hba, HbaLine, Insertion, Known, Origin, SocketLine, postgres_logins, postgres_rules,
 };
 pub use path::{End, Reach, Step, reach};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};

@@ -7,6 +7,7 @@
 mod effective;
 mod login;
 mod statements;
+mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,9 @@ use super::grants::{Rights, Server};
 pub use effective::Effective;
 use login::SocketRow;
 pub use login::{MysqlAccount, MysqlLogin, Refusal};
+pub use statements::with_password;
 use statements::{ACCOUNT, granted, missing_rights, quoted, rows_of, twin};
+pub use undo::{AccountState, AccountStatement, Undo};
 
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 

@@ -12,8 +12,23 @@ pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
+/// As both servers read it by default, where a backslash begins an escape.
 fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+/// A statement with the client's password where `…` stands for it; the same where it needs none.
+pub fn with_password(statement: &str, password: &str) -> String {
+    let before = ["BY '", "PASSWORD('"];
+    let at = before.iter().find_map(|before| {
+        let at = statement.rfind(&format!("{before}…'"))?;
+        Some(at + before.len() - 1)
+    });
+    let Some(at) = at else {
+        return statement.to_owned();
+    };
+    let behind = &statement[at + "'…'".len()..];
+    format!("{}{}{behind}", &statement[..at], literal(password))
 }
 
 /// Shows the rows by which the server decides who may have a database: the user's own and the anonymous one's.
@@ -96,6 +111,21 @@ pub(super) fn missing_rights(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_people_stay_words_whatever_signs_they_have() {
+        assert_eq!(quoted("o'ne\\", "h"), r"'o''ne\\'@'h'");
+        let tcp = MysqlLogin::default();
+        for user in ["app", "BY '…'", "…"] {
+            let steps = twin(user, &tcp, SocketRow::Absent);
+            let said = with_password(&steps[0], "p'w\\…");
+            let account = quoted(user, "localhost");
+            assert!(said.contains(&format!("USER {account} ")), "{said}");
+            assert!(said.ends_with(r"BY 'p''w\\…';"), "{said}");
+        }
+        let grant = "GRANT SELECT ON `BY '…`.* TO 'a'@'b';";
+        assert_eq!(with_password(grant, "pw"), grant);
+    }
 
     #[test]
     fn r20_only_a_lock_that_is_told_of_is_taken_off() {

@@ -8,8 +8,10 @@ mod pattern;
 mod place;
 mod read;
 mod rows;
+mod taken_back;
 
 pub use account_rights::{Lacking, Rights};
+pub(super) use taken_back::{default_role, revokes};
 
 use std::collections::BTreeSet;
 

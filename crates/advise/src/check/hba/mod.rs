@@ -7,6 +7,7 @@
 
 mod address;
 mod difference;
+mod insertion;
 mod line;
 mod logins;
 mod method;
@@ -20,6 +21,7 @@ use std::net::IpAddr;
 
 pub use address::Origin;
 pub use difference::Difference;
+pub use insertion::Insertion;
 pub use line::HbaLine;
 pub use logins::postgres_logins;
 pub use settle::Known;

@@ -1,0 +1,329 @@
+//! What takes an administrator's statement back: of those that a check prints for an account.
+//!
+//! Facts in, statements out; who runs them asks the server first how the account is.
+
+use crate::check::grants::{default_role, revokes};
+
+/// An account as the server tells of it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct AccountState {
+    /// `SHOW CREATE USER`, which may hold a hash of its password; `None` where there is no such account.
+    pub made: Option<String>,
+    /// `SHOW GRANTS FOR` it.
+    pub grants: Vec<String>,
+}
+
+/// A statement about one account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountStatement {
+    /// Without the semicolon.
+    text: String,
+    kind: Kind,
+    /// As it stands there, in quotes.
+    user: String,
+    host: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// `CREATE USER`, and whether one that is there stays as it is.
+    Create {
+        or_stay: bool,
+    },
+    Alter,
+    /// With what stands between `ON` and `TO`, or between `GRANT` and `TO` for roles.
+    Grant(String),
+    DefaultRole,
+}
+
+/// What takes a statement back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undo {
+    /// These, in this order; none where an earlier one's does it.
+    Statements(Vec<String>),
+    /// It would change nothing, and is not to be run.
+    Needless,
+    /// Nothing that would do it exactly.
+    Unknown,
+}
+
+impl AccountStatement {
+    /// Reads a step of a check; `None` for what is no statement about an account.
+    pub fn parse(step: &str) -> Option<Self> {
+        let text = step.trim_end().trim_end_matches(';');
+        let (kind, rest) = if let Some(rest) = text.strip_prefix("CREATE USER ") {
+            let (or_stay, rest) = match rest.strip_prefix("IF NOT EXISTS ") {
+                Some(rest) => (true, rest),
+                None => (false, rest),
+            };
+            (Kind::Create { or_stay }, rest)
+        } else if let Some(rest) = text.strip_prefix("ALTER USER ") {
+            (Kind::Alter, rest)
+        } else if let Some(rest) = text.strip_prefix("GRANT ") {
+            let to = outside_quotes(rest, " TO ")?;
+            let on = outside_quotes(&rest[..to], " ON ").map(|at| at + " ON ".len());
+            let on = &rest[on.unwrap_or(0)..to];
+            (Kind::Grant(on.to_owned()), &rest[to + " TO ".len()..])
+        } else {
+            let rest = text.strip_prefix("SET DEFAULT ROLE ")?;
+            let at = outside_quotes(rest, " FOR ")?;
+            (Kind::DefaultRole, &rest[at + " FOR ".len()..])
+        };
+        let user = literal_at(rest)?;
+        let host = literal_at(rest[user.len()..].strip_prefix('@')?)?;
+        Some(Self {
+            user: user.to_owned(),
+            host: host.to_owned(),
+            text: text.to_owned(),
+            kind,
+        })
+    }
+
+    /// Without the semicolon; `…` stands for the client's password.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// `'app'@'localhost'`.
+    pub fn account(&self) -> String {
+        format!("{}@{}", self.user, self.host)
+    }
+
+    /// Asks for a row where there is such an account.
+    pub fn is_there(&self) -> String {
+        let (user, host) = (&self.user, &self.host);
+        format!("SELECT 1 FROM mysql.user WHERE user = {user} AND host = {host}")
+    }
+
+    /// What takes it back from an account that was so before the first statement about it.
+    pub fn undo(&self, before: &AccountState) -> Undo {
+        let account = self.account();
+        let Some(made) = &before.made else {
+            // The account goes, and all that was given to it.
+            return Undo::Statements(match self.kind {
+                Kind::Create { .. } => vec![format!("DROP USER {account}")],
+                _ => Vec::new(),
+            });
+        };
+        match &self.kind {
+            Kind::Create { or_stay: true } => Undo::Needless,
+            Kind::Create { or_stay: false } => Undo::Unknown,
+            Kind::Alter => {
+                as_it_was(made, &account).map_or(Undo::Unknown, |text| Undo::Statements(vec![text]))
+            }
+            Kind::DefaultRole => {
+                let role = default_role(&before.grants);
+                let role = role.map_or_else(
+                    || "NONE".to_owned(),
+                    |role| format!("`{}`", role.replace('`', "``")),
+                );
+                Undo::Statements(vec![format!("SET DEFAULT ROLE {role} FOR {account}")])
+            }
+            Kind::Grant(on) => match revokes(&self.text, on, &account, &before.grants) {
+                None => Undo::Unknown,
+                Some(lines) if lines.is_empty() => Undo::Needless,
+                Some(lines) => Undo::Statements(lines),
+            },
+        }
+    }
+}
+
+/// `SHOW CREATE USER` as the statement that makes an account so again.
+fn as_it_was(made: &str, account: &str) -> Option<String> {
+    let rest = made.strip_prefix("CREATE USER ")?;
+    // The name is written in other quotes than ours.
+    let user = quoted_at(rest)?;
+    let host = quoted_at(rest[user.len()..].strip_prefix('@')?)?;
+    let rest = rest[user.len() + 1 + host.len()..].trim_start();
+    let (role, require) = (
+        outside_quotes(rest, "DEFAULT ROLE "),
+        outside_quotes(rest, " REQUIRE "),
+    );
+    let rest = match (role, require) {
+        // MySQL tells of it here, and takes it in a statement of its own; nothing of ours changes it.
+        (Some(from), Some(to)) if from < to => format!("{}{}", &rest[..from], &rest[to + 1..]),
+        (Some(_), _) => return None,
+        (None, _) => rest.to_owned(),
+    };
+    if rest.contains("<secret>") {
+        return None;
+    }
+    // MariaDB says nothing of an account without a password, nor of one that may do without TLS.
+    let identified = if rest.starts_with("IDENTIFIED ") {
+        ""
+    } else {
+        "IDENTIFIED BY '' "
+    };
+    let required = match outside_quotes(&format!(" {rest} "), " REQUIRE ") {
+        Some(_) => "",
+        None => " REQUIRE NONE",
+    };
+    let (how, limits) = match first_of(&rest, &[" WITH ", " PASSWORD EXPIRE", " ACCOUNT LOCK"]) {
+        Some(at) if !required.is_empty() => rest.split_at(at),
+        _ => (&*rest, ""),
+    };
+    let text = format!("ALTER USER {account} {identified}{how}{required}{limits}");
+    Some(text.replace("  ", " ").trim_end().to_owned())
+}
+
+fn first_of(text: &str, words: &[&str]) -> Option<usize> {
+    let found = words.iter().filter_map(|word| outside_quotes(text, word));
+    found.min()
+}
+
+/// Where a word stands in a statement, and not in somebody's name or password.
+fn outside_quotes(text: &str, word: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut is_escaped = false;
+    for (at, sign) in text.char_indices() {
+        match quote {
+            Some(_) if is_escaped => is_escaped = false,
+            Some(quote) if sign == '\\' && quote != '`' => is_escaped = true,
+            // A doubled one ends and begins again at once.
+            Some(it) if it == sign => quote = None,
+            None if text[at..].starts_with(word) => return Some(at),
+            None if matches!(sign, '\'' | '"' | '`') => quote = Some(sign),
+            Some(_) | None => {}
+        }
+    }
+    None
+}
+
+/// A text in single quotes at the beginning, with them.
+fn literal_at(text: &str) -> Option<&str> {
+    text.starts_with('\'').then(|| quoted_at(text))?
+}
+
+/// A text or name in any quotes at the beginning, with them.
+fn quoted_at(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|it| "'`\"".contains(*it))?;
+    let mut signs = text.char_indices().skip(1).peekable();
+    while let Some((at, sign)) = signs.next() {
+        if sign == '\\' && quote != '`' {
+            signs.next();
+        } else if sign == quote && signs.next_if(|(_, next)| *next == quote).is_none() {
+            return Some(&text[..=at]);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(made: &str, grants: &[&str]) -> AccountState {
+        AccountState {
+            made: Some(made.to_owned()),
+            grants: grants.iter().map(|it| (*it).to_owned()).collect(),
+        }
+    }
+
+    #[track_caller]
+    fn check(step: &str, before: &AccountState, undo: &[&str]) {
+        let parsed = AccountStatement::parse(step).expect(step);
+        let undo = undo.iter().map(|it| (*it).to_owned()).collect();
+        assert_eq!(parsed.undo(before), Undo::Statements(undo), "{step}");
+    }
+
+    #[test]
+    fn an_account_that_was_not_there_goes_with_all_it_has() {
+        let nobody = AccountState::default();
+        let step = r"CREATE USER 'o''n\\e'@'localhost' IDENTIFIED BY '…';";
+        check(step, &nobody, &[r"DROP USER 'o''n\\e'@'localhost'"]);
+        let step = "CREATE USER IF NOT EXISTS 'a'@'localhost' IDENTIFIED BY '…';";
+        check(step, &nobody, &["DROP USER 'a'@'localhost'"]);
+        check(
+            "GRANT SELECT ON `a TO b`.* TO 'a'@'localhost';",
+            &nobody,
+            &[],
+        );
+        check("ALTER USER 'a'@'localhost' REQUIRE NONE;", &nobody, &[]);
+        let there = state("CREATE USER `a`@`localhost`", &[]);
+        let parsed = AccountStatement::parse(step).unwrap();
+        assert_eq!(parsed.undo(&there), Undo::Needless);
+        let parsed = AccountStatement::parse("CREATE USER 'a'@'localhost' IDENTIFIED BY 'x'");
+        assert_eq!(parsed.unwrap().undo(&there), Undo::Unknown);
+    }
+
+    #[test]
+    fn an_account_that_is_changed_becomes_as_it_was() {
+        let step = "ALTER USER 'a'@'localhost' IDENTIFIED BY '…' REQUIRE NONE;";
+        for (made, undo) in [
+            (
+                "CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD '*1'",
+                "IDENTIFIED BY PASSWORD '*1' REQUIRE NONE",
+            ),
+            (
+                "CREATE USER `a`@`localhost` REQUIRE SSL",
+                "IDENTIFIED BY '' REQUIRE SSL",
+            ),
+            (
+                "CREATE USER `a`@`localhost`",
+                "IDENTIFIED BY '' REQUIRE NONE",
+            ),
+            (
+                "CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD '*1' WITH MAX_USER_CONNECTIONS 5 ACCOUNT LOCK PASSWORD EXPIRE",
+                "IDENTIFIED BY PASSWORD '*1' REQUIRE NONE WITH MAX_USER_CONNECTIONS 5 ACCOUNT LOCK PASSWORD EXPIRE",
+            ),
+            (
+                "CREATE USER `a`@`localhost` IDENTIFIED WITH 'caching_sha2_password' AS 0x24 DEFAULT ROLE `r`@`%` REQUIRE X509 PASSWORD EXPIRE DEFAULT ACCOUNT UNLOCK",
+                "IDENTIFIED WITH 'caching_sha2_password' AS 0x24 REQUIRE X509 PASSWORD EXPIRE DEFAULT ACCOUNT UNLOCK",
+            ),
+        ] {
+            let undo = format!("ALTER USER 'a'@'localhost' {undo}");
+            check(step, &state(made, &[]), &[&undo]);
+        }
+        let hidden = state(
+            "CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD <secret>",
+            &[],
+        );
+        let parsed = AccountStatement::parse(step).unwrap();
+        assert_eq!(parsed.undo(&hidden), Undo::Unknown);
+    }
+
+    #[test]
+    fn rights_and_roles_that_were_there_stay() {
+        let before = state(
+            "CREATE USER `a`@`localhost`",
+            &[
+                "GRANT USAGE ON *.* TO `a`@`localhost`",
+                "GRANT SELECT ON `shop`.* TO `a`@`localhost`",
+                "GRANT `reader` TO `a`@`localhost`",
+            ],
+        );
+        let to = "TO 'a'@'localhost'";
+        check(
+            &format!("GRANT SELECT, DELETE ON `shop`.* {to};"),
+            &before,
+            &["REVOKE DELETE ON `shop`.* FROM 'a'@'localhost'"],
+        );
+        check(
+            &format!("GRANT `writer` {to};"),
+            &before,
+            &["REVOKE `writer` FROM 'a'@'localhost'"],
+        );
+        check(
+            "SET DEFAULT ROLE `reader` FOR 'a'@'localhost';",
+            &before,
+            &["SET DEFAULT ROLE NONE FOR 'a'@'localhost'"],
+        );
+        let parsed = AccountStatement::parse(&format!("GRANT `reader` {to};")).unwrap();
+        assert_eq!(parsed.undo(&before), Undo::Needless);
+    }
+
+    #[test]
+    fn what_is_about_no_account_is_nobodys_to_run() {
+        for step in [
+            "SELECT pg_reload_conf();",
+            "SELECT * FROM mysql.db WHERE 'a' LIKE db;",
+            "GRANT PROXY ON ''@'%' TO root",
+            "CREATE USER `a`@`b`",
+            "CREATE USER 'a",
+            "GRANT `TO `",
+            "",
+        ] {
+            assert_eq!(AccountStatement::parse(step), None, "{step}");
+        }
+    }
+}
