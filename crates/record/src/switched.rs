@@ -174,6 +174,8 @@ pub enum SwitchStanding {
     Interrupted,
     /// Moved, and proved.
     Moved,
+    /// The server lets the application in over the socket; the application's files are another switch.
+    Prepared,
     /// Moved, and not proved.
     Unproved,
     /// It did not work; the old files are back.

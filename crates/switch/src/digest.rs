@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Stands for the bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Digest(String);
+pub struct Digest(String);
 
 impl Digest {
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {

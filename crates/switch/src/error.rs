@@ -68,6 +68,14 @@ pub enum SwitchError {
         /// The switch.
         id: String,
     },
+    /// It changed accounts, which are on a server.
+    #[error("{id} changed accounts of {server}")]
+    OnServer {
+        /// The switch.
+        id: String,
+        /// Where the server is.
+        server: String,
+    },
     /// There is none of this name.
     #[error("there is no switch {id}")]
     Unknown {
@@ -95,6 +103,7 @@ impl Explain for SwitchError {
                     path.display()
                 )
             }
+            Self::OnServer { .. } => "name an administrator there: --admin DSN".to_owned(),
             Self::Busy { .. } => "wait until it has ended".to_owned(),
             Self::Unknown { .. } => "looptax switch --list shows them".to_owned(),
         })

@@ -32,6 +32,9 @@ pub enum Step {
         title: String,
         /// Every file.
         files: Vec<PlannedFile>,
+        /// Where it prepares the way for others: what it changes beside files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fix: Option<Fix>,
     },
     /// All files are about to become new.
     Writing,
@@ -54,6 +57,29 @@ pub enum Step {
         /// Its exit code; `None` where a signal ended it.
         code: Option<i32>,
     },
+    /// A statement is about to be run on the server.
+    Fixing {
+        /// Its place in the fix, from zero.
+        idx: usize,
+        /// Without its password.
+        statement: String,
+        /// What takes it back, without passwords.
+        undo: Vec<String>,
+    },
+    /// It was run.
+    Fixed {
+        /// Its place.
+        idx: usize,
+        /// How the account is since.
+        state: Digest,
+    },
+    /// The statements are about to be taken back.
+    Unfixing {
+        /// Why.
+        why: String,
+    },
+    /// The accounts are as they were.
+    Unfixed,
     /// What showed that the switch is done, or that it is not.
     Proof {
         /// Whether it is.
@@ -74,12 +100,30 @@ pub enum Step {
 pub enum End {
     /// Written, and proved.
     Moved,
+    /// The server lets the application in over the socket now; its own files are another switch.
+    Prepared,
     /// Written; nothing connected within the time, so nothing is proved.
     Unproved,
     /// The old files are back, since it did not work.
     PutBack,
     /// The old files are back, since somebody wanted them.
     Undone,
+}
+
+/// What prepares the way for switches, and is undone in other ways than files alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "kebab-case")]
+pub enum Fix {
+    /// Statements on a server of MySQL or MariaDB.
+    Account {
+        /// Where it is, without a password.
+        server: String,
+    },
+    /// A line of PostgreSQL's `pg_hba.conf`: a file of the switch, which the server has to read anew.
+    Hba {
+        /// The server's data folder.
+        data: PathBuf,
+    },
 }
 
 /// A file of a switch.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::SwitchError;
 use crate::data_folder::Kept;
-use crate::journal::{self, PlannedFile, Step};
+use crate::journal::{self, Fix, PlannedFile, Step};
 use crate::settle::{Lies, Standing, look};
 use crate::work::Work;
 
@@ -22,6 +22,8 @@ pub struct Switch {
     pub standing: Standing,
     /// Its files, and what lies there now.
     pub files: Vec<(PathBuf, Lies)>,
+    /// What it changed beside files, where it prepared the way for switches.
+    pub fix: Option<Fix>,
     /// What it did, in order.
     pub steps: Vec<Step>,
 }
@@ -55,7 +57,11 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
 fn read(kept: &Kept, id: &str) -> Result<Option<Switch>, SwitchError> {
     let steps = journal::read(&kept.folder_of(id))?;
     let Some(Step::Planned {
-        at, title, files, ..
+        at,
+        title,
+        files,
+        fix,
+        ..
     }) = steps.first()
     else {
         return Ok(None);
@@ -67,6 +73,7 @@ fn read(kept: &Kept, id: &str) -> Result<Option<Switch>, SwitchError> {
         title: title.clone(),
         standing: Standing::after(&steps),
         files: files.iter().map(lies).collect(),
+        fix: fix.clone(),
         steps,
     }))
 }

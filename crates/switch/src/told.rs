@@ -145,6 +145,7 @@ fn standing(standing: Standing) -> SwitchStanding {
         Standing::Planned => SwitchStanding::Planned,
         Standing::Interrupted => SwitchStanding::Interrupted,
         Standing::Ended(End::Moved) => SwitchStanding::Moved,
+        Standing::Ended(End::Prepared) => SwitchStanding::Prepared,
         Standing::Ended(End::Unproved) => SwitchStanding::Unproved,
         Standing::Ended(End::PutBack) => SwitchStanding::PutBack,
         Standing::Ended(End::Undone) => SwitchStanding::Undone,

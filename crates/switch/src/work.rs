@@ -11,9 +11,12 @@ use crate::SwitchError;
 use crate::data_folder::Kept;
 use crate::digest::Digest;
 use crate::file::Original;
-use crate::journal::{End, Journal, PlannedFile, Step, VERSION};
+use crate::journal::{End, Fix, Journal, PlannedFile, Step, VERSION};
 use crate::replace::replace;
 use crate::settle::{Lies, Standing, look, settle};
+
+/// What a fix keeps beside the journal: it may hold passwords' hashes.
+const FIX_FILE: &str = "fix";
 
 /// A file with what is to be written there.
 #[derive(Debug)]
@@ -22,6 +25,24 @@ pub struct Edited {
     pub original: Original,
     /// All of what it is to hold.
     pub new: Vec<u8>,
+}
+
+/// What a switch is called.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'a> {
+    /// The beginning of its name: `20261123`.
+    pub day: &'a str,
+    /// The time, as RFC 3339.
+    pub at: &'a str,
+    /// What is switched, for a person.
+    pub title: &'a str,
+}
+
+/// What is to be laid down of a fix: its kind, and what it keeps for itself.
+#[derive(Debug)]
+pub(crate) struct FixPlan<'a> {
+    pub(crate) fix: Fix,
+    pub(crate) kept: &'a [u8],
 }
 
 /// A switch that this process alone works on.
@@ -72,12 +93,22 @@ impl Work {
         title: &str,
         edited: &[Edited],
     ) -> Result<Self, SwitchError> {
+        Self::plan_fix(kept, Named { day, at, title }, edited, None)
+    }
+
+    /// The same for what prepares the way.
+    pub(crate) fn plan_fix(
+        kept: &Kept,
+        named: Named<'_>,
+        edited: &[Edited],
+        fix: Option<FixPlan<'_>>,
+    ) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Journal {
             path: kept.folder.clone(),
             source,
         };
-        let (id, folder) = make_folder(&kept.folder, day).map_err(failed)?;
-        let planned = Self::lay_down(&id, &folder, at, title, edited);
+        let (id, folder) = make_folder(&kept.folder, named.day).map_err(failed)?;
+        let planned = Self::lay_down(&id, &folder, named, edited, fix);
         if planned.is_err() {
             let _nothing_kept = fs::remove_dir_all(&folder);
         }
@@ -87,20 +118,24 @@ impl Work {
     fn lay_down(
         id: &str,
         folder: &Path,
-        at: &str,
-        title: &str,
+        named: Named<'_>,
         edited: &[Edited],
+        fix: Option<FixPlan<'_>>,
     ) -> Result<Self, SwitchError> {
+        let failed = |source| SwitchError::Journal {
+            path: folder.to_owned(),
+            source,
+        };
+        let keep =
+            |name: &str, bytes: &[u8]| write_private(&folder.join(name), bytes).map_err(failed);
         let mut journal = Journal::create(folder)?;
+        if let Some(fix) = &fix {
+            keep(FIX_FILE, fix.kept)?;
+        }
         let mut files = Vec::new();
         for (idx, Edited { original, new }) in edited.iter().enumerate() {
             for (side, bytes) in [(Side::Old, &original.bytes), (Side::New, new)] {
-                write_private(&folder.join(side.file_name(idx)), bytes).map_err(|source| {
-                    SwitchError::Journal {
-                        path: folder.to_owned(),
-                        source,
-                    }
-                })?;
+                keep(&side.file_name(idx), bytes)?;
             }
             files.push(PlannedFile {
                 path: original.path.clone(),
@@ -111,14 +146,12 @@ impl Work {
         }
         journal.add(Step::Planned {
             version: VERSION,
-            at: at.to_owned(),
-            title: title.to_owned(),
+            at: named.at.to_owned(),
+            title: named.title.to_owned(),
             files: files.clone(),
+            fix: fix.map(|it| it.fix),
         })?;
-        sync_folders(folder).map_err(|source| SwitchError::Journal {
-            path: folder.to_owned(),
-            source,
-        })?;
+        sync_folders(folder).map_err(failed)?;
         Ok(Self {
             id: id.to_owned(),
             folder: folder.to_owned(),
@@ -150,6 +183,24 @@ impl Work {
     /// Its name, for `--undo`.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// What it changes beside files, where it prepares the way for switches.
+    pub fn fix(&self) -> Option<&Fix> {
+        match self.journal.steps.first() {
+            Some(Step::Planned { fix, .. }) => fix.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What its fix keeps for itself.
+    pub(crate) fn kept_of_fix(&self) -> Result<Vec<u8>, SwitchError> {
+        let path = self.folder.join(FIX_FILE);
+        fs::read(&path).map_err(|source| SwitchError::Read { path, source })
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.journal.steps
     }
 
     /// How it stands.
@@ -194,13 +245,24 @@ impl Work {
     /// # Errors
     /// [`SwitchError::Changed`] where somebody wrote one since: then nothing is done. Else as [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
+        if let Some(Fix::Account { server }) = self.fix() {
+            return Err(SwitchError::OnServer {
+                id: self.id.clone(),
+                server: server.clone(),
+            });
+        }
+        self.bring_back(why)?;
+        self.end(how)
+    }
+
+    /// Puts every old file back that is not there yet; the switch goes on.
+    pub(crate) fn bring_back(&mut self, why: &str) -> Result<(), SwitchError> {
         self.refuse_others()?;
         self.journal.add(Step::PuttingBack {
             why: why.to_owned(),
         })?;
         self.bring(.., Side::Old)?;
-        self.journal.add(Step::PutBack)?;
-        self.end(how)
+        self.journal.add(Step::PutBack)
     }
 
     fn refuse_others(&self) -> Result<(), SwitchError> {

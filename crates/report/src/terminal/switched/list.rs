@@ -18,6 +18,7 @@ fn switch(listed: &ListedSwitch, style: Style) -> String {
         SwitchStanding::Planned => "planned, and nothing was written",
         SwitchStanding::Interrupted => "INTERRUPTED: --finish or --undo it",
         SwitchStanding::Moved => "moved, and proved",
+        SwitchStanding::Prepared => "the server was prepared",
         SwitchStanding::Unproved => "moved, and not proved",
         SwitchStanding::PutBack => "put back, since it did not work",
         SwitchStanding::Undone => "undone",

@@ -1,0 +1,410 @@
+//! An account of MySQL or MariaDB that the socket lacks: made, changed or given rights, and taken back.
+//!
+//! The statements are those that a check prints. How each account is before is asked first, so that what takes a
+//! statement back is known before it is run; a statement without such is left to people.
+
+use std::thread;
+use std::time::Duration;
+
+use looptax_advise::check::{AccountState, AccountStatement, Undo, with_password};
+use looptax_dsn::{Address, Protocol, Secret};
+use looptax_path::Conversation;
+use looptax_record::{Outcome, Point, PointCode, StepPlace};
+use serde::{Deserialize, Serialize};
+
+use super::FixError;
+use super::admin::{cell, column, identity, log_in, password_of, refuse_another, shown, words};
+use crate::digest::Digest;
+use crate::journal::{Fix, Step};
+use crate::work::{FixPlan, Named};
+use crate::{End, Kept, Work};
+
+/// How often one looks whether a connection is gone. After a restart its number may be anybody's.
+const LOOKS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Stands in what is shown for an account's earlier state, which has a hash of its password.
+const AS_IT_WAS: &str = "as it was";
+
+/// Statements that let the client in over the socket, with an administrator who is logged in to run them.
+pub struct AccountFix {
+    admin: Conversation,
+    server: String,
+    identity: String,
+    password: Secret,
+    statements: Vec<Prepared>,
+    by_hand: Vec<String>,
+}
+
+/// A statement and what takes it back.
+struct Prepared {
+    statement: AccountStatement,
+    /// In clear: it may hold a hash.
+    undo: Vec<String>,
+    before: Digest,
+}
+
+/// What is kept beside the journal of a fix, for its user alone.
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptFix {
+    /// Which server it is.
+    identity: String,
+    /// The server's number of the connection that runs them.
+    connection: u64,
+    statements: Vec<KeptStatement>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptStatement {
+    /// `…` stands for the password.
+    text: String,
+    undo: Vec<String>,
+    /// How its account was before all of them.
+    before: Digest,
+}
+
+impl AccountFix {
+    /// Logs the administrator in, and asks how the accounts are that the points' statements are about. Changes nothing.
+    ///
+    /// `client` is the application's own address, with its password.
+    ///
+    /// # Errors
+    /// [`FixError::Nothing`] where no point has such a statement; [`FixError::LogIn`], [`FixError::OtherServer`],
+    /// [`FixError::Untold`] and [`FixError::Password`].
+    pub fn prepare(points: &[Point], client: &Address, admin: &Address) -> Result<Self, FixError> {
+        let steps = statements(points);
+        if steps.is_empty() || client.protocol != Protocol::Mysql {
+            return Err(FixError::Nothing);
+        }
+        let password = password_of(client);
+        if let Some(why) = unsayable(password.reveal()) {
+            return Err(FixError::Password { why });
+        }
+        let mut talk = log_in(admin)?;
+        refuse_another(&mut talk, admin, client)?;
+        read_statements_plainly(&mut talk)?;
+        let mut fix = Self {
+            identity: identity(&mut talk)?,
+            admin: talk,
+            server: shown(admin),
+            password,
+            statements: Vec::new(),
+            by_hand: Vec::new(),
+        };
+        for step in steps {
+            fix.take(step)?;
+        }
+        Ok(fix)
+    }
+
+    fn take(&mut self, step: &str) -> Result<(), FixError> {
+        let Some(statement) = AccountStatement::parse(step) else {
+            self.by_hand.push(step.to_owned());
+            return Ok(());
+        };
+        let before = state(&mut self.admin, &statement)?;
+        match statement.undo(&before) {
+            Undo::Needless => {}
+            Undo::Unknown => self.by_hand.push(step.to_owned()),
+            Undo::Statements(undo) => self.statements.push(Prepared {
+                statement,
+                undo,
+                before: digest(&before),
+            }),
+        }
+        Ok(())
+    }
+
+    /// The statements in their order; `…` stands for the client's password.
+    pub fn statements(&self) -> Vec<String> {
+        let text = |it: &Prepared| it.statement.text().to_owned();
+        self.statements.iter().map(text).collect()
+    }
+
+    /// What would take them back, in its order, without hashes.
+    pub fn undo(&self) -> Vec<String> {
+        let backwards = self.statements.iter().rev();
+        backwards.flat_map(Prepared::shown_undo).collect()
+    }
+
+    /// Statements that are left to people, since nothing would take them back exactly.
+    pub fn by_hand(&self) -> &[String] {
+        &self.by_hand
+    }
+
+    /// Runs them, each in the journal first. Where one is refused, those before it are taken back.
+    ///
+    /// # Errors
+    /// [`FixError::Refused`], [`FixError::NotAsBefore`] where taking back failed, and [`FixError::Switch`] for the
+    /// journal.
+    pub fn run(mut self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
+        if self.statements.is_empty() {
+            return Err(FixError::Nothing);
+        }
+        let plan = KeptFix {
+            identity: self.identity.clone(),
+            connection: self.admin.connection_id(),
+            statements: self.statements.iter().map(Prepared::kept).collect(),
+        };
+        let plan_text = plan.text();
+        let fix = FixPlan {
+            fix: Fix::Account {
+                server: self.server.clone(),
+            },
+            kept: &plan_text,
+        };
+        let mut work = Work::plan_fix(kept, named, &[], Some(fix))?;
+        for idx in 0..self.statements.len() {
+            if let Err(error) = self.run_one(&mut work, idx) {
+                take_back(
+                    &mut work,
+                    &mut self.admin,
+                    &plan,
+                    &error.to_string(),
+                    End::PutBack,
+                )?;
+                return Err(error);
+            }
+        }
+        work.end(End::Prepared)?;
+        Ok(work)
+    }
+
+    fn run_one(&mut self, work: &mut Work, idx: usize) -> Result<(), FixError> {
+        let Prepared { statement, .. } = &self.statements[idx];
+        work.note(Step::Fixing {
+            idx,
+            statement: statement.text().to_owned(),
+            undo: self.statements[idx].shown_undo(),
+        })?;
+        let clear = with_password(statement.text(), self.password.reveal());
+        self.admin
+            .execute(&clear)
+            .map_err(|error| FixError::Refused {
+                statement: statement.text().to_owned(),
+                why: masked(&words(&error), &clear, statement.text(), &self.password),
+            })?;
+        let state = digest(&state(&mut self.admin, statement)?);
+        Ok(work.note(Step::Fixed { idx, state })?)
+    }
+}
+
+impl KeptFix {
+    fn text(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("it is plain data")
+    }
+}
+
+impl Prepared {
+    fn shown_undo(&self) -> Vec<String> {
+        let shown = |text: &String| {
+            if text.starts_with("ALTER USER ") {
+                format!("ALTER USER {} {AS_IT_WAS}", self.statement.account())
+            } else {
+                text.clone()
+            }
+        };
+        self.undo.iter().map(shown).collect()
+    }
+
+    fn kept(&self) -> KeptStatement {
+        KeptStatement {
+            text: self.statement.text().to_owned(),
+            undo: self.undo.clone(),
+            before: self.before.clone(),
+        }
+    }
+}
+
+/// What the points of an account and its TLS say to run, where they say that it would not work as it is.
+fn statements(points: &[Point]) -> Vec<&str> {
+    let is_meant = |point: &&Point| {
+        let codes = [
+            PointCode::AccountMissing,
+            PointCode::RightsMissing,
+            PointCode::AccountDemandsTls,
+        ];
+        point.outcome == Outcome::Fail && codes.contains(&point.code)
+    };
+    let steps = points.iter().filter(is_meant).flat_map(|it| &it.steps);
+    let steps = steps.filter(|it| it.place == StepPlace::Sql);
+    steps.map(|it| &*it.text).collect()
+}
+
+/// What a password has that a statement of text cannot say.
+fn unsayable(password: &str) -> Option<&'static str> {
+    if password.contains('\0') {
+        return Some("a zero byte is in it");
+    }
+    password
+        .contains('\u{fffd}')
+        .then_some("some of it is no UTF-8, and was not read")
+}
+
+/// Has the server read statements as they are written: backslashes escape, and no right makes an account.
+fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
+    // MySQL 8 has no other way any more, and does not know the word.
+    let said = talk
+        .execute("SET SESSION sql_mode = 'NO_AUTO_CREATE_USER'")
+        .or_else(|_| talk.execute("SET SESSION sql_mode = ''"));
+    said.map_err(|error| FixError::Untold {
+        what: "how it reads statements",
+        why: words(&error),
+    })?;
+    // Hashes of MySQL 8 are no text; others have only such that are.
+    let _others = talk.execute("SET SESSION print_identified_with_as_hex = ON");
+    Ok(())
+}
+
+/// How the account of a statement is.
+fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<AccountState, FixError> {
+    let untold = |error| FixError::Untold {
+        what: "how the account is",
+        why: words(&error),
+    };
+    if column(talk, &statement.is_there())
+        .map_err(untold)?
+        .is_empty()
+    {
+        return Ok(AccountState::default());
+    }
+    let account = statement.account();
+    let made = cell(talk, &format!("SHOW CREATE USER {account}")).map_err(untold)?;
+    let grants = column(talk, &format!("SHOW GRANTS FOR {account}")).map_err(untold)?;
+    Ok(AccountState {
+        made: Some(made),
+        grants,
+    })
+}
+
+fn digest(state: &AccountState) -> Digest {
+    let mut lines = state.grants.clone();
+    lines.sort();
+    let made = state.made.as_deref().unwrap_or("none");
+    Digest::of_bytes(format!("{made}\n{}", lines.join("\n")).as_bytes())
+}
+
+/// The server's words without the password: servers tell the place of a mistake with what stands there.
+fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
+    if password.is_empty() || clear == shown {
+        return text.to_owned();
+    }
+    let escaped = password.reveal().replace('\\', "\\\\").replace('\'', "''");
+    text.replace(clear, shown)
+        .replace(&escaped, "…")
+        .replace(password.reveal(), "…")
+}
+
+/// Takes a fix back that was done earlier.
+pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Result<(), FixError> {
+    let kept = work.kept_of_fix()?;
+    let plan: KeptFix = serde_json::from_slice(&kept).map_err(|error| FixError::Untold {
+        what: "what was done",
+        why: error.to_string(),
+    })?;
+    let mut talk = log_in(admin)?;
+    if identity(&mut talk)? != plan.identity {
+        return Err(FixError::OtherServer {
+            server: shown(admin),
+            why: "the accounts were changed on another one".to_owned(),
+        });
+    }
+    read_statements_plainly(&mut talk)?;
+    wait_for_the_end(&mut talk, plan.connection);
+    take_back(work, &mut talk, &plan, why, how)
+}
+
+/// Waits until the connection of a killed looptax is gone: the server ends the statement that it is at.
+fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
+    let asked = format!("SELECT 1 FROM information_schema.processlist WHERE id = {connection}");
+    for _ in 0..LOOKS {
+        if column(talk, &asked).is_ok_and(|found| found.is_empty()) {
+            return;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Runs what takes the statements back that were begun, the last one first; nothing where an account is neither as it
+/// was before nor as they left it.
+fn take_back(
+    work: &mut Work,
+    talk: &mut Conversation,
+    plan: &KeptFix,
+    why: &str,
+    how: End,
+) -> Result<(), FixError> {
+    let begun = begun(work, plan);
+    let is_half_way = matches!(work.steps().last(), Some(Step::Unfixing { .. }));
+    let mut is_done = true;
+    for (statement, idx) in last_of_accounts(&begun) {
+        let now = digest(&state(talk, &statement)?);
+        if now == plan.statements[idx].before {
+            continue;
+        }
+        // Of one that was under way when looptax ended nobody knows how it left the account.
+        if !is_half_way && fixed(work, idx).is_some_and(|left| *left != now) {
+            return Err(FixError::AccountChanged {
+                account: statement.account(),
+            });
+        }
+        is_done = false;
+    }
+    work.note(Step::Unfixing {
+        why: why.to_owned(),
+    })?;
+    let mut refusal = None;
+    if !is_done {
+        for (_, idx) in begun.iter().rev() {
+            for text in &plan.statements[*idx].undo {
+                // What is gone already is refused; how the account is in the end is what counts.
+                if let Err(error) = talk.execute(text) {
+                    refusal.get_or_insert_with(|| words(&error));
+                }
+            }
+        }
+    }
+    for (statement, idx) in last_of_accounts(&begun) {
+        if digest(&state(talk, &statement)?) != plan.statements[idx].before {
+            return Err(FixError::NotAsBefore {
+                account: statement.account(),
+                why: refusal.unwrap_or_else(|| "other rights or another password".to_owned()),
+            });
+        }
+    }
+    work.note(Step::Unfixed)?;
+    Ok(work.end(how)?)
+}
+
+/// The statements that may have been run, with their places.
+fn begun(work: &Work, plan: &KeptFix) -> Vec<(AccountStatement, usize)> {
+    let begun = work.steps().iter().filter_map(|step| match step {
+        Step::Fixing { idx, .. } => Some(*idx),
+        _ => None,
+    });
+    begun
+        .filter_map(|idx| {
+            let kept = plan.statements.get(idx)?;
+            Some((AccountStatement::parse(&kept.text)?, idx))
+        })
+        .collect()
+}
+
+/// Of each account the last statement.
+fn last_of_accounts(begun: &[(AccountStatement, usize)]) -> Vec<(AccountStatement, usize)> {
+    let is_last = |it: &&(AccountStatement, usize)| {
+        let later = begun.iter().filter(|other| other.1 > it.1);
+        later
+            .clone()
+            .all(|other| other.0.account() != it.0.account())
+    };
+    begun.iter().filter(is_last).cloned().collect()
+}
+
+/// How an account was after a statement.
+fn fixed(work: &Work, of: usize) -> Option<&Digest> {
+    work.steps().iter().find_map(|step| match step {
+        Step::Fixed { idx, state } if *idx == of => Some(state),
+        _ => None,
+    })
+}

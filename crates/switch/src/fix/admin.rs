@@ -1,0 +1,140 @@
+//! A login on a server, and whether two logins meet the same one.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use looptax_dsn::{Address, Protocol, Secret};
+use looptax_path::{Conversation, Endpoint, Limits, Sealing};
+use looptax_wire::{Login, WireError};
+
+use super::FixError;
+
+/// Logs in as the address says.
+pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
+    let failed = |why: String| FixError::LogIn {
+        server: shown(address),
+        why,
+    };
+    let endpoint = match address.socket_file() {
+        Some(file) => Endpoint::unix(&file).map_err(|error| failed(words(&error)))?,
+        None => Endpoint::Tcp(tcp(address).ok_or_else(|| {
+            failed("its host is no address of this machine's own words".to_owned())
+        })?),
+    };
+    let sealing = match (&address.tls, &address.no_tls) {
+        (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,
+        (None, Some(_)) => Sealing::Never,
+        _ => Sealing::IfRefused,
+    };
+    let usual = match address.protocol {
+        Protocol::Postgres => "postgres",
+        Protocol::Mysql => "root",
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => "",
+    };
+    let login = Login {
+        user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
+        password: address.password.clone().unwrap_or_default(),
+        database: address.database.clone(),
+    };
+    let limits = Limits::default();
+    Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits)
+        .map_err(|error| failed(words(&error)))
+}
+
+fn tcp(address: &Address) -> Option<SocketAddr> {
+    let host = address.host.as_deref().unwrap_or("localhost");
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let ip = match bare {
+        "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        bare => looptax_diagnose::own_address(bare).or_else(|| bare.parse().ok())?,
+    };
+    Some(SocketAddr::new(ip, address.port))
+}
+
+/// Where a server is, for a person: without a password.
+pub(super) fn shown(address: &Address) -> String {
+    let user = address.user.as_deref().unwrap_or_default();
+    let place = match &address.socket {
+        Some(socket) => socket.display().to_string(),
+        None => format!(
+            "{}:{}",
+            address.host.as_deref().unwrap_or("localhost"),
+            address.port
+        ),
+    };
+    format!("{user}@{place}")
+}
+
+/// What a server says of itself, the same over every login there and after a restart of MySQL or MariaDB.
+pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixError> {
+    let untold = |why: String| FixError::Untold {
+        what: "which server it is",
+        why,
+    };
+    if conversation.protocol() == Protocol::Postgres {
+        // Where its data lie is for some roles alone.
+        let asked = "SELECT pg_postmaster_start_time()::text || ' ' || current_setting('port')";
+        return cell(conversation, asked).map_err(|error| untold(words(&error)));
+    }
+    let id = conversation.connection_id();
+    let view = conversation.server_view(&[id]);
+    view.map(|it| it.identity)
+        .map_err(|error| untold(words(&error)))
+}
+
+/// Whether the client's own login meets the administrator's server: it is made over TCP, where it works today.
+pub(super) fn refuse_another(
+    admin: &mut Conversation,
+    named: &Address,
+    client: &Address,
+) -> Result<(), FixError> {
+    let other = |why: String| FixError::OtherServer {
+        server: shown(named),
+        why,
+    };
+    let over_tcp = Address {
+        socket: None,
+        password: Some(password_of(client)),
+        ..client.clone()
+    };
+    let theirs = log_in(&over_tcp).and_then(|mut it| identity(&mut it));
+    let theirs = theirs.map_err(|error| other(error.to_string()))?;
+    let ours = identity(admin)?;
+    if ours == theirs {
+        return Ok(());
+    }
+    Err(other("it tells other names of itself".to_owned()))
+}
+
+/// The client's password, as a check takes it.
+pub(super) fn password_of(client: &Address) -> Secret {
+    let given = || std::env::var("LOOPTAX_PASSWORD").unwrap_or_default();
+    client
+        .password
+        .clone()
+        .unwrap_or_else(|| Secret::new(given()))
+}
+
+/// The first cell of an answer.
+pub(super) fn cell(conversation: &mut Conversation, sql: &str) -> Result<String, WireError> {
+    let rows = conversation.query(sql)?;
+    let first = rows.into_iter().next().and_then(|it| it.into_iter().next());
+    Ok(first.flatten().unwrap_or_default())
+}
+
+/// The first column of an answer.
+pub(super) fn column(conversation: &mut Conversation, sql: &str) -> Result<Vec<String>, WireError> {
+    let rows = conversation.query(sql)?;
+    let cells = rows.into_iter().filter_map(|it| it.into_iter().next()?);
+    Ok(cells.collect())
+}
+
+/// An error with its causes.
+pub(super) fn words(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

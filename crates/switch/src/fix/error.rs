@@ -1,0 +1,142 @@
+//! What keeps a precondition from being mended.
+
+use std::path::PathBuf;
+
+use looptax_failure::Explain;
+
+use crate::SwitchError;
+
+/// Why something was not mended, or not taken back. No words of it hold a password.
+#[derive(Debug, thiserror::Error)]
+pub enum FixError {
+    /// The points say nothing that could be run or written here.
+    #[error("nothing is to be mended here")]
+    Nothing,
+    /// Nobody can be logged in.
+    #[error("cannot log in to {server}: {why}")]
+    LogIn {
+        /// Where, without a password.
+        server: String,
+        /// The server's words, or the system's.
+        why: String,
+    },
+    /// An administrator is needed.
+    #[error("an administrator of {server} is needed for that")]
+    NoAdmin {
+        /// Where.
+        server: String,
+    },
+    /// The administrator was logged in to another server than the application.
+    #[error("{server} is not known to be the server of the application: {why}")]
+    OtherServer {
+        /// Where the administrator was.
+        server: String,
+        /// What differs.
+        why: String,
+    },
+    /// The server does not tell what has to be known before.
+    #[error("the server does not tell {what}: {why}")]
+    Untold {
+        /// What was asked.
+        what: &'static str,
+        /// Its words.
+        why: String,
+    },
+    /// A statement was refused; those before it are taken back.
+    #[error("the server refused `{statement}`: {why}")]
+    Refused {
+        /// Without its password.
+        statement: String,
+        /// The server's words, without it too.
+        why: String,
+    },
+    /// Somebody changed an account since.
+    #[error("{account} was changed meanwhile, and stays as it is now")]
+    AccountChanged {
+        /// Whose.
+        account: String,
+    },
+    /// The statements were taken back, and yet the account is another one.
+    #[error("{account} is not as it was: {why}")]
+    NotAsBefore {
+        /// Whose.
+        account: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// The password cannot be said in a statement.
+    #[error("the client's password cannot be written in a statement: {why}")]
+    Password {
+        /// What is in it.
+        why: &'static str,
+    },
+    /// It is a file that cannot be written from here.
+    #[error("cannot write {path}: {why}")]
+    Elsewhere {
+        /// As the server has it.
+        path: PathBuf,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The rules have an error already, or would have.
+    #[error("{path} has an error: {why}")]
+    BadRules {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what.
+        why: String,
+    },
+    /// The server did not read its rules anew.
+    #[error("the server did not read {path} anew: {why}")]
+    Reload {
+        /// The file, or the folder of the server.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A file or the journal.
+    #[error(transparent)]
+    Switch(SwitchError),
+}
+
+impl From<SwitchError> for FixError {
+    fn from(error: SwitchError) -> Self {
+        Self::Switch(error)
+    }
+}
+
+impl Explain for FixError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Switch(error) => return error.hint(),
+            Self::Nothing => "`looptax check` says what stands in the way".to_owned(),
+            Self::LogIn { .. } => {
+                "name an administrator of the server: --admin mysql://root@localhost/?socket=PATH or postgres://postgres@%2Frun%2Fpostgresql/".to_owned()
+            }
+            Self::NoAdmin { .. } => "--admin DSN; its password is not kept".to_owned(),
+            Self::OtherServer { .. } => {
+                "name the server that the application is connected to: `looptax find` lists them".to_owned()
+            }
+            Self::Untold { .. } => {
+                "take an administrator who may read mysql.user, or PostgreSQL's settings".to_owned()
+            }
+            Self::Refused { .. } => {
+                "what was run before it is taken back; an administrator with more rights may do it, or do it by hand".to_owned()
+            }
+            Self::AccountChanged { .. } => {
+                "look at SHOW CREATE USER and SHOW GRANTS; nothing was done".to_owned()
+            }
+            Self::NotAsBefore { .. } => {
+                "the file `fix` beside the journal holds the statements that take it back".to_owned()
+            }
+            Self::Password { .. } => "run the statements by hand".to_owned(),
+            Self::Elsewhere { .. } => {
+                "write the line where the file comes from, and reload the server".to_owned()
+            }
+            Self::BadRules { .. } => {
+                "mend that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()
+            }
+            Self::Reload { .. } => "SELECT pg_reload_conf(); the server's log says why".to_owned(),
+        })
+    }
+}

@@ -1,0 +1,291 @@
+//! A line of PostgreSQL's `pg_hba.conf` that lets the client in over the socket: written, and read by the server.
+//!
+//! The file is that of a switch like any other, so owner, mode, journal and the way back are the same. An
+//! administrator has the server look through the rules before it takes them; without one, root has it take them, and a
+//! file with anything in it that is not understood is left alone.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use looptax_advise::app::rewritten;
+use looptax_advise::check::Hba;
+use looptax_diagnose::check::hba_file;
+use looptax_discover::Server;
+use looptax_dsn::{Address, Protocol};
+use looptax_path::Conversation;
+use looptax_record::{Point, StepPlace};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::FixError;
+use super::admin::{cell, column, log_in, refuse_another, words};
+use crate::file::Original;
+use crate::journal::{Fix, Step};
+use crate::text::Encoding;
+use crate::work::{FixPlan, Named};
+use crate::{Edited, End, Kept, Work};
+
+/// How often one asks whether the server has read its rules, and how long it has for that: it does at once.
+const LOOKS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// When a session's settings were read.
+const LOADED: &str = "SELECT pg_conf_load_time()::text";
+const RELOAD: &str = "SELECT pg_reload_conf()::text";
+
+/// For whom the line is, and how the server is met.
+#[derive(Debug, Clone, Copy)]
+pub struct HbaWish<'a> {
+    /// What a check says.
+    pub points: &'a [Point],
+    /// The application's own address.
+    pub client: &'a Address,
+    /// Its server, where it is seen.
+    pub server: Option<&'a Server>,
+    /// An administrator; without one the server has to be seen, and one has to be root.
+    pub admin: Option<&'a Address>,
+}
+
+/// A line to be written, and the server that is to read it.
+#[derive(Debug)]
+pub struct HbaFix {
+    /// The line.
+    pub line: String,
+    /// The number of the line above which it is written; `None` at the end.
+    pub above: Option<u32>,
+    /// The file, as it is and as it is to become.
+    pub edited: Edited,
+    data: PathBuf,
+    admin: Option<Address>,
+}
+
+impl HbaFix {
+    /// Finds the file and the place in it. Changes nothing.
+    ///
+    /// # Errors
+    /// [`FixError::Nothing`] where no point has a line; [`FixError::BadRules`] where the file has an error already;
+    /// [`FixError::NoAdmin`], [`FixError::LogIn`], [`FixError::OtherServer`], [`FixError::Untold`],
+    /// [`FixError::Elsewhere`] and [`FixError::Switch`].
+    pub fn prepare(wish: HbaWish<'_>) -> Result<Self, FixError> {
+        let steps = wish.points.iter().flat_map(|it| &it.steps);
+        let mut lines = steps.filter(|it| it.place == StepPlace::HbaLine);
+        let line = lines
+            .next()
+            .filter(|_| wish.client.protocol == Protocol::Postgres);
+        let line = line.ok_or(FixError::Nothing)?.text.clone();
+        let (path, data) = match wish.admin {
+            Some(admin) => told(admin, wish.client)?,
+            None => seen(wish.server, wish.client)?,
+        };
+        refuse_elsewhere(&path, &data)?;
+        let original = Original::read(&path)?;
+        let (encoding, text) = Encoding::read(original.bytes());
+        let rules = Hba::parse(&text);
+        if let (None, Some(number)) = (wish.admin, rules.unread.first()) {
+            return Err(FixError::BadRules {
+                path,
+                why: format!("line {number} is not understood, so the server is to be asked"),
+            });
+        }
+        let user = wish.client.user.as_deref().unwrap_or("postgres");
+        let database = wish.client.database.as_deref().unwrap_or(user);
+        let placed = rules.insertion(&text, &line, database, user);
+        let new = rewritten(&text, &[placed.rewrite]).and_then(|it| encoding.write(&it));
+        let new = new.ok_or(FixError::Elsewhere {
+            path,
+            why: "its signs are of an encoding that has not all of the line's",
+        })?;
+        Ok(Self {
+            line,
+            above: placed.above,
+            edited: Edited { original, new },
+            data,
+            admin: wish.admin.cloned(),
+        })
+    }
+
+    /// Writes the line, has the server look through its rules where it can be asked, and take them. Where there is an
+    /// error in them, the old file is back.
+    ///
+    /// # Errors
+    /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; the file is as it was then.
+    pub fn run(self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
+        let fix = FixPlan {
+            fix: Fix::Hba {
+                data: self.data.clone(),
+            },
+            kept: &[],
+        };
+        let edited = [self.edited];
+        let mut work = Work::plan_fix(kept, named, &edited, Some(fix))?;
+        work.write(&edited)?;
+        let path = edited[0].original.path();
+        let admin = self.admin.as_ref();
+        let taken = look_through(admin, path).and_then(|()| reload(&mut work, &self.data, admin));
+        if let Err(error) = taken {
+            work.bring_back(&error.to_string())?;
+            // It has the old rules, unless it read the new ones before it stopped answering.
+            let _told = reload(&mut work, &self.data, admin);
+            work.end(End::PutBack)?;
+            return Err(error);
+        }
+        work.end(End::Prepared)?;
+        Ok(work)
+    }
+}
+
+/// Puts the old file back and has the server read it.
+pub(super) fn undo(
+    work: &mut Work,
+    data: &Path,
+    admin: Option<&Address>,
+    why: &str,
+    how: End,
+) -> Result<(), FixError> {
+    // Nothing is put back that the server could not be told of.
+    match admin {
+        Some(admin) => drop(log_in(admin)?),
+        None => drop(postmaster(data)?),
+    }
+    work.bring_back(why)?;
+    reload(work, data, admin)?;
+    Ok(work.end(how)?)
+}
+
+/// The file and the data folder, as the server tells them.
+fn told(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
+    let mut talk = log_in(admin)?;
+    refuse_another(&mut talk, admin, client)?;
+    let mut show = |name: &str| {
+        let value = cell(&mut talk, &format!("SHOW {name}"));
+        value.map(PathBuf::from).map_err(|error| FixError::Untold {
+            what: "where its files lie",
+            why: words(&error),
+        })
+    };
+    let (path, data) = (show("hba_file")?, show("data_directory")?);
+    refuse_errors(&mut talk, &path)?;
+    Ok((path, data))
+}
+
+/// The same of a server that is seen, for root.
+fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
+    let no_admin = || FixError::NoAdmin {
+        server: super::admin::shown(client),
+    };
+    let server = server.filter(|_| rustix::process::geteuid().is_root());
+    let server = server.ok_or_else(no_admin)?;
+    let file = hba_file(server).ok_or_else(no_admin)?;
+    let data = fs::read_link(server.process.file("cwd")).map_err(|_| no_admin())?;
+    Ok((PathBuf::from(file.path), data))
+}
+
+/// Whether the server sees the same file at this path as we do, by its process.
+fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
+    let elsewhere = |why| FixError::Elsewhere {
+        path: path.to_owned(),
+        why,
+    };
+    let pid = postmaster_pid(data).ok_or_else(|| {
+        elsewhere("its server has other folders than we, or is not ours to look into")
+    })?;
+    let Some(process) = looptax_discover::process(pid) else {
+        return Err(elsewhere("its server does not run here"));
+    };
+    let same = |path: &Path, other: &Path| {
+        let both = fs::metadata(path).and_then(|it| Ok((it, fs::metadata(other)?)));
+        both.is_ok_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
+    };
+    // Whoever may not look into the process sees at least that it is the one of these data.
+    let is_hidden = fs::read_link(process.file("cwd")).is_err();
+    if is_hidden || same(data, &process.file("cwd")) && same(path, &process.outside(path)) {
+        return Ok(());
+    }
+    Err(elsewhere(
+        "its server has other folders than we: a container, perhaps",
+    ))
+}
+
+fn postmaster_pid(data: &Path) -> Option<u32> {
+    let lock = fs::read_to_string(data.join("postmaster.pid")).ok()?;
+    lock.lines().next()?.trim().parse().ok()
+}
+
+/// The process to be told, which is held so that no other one has its number.
+fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
+    let failed = |why: &str| FixError::Reload {
+        path: data.to_owned(),
+        why: why.to_owned(),
+    };
+    let pid = postmaster_pid(data).ok_or_else(|| failed("its process is not known"))?;
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let number = number.ok_or_else(|| failed("its process is not known"))?;
+    let process = pidfd_open(number, PidfdFlags::empty())
+        .map_err(|error| failed(&format!("its process: {error}")))?;
+    let folder = fs::read_link(format!("/proc/{pid}/cwd"));
+    let folder = folder.map_err(|_| failed("its process is not ours to look into: --admin DSN"))?;
+    let is_it = fs::canonicalize(data).is_ok_and(|data| data == folder);
+    is_it
+        .then_some(process)
+        .ok_or_else(|| failed("it does not run"))
+}
+
+/// Refuses rules that the server would not take, as it says of the file as it is now.
+fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
+    let Some(admin) = admin else { return Ok(()) };
+    refuse_errors(&mut log_in(admin)?, path)
+}
+
+fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
+    let asked = "SELECT 'line ' || line_number || ': ' || error FROM pg_hba_file_rules WHERE error IS NOT NULL";
+    let errors = column(talk, asked).map_err(|error| FixError::Untold {
+        what: "whether its rules are right",
+        why: words(&error),
+    })?;
+    match errors.first() {
+        None => Ok(()),
+        Some(error) => Err(FixError::BadRules {
+            path: path.to_owned(),
+            why: error.clone(),
+        }),
+    }
+}
+
+/// Has the server read its files, and waits until it did where it tells.
+fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), FixError> {
+    let failed = |why: String| FixError::Reload {
+        path: data.to_owned(),
+        why,
+    };
+    let Some(admin) = admin else {
+        let process = postmaster(data)?;
+        work.note(Step::Running {
+            command: "SIGHUP to the server".to_owned(),
+        })?;
+        pidfd_send_signal(&process, Signal::HUP).map_err(|error| failed(error.to_string()))?;
+        return Ok(work.note(Step::Ran { code: Some(0) })?);
+    };
+    // A new session has what the server itself has read.
+    let loaded = || {
+        let mut talk = log_in(admin)?;
+        cell(&mut talk, LOADED).map_err(|error| failed(words(&error)))
+    };
+    let before = loaded()?;
+    work.note(Step::Running {
+        command: RELOAD.to_owned(),
+    })?;
+    let said = cell(&mut log_in(admin)?, RELOAD).map_err(|error| failed(words(&error)))?;
+    if said != "true" {
+        return Err(failed("it could not tell its own process".to_owned()));
+    }
+    work.note(Step::Ran { code: Some(0) })?;
+    for _ in 0..LOOKS {
+        if loaded()? != before {
+            return Ok(());
+        }
+        thread::sleep(PAUSE);
+    }
+    Err(failed("it did not within five seconds".to_owned()))
+}

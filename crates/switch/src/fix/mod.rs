@@ -1,0 +1,34 @@
+//! What stands in the way of a switch, mended: an account that the socket lacks, a line of `pg_hba.conf`.
+//!
+//! The points of a check say what has to be run or written. Each mending is a switch of its own in the journal, with
+//! what takes it back, which is known before anything is done. Nothing here asks or shows; a password is never in the
+//! journal, nor in an error.
+
+mod account;
+mod admin;
+mod error;
+mod hba;
+
+use looptax_dsn::Address;
+
+use crate::journal::Fix;
+use crate::{End, Work};
+pub use account::AccountFix;
+pub use error::FixError;
+pub use hba::{HbaFix, HbaWish};
+
+/// Takes a switch back, whatever it changed; `admin` is an administrator of the server, where it changed one.
+///
+/// # Errors
+/// [`FixError::NoAdmin`] where one is needed; nothing is done then. [`FixError::AccountChanged`] where somebody changed
+/// the account since, and [`FixError::Switch`] for files.
+pub fn undo(work: &mut Work, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
+    match work.fix().cloned() {
+        None => Ok(work.put_back(why, how)?),
+        Some(Fix::Account { server }) => {
+            let admin = admin.ok_or(FixError::NoAdmin { server })?;
+            account::undo(work, admin, why, how)
+        }
+        Some(Fix::Hba { data }) => hba::undo(work, &data, admin, why, how),
+    }
+}
