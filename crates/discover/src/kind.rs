@@ -63,7 +63,7 @@ pub const fn how_to_add_a_socket(kind: Kind) -> &'static str {
         Kind::Mysql | Kind::Mariadb | Kind::Percona => "set `socket=` under [mysqld] and restart",
         Kind::Postgres => "set `unix_socket_directories` and restart",
         Kind::Redis | Kind::Valkey | Kind::Keydb => {
-            "set `unixsocket` and `unixsocketperm` and restart; TCP stays"
+            "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and `unixsocketperm 770` into its configuration and restart it: it opens no socket while it runs; TCP stays"
         }
         Kind::Dragonfly => "start it with `--unixsocket PATH`; TCP stays",
         Kind::Memcached => {

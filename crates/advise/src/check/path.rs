@@ -77,9 +77,11 @@ pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
             Outcome::Fail,
             format!("{client} sees no `{path}`"),
         )
-        .with_next(
-            "if the server listens there, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom",
-        ),
+        .with_next(if is_temporary(socket) {
+            "a service with PrivateTmp=true has a /tmp of its own: have the server make its socket below /run (RuntimeDirectory= of its unit), which both see; `looptax find` says what hides it from whom"
+        } else {
+            "if the server listens there, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom"
+        }),
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is no socket"))
             .with_next("give the server's socket with --socket"),
         End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("nobody listens on `{socket}`"))
@@ -104,6 +106,13 @@ pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         End::Failed { why } => point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}")),
     }
+}
+
+/// Whether it lies where services have folders of their own.
+fn is_temporary(socket: &str) -> bool {
+    ["/tmp/", "/var/tmp/"]
+        .iter()
+        .any(|it| socket.starts_with(it))
 }
 
 fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> Point {
@@ -262,6 +271,14 @@ mod tests {
             path: "/run/redis".to_owned(),
         };
         check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
+        let hidden = Reach {
+            steps: Vec::new(),
+            end: End::Missing {
+                path: "/tmp/r.sock".to_owned(),
+            },
+        };
+        let point = reach(&hidden, "/tmp/r.sock", "www-data", "www-data");
+        assert!(point.next.unwrap().contains("PrivateTmp=true has a /tmp"));
         let failed = End::Failed {
             why: "ENXIO".to_owned(),
         };

@@ -220,7 +220,7 @@ fn r20_settings_that_check_names_end_what_it_complains_of() {
     let server = redis(port, &["--tcp-backlog", "100"]);
     let run = check();
     run.expect_code(1);
-    let settings = "set `unixsocket` and `unixsocketperm` and restart";
+    let settings = "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and `unixsocketperm 770` into its configuration and restart it";
     assert!(run.stdout.contains(settings), "{}", run.stdout);
     drop(server);
 
