@@ -1,6 +1,8 @@
 //! What has to be written: each setting before and after, without its password.
 
-use looptax_dsn::{MASK, Query, masked};
+use std::collections::BTreeSet;
+
+use looptax_dsn::{MASK, Pair, Query, masked};
 use looptax_record::{Change, Edit};
 
 use super::bound::Bound;
@@ -24,7 +26,7 @@ enum Writing<'a> {
     /// Beside it.
     Beside(&'a Setting, String),
     Remove(&'a Setting),
-    /// Not here: where the environment is set.
+    /// Not here: where the environment is set, or by hand.
     Elsewhere,
 }
 
@@ -132,20 +134,42 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
         Some(Parsed::Spoken { rest, .. }) => rest,
         _ => Vec::new(),
     };
-    for part in rest {
-        let names = |text: &str| Query::new(text).pairs().map(|it| it.name()).next();
-        let is_there = Query::from_text(&value)
-            .pairs()
-            .any(|it| Some(it.name()) == names(&part));
-        if !is_there {
-            value.push(if value.contains('?') { '&' } else { '?' });
-            value.push_str(&part);
+    let said_already = query_names(&value);
+    let is_new = |part: &&String| !query_names(&format!("?{part}")).is_subset(&said_already);
+    let mut shown = value.clone();
+    for part in rest.iter().filter(is_new) {
+        let secret = Query::new(part).pairs().find(Pair::is_secret);
+        for (text, part) in [
+            (&mut value, part.clone()),
+            (&mut shown, secret.map_or(part.clone(), without_value)),
+        ] {
+            text.push(if text.contains('?') { '&' } else { '?' });
+            text.push_str(&part);
         }
     }
     if let Value::Variable { name, .. } = &setting.value {
-        return Some(in_environment(name, &value));
+        return Some(in_environment(name, &shown));
     }
-    Some(replacing(bound, setting, setting.with(None, &value)))
+    let mut planned = replacing(bound, setting, setting.with(None, &shown));
+    planned.writing = match &setting.value {
+        Value::Text(old) if !url::keeps_login(old, &value) => Writing::Elsewhere,
+        _ => Writing::Replace(setting, setting.with(None, &value)),
+    };
+    Some(planned)
+}
+
+/// The names in a URL's query.
+fn query_names(url: &str) -> BTreeSet<String> {
+    Query::from_text(url).pairs().map(|it| it.name()).collect()
+}
+
+/// A secret of a query, as it may be shown.
+fn without_value(pair: Pair<'_>) -> String {
+    let name = pair
+        .text
+        .split_once('=')
+        .map_or(pair.text, |(name, _)| name);
+    format!("{name}={MASK}")
 }
 
 /// A file that asks the environment stays as it is.

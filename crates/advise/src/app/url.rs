@@ -11,7 +11,7 @@ pub(crate) enum Parsed {
     /// Of a server that looptax can talk to.
     Spoken {
         address: Address,
-        /// Parts of the query that a changed URL keeps.
+        /// Parts of the query that a changed URL keeps; they may hold secrets.
         rest: Vec<String>,
     },
     /// Of another one: as far as its host.
@@ -75,15 +75,36 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let mut address = Address::parse(&text).ok()?;
     let query = Query::from_text(&text);
     find_socket(&mut address, query);
+    if scheme == "tcp" || scheme == "unix" {
+        find_login(&mut address, query);
+    }
     if address.database.is_none() {
         address.database = query.value(&["database", "db"]);
     }
-    let is_kept = |pair: &Pair<'_>| !PLACE_NAMES.contains(&&*pair.name()) && !pair.is_secret();
+    let is_kept = |pair: &Pair<'_>| !PLACE_NAMES.contains(&&*pair.name());
     let rest = query.pairs().filter(is_kept);
     Some(Parsed::Spoken {
         rest: rest.map(|pair| pair.text.to_owned()).collect(),
         address,
     })
+}
+
+/// Whether a URL in the place of another one says whatever that says of the login, and leaves out no server.
+pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
+    let said = |text: &str| match parse(text) {
+        Some(Parsed::Spoken { address: it, .. }) => {
+            // Redis's first database is the one that nobody has to name.
+            let is_redis = it.protocol == Protocol::Redis;
+            let has_database = it.database.is_some_and(|it| !is_redis || it != "0");
+            [it.user.is_some(), it.password.is_some(), has_database]
+        }
+        _ => [false; 3],
+    };
+    let (was_said, mut is_said) = (said(old), said(new));
+    let names_one = Query::from_text(new).value(&["db", "virtual_host"]);
+    is_said[2] |= names_one.is_some();
+    let mut pairs = was_said.into_iter().zip(is_said);
+    old.matches("://").count() < 2 && pairs.all(|(was_said, is_said)| is_said || !was_said)
 }
 
 /// The kind of server that a scheme speaks of: `jdbc:mysql`, `postgresql+psycopg2`.
@@ -97,6 +118,21 @@ pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
         "mongodb" => Kind::Mongodb,
         _ => return None,
     })
+}
+
+/// PHP's sessions say in the query who logs in: a password, or both as a list.
+fn find_login(address: &mut Address, query: Query<'_>) {
+    let values = |names: &[&str]| {
+        let pairs = query.pairs().filter(|pair| names.contains(&&*pair.name()));
+        pairs.map(|pair| pair.value()).collect::<Vec<_>>()
+    };
+    let mut listed = values(&["auth[]", "auth[0]", "auth[1]"]);
+    let password = { listed.pop() }
+        .or_else(|| query.value(&["auth[pass]"]))
+        .or_else(|| query.value(&["auth"]));
+    let user = listed.pop().or_else(|| query.value(&["auth[user]"]));
+    address.user = address.user.take().or(user);
+    address.password = address.password.take().or(password.map(Secret::new));
 }
 
 /// Sockets that [`Address`] does not look for.
@@ -182,6 +218,28 @@ fn mongodb(body: &str) -> Option<Parsed> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_url_that_says_less_of_the_login_takes_no_place() {
+        let keeps = |old, new, expected| assert_eq!(keeps_login(old, new), expected, "{old} {new}");
+        keeps("mysql://u:p@h/d", "mysql://u:p@localhost/d?socket=/s", true);
+        keeps("mysql://u:p@h/d", "mysql://u@localhost/d?socket=/s", false);
+        keeps("mysql://u:p@h/d", "mysql://u:p@localhost/?socket=/s", false);
+        keeps("redis://:p@h:6379/0", "unix://:p@/s", true);
+        keeps("redis://:p@h:6379/0", "/s?db=0", false);
+        keeps("redis://h:6379/3", "unix:///s", false);
+        keeps("redis://h:6379/3", "unix:///s?db=3", true);
+        keeps(
+            "tcp://h:1?auth=p&weight=1",
+            "unix:///s?auth=p&weight=1",
+            true,
+        );
+        keeps(
+            "tcp://h:1?weight=1, tcp://i:1?weight=2",
+            "unix:///s?weight=1",
+            false,
+        );
+    }
+
     /// `kind host port user database socket rest`.
     #[track_caller]
     fn check(text: &str, expected: &str) {
@@ -226,6 +284,10 @@ mod tests {
         check(
             "tcp://127.0.0.1:6379?database=0",
             "redis 127.0.0.1 6379 - 0 - database=0",
+        );
+        check(
+            "tcp://127.0.0.1:6379?auth[]=shop&auth[]=secret&timeout=2",
+            "redis 127.0.0.1 6379 shop - - auth[]=shop&auth[]=secret&timeout=2",
         );
         check(
             "mongodb://u:p@%2Ftmp%2Fm.sock/a",
