@@ -9,8 +9,17 @@ use looptax_wire::Login;
 
 /// A login that asks.
 pub(super) struct Eye {
-    conversation: Conversation,
+    /// `None` once it is left.
+    conversation: Option<Conversation>,
     user: String,
+}
+
+impl Drop for Eye {
+    fn drop(&mut self) {
+        if let Some(conversation) = self.conversation.take() {
+            conversation.leave();
+        }
+    }
 }
 
 /// A session of the account.
@@ -51,14 +60,17 @@ impl Eye {
             open(&Endpoint::Unix(socket.to_owned())).map_err(|_| over_tcp.to_string())
         });
         Ok(Self {
-            conversation: opened?,
+            conversation: Some(opened?),
             user,
         })
     }
 
     /// Asks.
     pub(super) fn activity(&mut self) -> Result<Activity, String> {
-        let asked = self.conversation.activity(&self.user);
+        let Some(conversation) = &mut self.conversation else {
+            return Err("the login was left".to_owned());
+        };
+        let asked = conversation.activity(&self.user);
         asked.map_err(|error| error.to_string())
     }
 }

@@ -12,14 +12,12 @@ const MOST_BYTES: u64 = 256 << 10;
 /// Lines that are told.
 const MOST_LINES: usize = 3;
 /// Words of lines that tell of a refused client, in lower case.
-const TELLING: [&str; 7] = [
-    "denied",
+const TELLING: [&str; 5] = [
+    "access denied",
     "fatal",
-    "refused",
-    "aborted",
-    "rejected",
-    "failed",
+    "authentication failed",
     "no pg_hba.conf entry",
+    "too many connections",
 ];
 
 /// The logs that a server has open, and how long each was.

@@ -45,6 +45,16 @@ impl Opened {
     }
 }
 
+impl Drop for Opened {
+    /// Whoever comes to ask leaves as a client should.
+    fn drop(&mut self) {
+        let left = Refused::before_the_server(String::new());
+        if let Ok(conversation) = std::mem::replace(&mut self.conversation, Err(left)) {
+            conversation.leave();
+        }
+    }
+}
+
 /// Why nobody is logged in.
 #[derive(Debug, Clone)]
 pub(in crate::check) struct Refused {
