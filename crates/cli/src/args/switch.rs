@@ -61,6 +61,19 @@ pub(crate) struct SwitchArgs {
     /// Write also what another program writes anew (Ansible, Puppet, …), and files that have other names.
     #[arg(long)]
     pub(crate) force: bool,
+    /// Where the account lacks what it takes on the socket: run the statements that the plan shows, with --admin. They
+    /// are a switch of their own, and --undo takes them back.
+    #[arg(long, requires = "admin", conflicts_with_all = ["dry_run", "patch"])]
+    pub(crate) fix_account: bool,
+    /// Where `pg_hba.conf` lets nobody in over the socket: write the line that the plan shows above the one that
+    /// decides now, and have the server read it. It is a switch of its own, and --undo takes it back.
+    #[arg(long, conflicts_with_all = ["dry_run", "patch"])]
+    pub(crate) fix_hba: bool,
+    /// An administrator of the server, for --fix-account, --fix-hba and their --undo; the password in
+    /// `LOOPTAX_ADMIN_PASSWORD`: `mysql://root@localhost/?socket=/run/mysqld/mysqld.sock`. Root may fix
+    /// `pg_hba.conf` without one.
+    #[arg(long, value_name = "DSN")]
+    pub(crate) admin: Option<String>,
     /// Print what would be written as a unified diff, for configuration management; change nothing. Passwords
     /// stand in it where they stand in the file.
     #[arg(long, conflicts_with = "json")]

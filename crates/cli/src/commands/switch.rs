@@ -1,6 +1,7 @@
 //! `switch`: an application moved to the socket: plan, agreement, the work itself, and back.
 
 mod earlier;
+mod fixes;
 mod planned;
 
 use std::path::{Path, PathBuf};
@@ -124,6 +125,9 @@ impl Doing<'_> {
         if args.patch {
             return planned::print_patch(&subject.plan);
         }
+        if fixes::mend(self, &subject, &survey)? {
+            subject = look_at(wish, about, &looptax_discover::survey(Some(&survey)))?;
+        }
         let mut switched = planned::told(&subject, args);
         let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let source = source.display().to_string();
@@ -133,6 +137,7 @@ impl Doing<'_> {
             self.terminal.style(),
         ))?;
         if subject.plan.edited.is_empty() {
+            self.show(&fixes::offered(self, &subject))?;
             return self.nothing(switched);
         }
         planned::refuse_unwritable(&switched)?;

@@ -5,7 +5,7 @@ use looptax_record::{ListedSwitch, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
 use looptax_switch::{Kept, Step, Switch};
 
-use super::{Doing, kept};
+use super::{Doing, fixes, kept};
 use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::outputs;
@@ -45,11 +45,15 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     if !args.yes && !terminal::agrees("Put the old files back?") {
         return Ok(Exit::No);
     }
-    let reload = args
-        .reload
-        .clone()
-        .or_else(|| earlier_reload(&switch, args));
-    let work = looptax_switch::open(&kept, &switch.id)?;
+    let mut work = looptax_switch::open(&kept, &switch.id)?;
+    if switch.fix.is_some() {
+        let admin = fixes::admin(args)?;
+        let end = looptax_switch::End::Undone;
+        looptax_switch::fix::undo(&mut work, admin.as_ref(), "somebody asked", end)?;
+        let after = find(&kept, &switch.id)?.listed();
+        return outputs::show(&after, &args.json, || "undone\n".to_owned()).map(|()| Exit::Done);
+    }
+    let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
     let stop = signals::stop_flag()?;
     let mut steps = Vec::new();
     let mut tell = |step: SwitchStep| {

@@ -1,0 +1,171 @@
+//! What stands in the way on the server, mended where somebody asked for that.
+
+use looptax_discover::Survey;
+use looptax_dsn::{Address, Protocol, Secret};
+use looptax_failure::Failure;
+use looptax_record::{Point, StepPlace};
+use looptax_report::terminal::cleaned;
+use looptax_switch::fix::{AccountFix, FixError, HbaFix, HbaWish};
+use looptax_switch::{Fate, Named, Planned, Subject};
+
+use super::{Doing, kept};
+use crate::args::SwitchArgs;
+use crate::terminal;
+
+/// The administrator that was named.
+///
+/// # Errors
+/// That it is no address.
+pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
+    let Some(url) = &args.admin else {
+        return Ok(None);
+    };
+    let mut address = Address::parse(url).map_err(|error| {
+        let hint = "for example --admin mysql://root@localhost/?socket=/run/mysqld/mysqld.sock";
+        Failure::usage(error, hint)
+    })?;
+    if address.password.is_none() {
+        let given = std::env::var("LOOPTAX_ADMIN_PASSWORD").ok();
+        address.password = given.map(Secret::new);
+    }
+    Ok(Some(address))
+}
+
+/// Mends what it can; says whether it did anything.
+///
+/// # Errors
+/// What keeps it from being mended; what was begun is taken back then.
+pub(super) fn mend(doing: Doing<'_>, subject: &Subject, survey: &Survey) -> Result<bool, Failure> {
+    let args = doing.args;
+    if !args.fix_account && !args.fix_hba {
+        return Ok(false);
+    }
+    doing.may_ask()?;
+    let admin = admin(args)?;
+    let mut is_mended = false;
+    let blocked = { subject.plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
+    for (planned, client) in blocked.filter_map(|it| Some((it, it.found.address.as_ref()?))) {
+        let points = &planned.found.checked.points;
+        if let (true, Some(admin)) = (args.fix_account, &admin) {
+            is_mended |= mend_account(doing, points, client, admin)?;
+        }
+        if args.fix_hba {
+            let server = planned.found.tcp.and_then(|tcp| {
+                let listens = |it: &&looptax_discover::Server| {
+                    it.endpoints
+                        .iter()
+                        .any(|endpoint| endpoint.place.takes(tcp))
+                };
+                survey.servers.iter().find(listens)
+            });
+            let wish = HbaWish {
+                points,
+                client,
+                server,
+                admin: admin.as_ref(),
+            };
+            is_mended |= mend_rules(doing, wish)?;
+        }
+    }
+    Ok(is_mended)
+}
+
+fn mend_account(
+    doing: Doing<'_>,
+    points: &[Point],
+    client: &Address,
+    admin: &Address,
+) -> Result<bool, Failure> {
+    let fix = match AccountFix::prepare(points, client, admin) {
+        Err(FixError::Nothing) => return Ok(false),
+        prepared => prepared?,
+    };
+    let mut text = "on the server, as the administrator (… is the client's password):\n".to_owned();
+    text += &lines("run ", &fix.statements());
+    text += &lines("undo", &fix.undo());
+    text += &lines("by hand", fix.by_hand());
+    doing.show(&cleaned(&text, doing.terminal.style()))?;
+    if fix.statements().is_empty() || !agrees(doing, "Run them?") {
+        return Ok(false);
+    }
+    let user = client.user.as_deref().unwrap_or_default();
+    let title = format!("the account {user} on the server's socket");
+    done(
+        doing,
+        |named| Ok(fix.run(&kept()?, named)?.id().to_owned()),
+        &title,
+    )
+}
+
+fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<bool, Failure> {
+    let fix = match HbaFix::prepare(wish) {
+        Err(FixError::Nothing) => return Ok(false),
+        prepared => prepared?,
+    };
+    let path = fix.edited.original.path().display().to_string();
+    let place =
+        { fix.above }.map_or_else(|| "at the end".to_owned(), |it| format!("above line {it}"));
+    let text = format!(
+        "{path}, {place}:\n  + {}\n  then     the server reads it again, without a restart\n",
+        fix.line
+    );
+    doing.show(&cleaned(&text, doing.terminal.style()))?;
+    if !agrees(doing, "Write it?") {
+        return Ok(false);
+    }
+    let title = format!("{path}: {}", fix.line);
+    done(
+        doing,
+        |named| Ok(fix.run(&kept()?, named)?.id().to_owned()),
+        &title,
+    )
+}
+
+fn done(
+    doing: Doing<'_>,
+    run: impl FnOnce(Named<'_>) -> Result<String, Failure>,
+    title: &str,
+) -> Result<bool, Failure> {
+    let now = jiff::Zoned::now();
+    let id = run(Named {
+        day: &now.strftime("%Y%m%d").to_string(),
+        at: &now.timestamp().to_string(),
+        title,
+    })?;
+    doing.show(&format!(
+        "  done     prepared; back with: looptax switch --undo {id}\n\n"
+    ))?;
+    Ok(true)
+}
+
+fn agrees(doing: Doing<'_>, question: &str) -> bool {
+    doing.args.yes || terminal::agrees(question)
+}
+
+fn lines(label: &str, texts: &[String]) -> String {
+    let lines = texts.iter().map(|it| format!("  {label:<7}  {it}"));
+    lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+}
+
+/// What could be mended here, where it was not asked for.
+pub(super) fn offered(doing: Doing<'_>, subject: &Subject) -> String {
+    let blocked = { subject.plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
+    let mut text = String::new();
+    for planned in blocked {
+        let is_for =
+            |protocol| { planned.found.address.as_ref() }.is_some_and(|it| it.protocol == protocol);
+        let has = |place| has_step(planned, place);
+        if is_for(Protocol::Mysql) && has(StepPlace::Sql) && !doing.args.fix_account {
+            text += "  or       --fix-account --admin DSN runs the statements, and --undo takes them back\n";
+        }
+        if is_for(Protocol::Postgres) && has(StepPlace::HbaLine) && !doing.args.fix_hba {
+            text += "  or       --fix-hba writes the line and has the server read it; --undo takes it back\n";
+        }
+    }
+    text
+}
+
+fn has_step(planned: &Planned, place: StepPlace) -> bool {
+    let steps = planned.found.checked.points.iter().flat_map(|it| &it.steps);
+    { steps }.any(|it| it.place == place)
+}
