@@ -172,6 +172,8 @@ codes! {
         SocketNotVisible,
         /// What a request over TCP costs was measured, and no figure came of it.
         CostNotMeasured,
+        /// A process like those of a switch is over TCP again.
+        FellBack,
     }
 }
 

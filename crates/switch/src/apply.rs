@@ -10,7 +10,7 @@ use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
 use crate::SwitchError;
 use crate::clock::Since;
 use crate::data_folder::Kept;
-use crate::journal::{End, Step};
+use crate::journal::{End, MovedFrom, Step};
 use crate::proof::{Judgement, Page, Watch};
 use crate::reload;
 use crate::work::{Edited, Work};
@@ -73,6 +73,13 @@ pub fn carry_out(
     watches.iter_mut().for_each(Watch::calibrate);
     let mut work = Work::plan(order.kept, order.day, order.at, order.title, order.edited)?;
     let id = work.id().to_owned();
+    let moved_from = |watch: &Watch| MovedFrom {
+        tcp: watch.watched().tcp,
+        kin: watch.application().kin().to_vec(),
+    };
+    work.note(Step::Moving {
+        connections: watches.iter().map(moved_from).collect(),
+    })?;
     watches.iter_mut().for_each(Watch::restart);
     work.write(order.edited)?;
     tell(step(

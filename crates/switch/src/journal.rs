@@ -4,6 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::SwitchError;
 use crate::digest::Digest;
+use crate::proof::Kin;
 
 pub(crate) const NAME: &str = "journal";
 /// Form of the lines; a newer one is not touched.
@@ -35,6 +37,11 @@ pub enum Step {
         /// Where it prepares the way for others: what it changes beside files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fix: Option<Fix>,
+    },
+    /// Which connections move.
+    Moving {
+        /// Each of them.
+        connections: Vec<MovedFrom>,
     },
     /// All files are about to become new.
     Writing,
@@ -92,6 +99,15 @@ pub enum Step {
         /// How.
         how: End,
     },
+}
+
+/// A connection as it was before a switch: whoever is found there again has fallen back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedFrom {
+    /// Where it went.
+    pub tcp: SocketAddr,
+    /// The processes that were seen there as the account.
+    pub kin: Vec<Kin>,
 }
 
 /// How a switch ended.

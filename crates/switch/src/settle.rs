@@ -40,7 +40,7 @@ impl Standing {
     /// Reads it off the steps.
     pub(crate) fn after(steps: &[Step]) -> Self {
         match steps.last() {
-            None | Some(Step::Planned { .. }) => Self::Planned,
+            None | Some(Step::Planned { .. } | Step::Moving { .. }) => Self::Planned,
             Some(Step::Ended { how }) => Self::Ended(*how),
             Some(_) => Self::Interrupted,
         }

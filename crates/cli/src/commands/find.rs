@@ -9,9 +9,10 @@ use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_failure::Failure;
 use looptax_record::{CostSource, Found, Note, NoteCode};
 use looptax_report::terminal::{self as report, First};
+use looptax_switch::{Kept, Switch, fallen_back};
 
 use crate::args::FindArgs;
-use crate::earlier_runs::latest_records;
+use crate::earlier_runs::{data_folder, latest_records};
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::signals::{has_paused, stop_flag};
@@ -31,8 +32,10 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     sys::require_proc(sys::FOUND)?;
     let stop = stop_flag()?;
     let costs = costs(args, terminal, &stop)?;
+    let switches = switches();
     let list = |earlier: Option<&Survey>, now: &Survey| {
         let mut found = listing(earlier, now, &costs.sources);
+        found.notes.extend(fallen(&switches, now));
         found.notes.extend(costs.note.clone());
         found
     };
@@ -73,6 +76,26 @@ fn watch(
         pause = BETWEEN_SCREENS;
     }
     Ok(Exit::Done)
+}
+
+/// The switches that this user made.
+fn switches() -> Vec<Switch> {
+    let kept = data_folder().map(|it| Kept::in_data_folder(&it));
+    let listed = kept.and_then(|it| looptax_switch::list(&it).ok());
+    listed.map(|(switches, _)| switches).unwrap_or_default()
+}
+
+/// Who was moved to the socket once and is over TCP again.
+fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
+    let fallen = fallen_back(switches, survey).into_iter();
+    fallen.map(|it| Note {
+        code: NoteCode::FellBack,
+        what: format!("{} is over TCP, and was switched to the socket: {} ({})", it.who, it.id, it.title),
+        next: Some(format!(
+            "it has another file, or was not restarted since: `looptax check --pid {}` shows where its connections come from",
+            it.who.rsplit(' ').next().unwrap_or_default()
+        )),
+    })
 }
 
 /// What requests cost, and what is to be said where a measurement gave no figure.

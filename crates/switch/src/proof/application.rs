@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use looptax_discover::{Home, Process, process};
+use serde::{Deserialize, Serialize};
 
 /// What the processes of one application have in common.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Kin {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kin {
     program: Option<PathBuf>,
     uid: u32,
     unit: Option<String>,
 }
 
 impl Kin {
-    fn new(process: &Process) -> Self {
+    pub(crate) fn new(process: &Process) -> Self {
         let unit = match &process.home {
             Home::Unit(unit) => Some(unit.clone()),
             Home::Container { name, .. } => Some(name.clone()),
@@ -52,6 +53,11 @@ impl Application {
     /// Whether nothing is known of it.
     pub fn is_unknown(&self) -> bool {
         self.kin.is_empty()
+    }
+
+    /// What its processes are like.
+    pub fn kin(&self) -> &[Kin] {
+        &self.kin
     }
 
     /// Whether a process is one of its.

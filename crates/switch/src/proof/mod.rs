@@ -11,7 +11,7 @@ mod page;
 mod seen;
 mod watch;
 
-pub use application::Application;
+pub use application::{Application, Kin};
 pub use page::Page;
 pub use seen::Judgement;
 pub use watch::{Watch, Watched};

@@ -1,0 +1,59 @@
+//! Who was switched to the socket once and is over TCP again: cron jobs, workers with a file of their own.
+
+use looptax_discover::{Client, Survey};
+
+use crate::journal::{End, MovedFrom, Step};
+use crate::list::Switch;
+use crate::proof::Kin;
+use crate::settle::Standing;
+
+/// A process over TCP that is like those of a switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fallen {
+    /// The switch.
+    pub id: String,
+    /// What was switched.
+    pub title: String,
+    /// The process: `php-fpm8.2 812`.
+    pub who: String,
+}
+
+/// Finds them among the clients that are connected now.
+pub fn fallen_back(switches: &[Switch], survey: &Survey) -> Vec<Fallen> {
+    let mut found = Vec::new();
+    for switch in switches.iter().filter(|it| is_over_socket(it)) {
+        for moved in switch.steps.iter().flat_map(moved_from) {
+            let back = { survey.clients.iter() }.filter(|it| is_back(it, moved, survey));
+            found.extend(back.filter_map(|client| {
+                let process = client.peer.process.as_ref()?;
+                Some(Fallen {
+                    id: switch.id.clone(),
+                    title: switch.title.clone(),
+                    who: format!("{} {}", process.program_name(), process.pid),
+                })
+            }));
+        }
+    }
+    found
+}
+
+fn is_over_socket(switch: &Switch) -> bool {
+    matches!(switch.standing, Standing::Ended(End::Moved | End::Unproved))
+}
+
+fn moved_from(step: &Step) -> &[MovedFrom] {
+    match step {
+        Step::Moving { connections } => connections,
+        _ => &[],
+    }
+}
+
+fn is_back(client: &Client, moved: &MovedFrom, survey: &Survey) -> bool {
+    let Some(process) = &client.peer.process else {
+        return false;
+    };
+    let endpoints = &survey.servers[client.server_idx].endpoints;
+    client.peer.way.is_tcp()
+        && endpoints.iter().any(|it| it.place.takes(moved.tcp))
+        && moved.kin.contains(&Kin::new(process))
+}
