@@ -1,24 +1,27 @@
-//! The server's own view, over one login that stays open: who is logged in as the account, and how many came.
+//! The server's own view, over logins that stay open: who is logged in as the account, and how many came.
+//!
+//! One login over each transport, since MySQL and MariaDB list to an account its own sessions alone, and the account of
+//! the socket may be another one than that of TCP.
 
 use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{Activity, Conversation, Endpoint, Limits, Sealing, SeenAs};
+use looptax_path::{Activity, ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs};
 use looptax_wire::Login;
 
-/// A login that asks.
+/// Logins that ask.
+#[derive(Default)]
 pub(super) struct Eye {
-    /// `None` once it is left.
-    conversation: Option<Conversation>,
+    over_tcp: Option<Conversation>,
+    over_socket: Option<Conversation>,
     user: String,
 }
 
 impl Drop for Eye {
     fn drop(&mut self) {
-        if let Some(conversation) = self.conversation.take() {
-            conversation.leave();
-        }
+        let both = [self.over_tcp.take(), self.over_socket.take()];
+        both.into_iter().flatten().for_each(Conversation::leave);
     }
 }
 
@@ -31,19 +34,34 @@ pub(super) struct Session {
     pub(super) from: Option<SocketAddr>,
 }
 
+/// What both logins are told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told {
+    /// Sessions of the account whose transport the server tells, but for ours.
+    pub(super) sessions: Vec<Session>,
+    /// Connections of anybody so far.
+    pub(super) n_connections: Option<u64>,
+    /// Refused logins of anybody so far.
+    pub(super) n_refused: Option<u64>,
+}
+
 impl Eye {
-    /// Logs in as the account, over TCP or else over the socket; the reason where neither lets us in.
-    pub(super) fn open(address: &Address, tcp: SocketAddr, socket: &Path) -> Result<Self, String> {
-        let password = match &address.password {
-            Some(password) => password.clone(),
-            None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
-        };
+    /// Logs in as the account over both transports; beside it why there is none over the socket.
+    pub(super) fn open(
+        address: &Address,
+        tcp: SocketAddr,
+        socket: &Path,
+    ) -> (Self, Option<String>) {
         let Some(user) = address
             .user
             .clone()
             .or_else(|| usual_user(address.protocol))
         else {
-            return Err("the account is not known".to_owned());
+            return (Self::default(), Some("the account is not known".to_owned()));
+        };
+        let password = match &address.password {
+            Some(password) => password.clone(),
+            None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
         };
         let login = Login {
             user: user.clone(),
@@ -51,44 +69,73 @@ impl Eye {
             database: address.database.clone(),
         };
         let open = |endpoint: &Endpoint| {
-            let limits = Limits::default();
-            let sealing = Sealing::IfRefused;
+            let (limits, sealing) = (Limits::default(), Sealing::IfRefused);
             Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits)
         };
-        let opened = open(&Endpoint::Tcp(tcp));
-        let opened = opened.or_else(|over_tcp| {
-            open(&Endpoint::Unix(socket.to_owned())).map_err(|_| over_tcp.to_string())
-        });
-        Ok(Self {
-            conversation: Some(opened?),
+        let over_tcp = open(&Endpoint::Tcp(tcp)).ok();
+        let (over_socket, why) = match open(&Endpoint::Unix(socket.to_owned())) {
+            Ok(conversation) => (Some(conversation), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let eye = Self {
+            over_tcp,
+            over_socket,
             user,
-        })
+        };
+        (eye, why)
     }
 
-    /// Asks.
-    pub(super) fn activity(&mut self) -> Result<Activity, String> {
-        let Some(conversation) = &mut self.conversation else {
-            return Err("the login was left".to_owned());
-        };
-        let asked = conversation.activity(&self.user);
-        asked.map_err(|error| error.to_string())
+    /// Whether sessions over TCP are listed to it.
+    pub(super) fn sees_tcp(&self) -> bool {
+        self.over_tcp.is_some()
+    }
+
+    /// Whether nobody is logged in.
+    pub(super) fn is_shut(&self) -> bool {
+        self.over_tcp.is_none() && self.over_socket.is_none()
+    }
+
+    /// Asks both.
+    pub(super) fn ask(&mut self) -> Result<Told, String> {
+        let own: Vec<u64> = { [&self.over_tcp, &self.over_socket].into_iter().flatten() }
+            .map(Conversation::connection_id)
+            .collect();
+        let mut told = Told::default();
+        for conversation in [&mut self.over_tcp, &mut self.over_socket] {
+            let Some(conversation) = conversation else {
+                continue;
+            };
+            let asked = conversation.activity(&self.user);
+            let activity = asked.map_err(|error| error.to_string())?;
+            told.take(&activity, &own);
+        }
+        Ok(told)
     }
 }
 
-/// Sessions of the account whose transport the server tells.
-pub(super) fn sessions(activity: &Activity) -> Vec<Session> {
-    let told = activity.sessions.iter().filter_map(|it| {
-        let from = match it.seen_as {
-            SeenAs::Socket | SeenAs::SocketOf(_) => None,
-            SeenAs::Tcp(from) => Some(from),
-            SeenAs::Untold | SeenAs::Other(_) => return None,
-        };
-        Some(Session {
-            id: it.connection_id,
-            from,
-        })
-    });
-    told.collect()
+impl Told {
+    fn take(&mut self, activity: &Activity, own: &[u64]) {
+        let others = { activity.sessions.iter() }.filter(|it| !own.contains(&it.connection_id));
+        for session in others.filter_map(session) {
+            if !self.sessions.contains(&session) {
+                self.sessions.push(session);
+            }
+        }
+        self.n_connections = self.n_connections.max(activity.n_connections);
+        self.n_refused = self.n_refused.max(activity.n_refused);
+    }
+}
+
+fn session(seen: &ClientSeen) -> Option<Session> {
+    let from = match seen.seen_as {
+        SeenAs::Socket | SeenAs::SocketOf(_) => None,
+        SeenAs::Tcp(from) => Some(from),
+        SeenAs::Untold | SeenAs::Other(_) => return None,
+    };
+    Some(Session {
+        id: seen.connection_id,
+        from,
+    })
 }
 
 /// Redis without access lists, and memcached, know one user.

@@ -20,7 +20,7 @@ const FEWEST_COUNTED: u64 = 2;
 /// What was seen since.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    /// Why the server was not asked; `None` where it is.
+    /// Why the server was not asked over the socket; `None` where it is.
     pub(super) unasked: Option<String>,
     /// Sessions of the account over the socket, as the server lists them.
     pub(super) n_sessions: u64,
@@ -99,7 +99,8 @@ impl Seen {
 
     /// Whether somebody was let in over the socket.
     pub(super) fn is_over_socket(&self) -> bool {
-        let by_kernel = self.n_of_application > 0 && self.unasked.is_some();
+        let is_blind = self.unasked.is_some() && self.n_refused.is_none_or(|it| it == 0);
+        let by_kernel = self.n_of_application > 0 && is_blind;
         self.n_sessions > 0 || by_kernel || self.n_counted_over_socket() > 0
     }
 
@@ -150,7 +151,7 @@ impl Seen {
     fn how_it_is_known(&self) -> String {
         let counted = self.n_counted_over_socket();
         let how = match (&self.unasked, self.n_sessions) {
-            (None, 0) => format!(
+            (_, 0) if counted > 0 => format!(
                 "the server counted {counted} {}, and the kernel saw none of them over TCP, as it did before",
                 plural(counted, "connection"),
             ),
@@ -158,10 +159,11 @@ impl Seen {
                 "the server saw {n} {} over the socket",
                 plural(n, "session")
             ),
-            (Some(why), _) => format!(
-                "the kernel saw {} {} of the application to the socket; the server was not asked, since {why}",
+            (why, _) => format!(
+                "the kernel saw {} {} of the application to the socket; the server was not asked there: {}",
                 self.n_of_application,
-                plural(self.n_of_application, "connection")
+                plural(self.n_of_application, "connection"),
+                why.as_deref().unwrap_or_default()
             ),
         };
         if self.over_tcp.is_empty() {

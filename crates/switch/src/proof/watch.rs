@@ -11,7 +11,7 @@ use looptax_dsn::Address;
 use crate::clock::Since;
 
 use super::application::Application;
-use super::eye::{Eye, Session, sessions};
+use super::eye::{Eye, Session};
 use super::log::Logs;
 use super::seen::{Judgement, OverTcp, Seen};
 
@@ -34,7 +34,7 @@ pub struct Watched {
 pub struct Watch {
     of: Watched,
     outlook: Option<Outlook>,
-    eye: Option<Eye>,
+    eye: Eye,
     application: Application,
     was_running: bool,
     logs: Logs,
@@ -60,7 +60,7 @@ impl Watch {
     /// the processes that are named.
     pub fn begin(of: Watched, named: &[Process]) -> Self {
         let pids: Vec<u32> = named.iter().map(|it| it.pid).collect();
-        let eye = Eye::open(&of.address, of.tcp, &of.socket);
+        let (eye, unasked) = Eye::open(&of.address, of.tcp, &of.socket);
         let mut watch = Self {
             outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
             logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
@@ -73,10 +73,10 @@ impl Watch {
             clients: BTreeMap::new(),
             base: Counts::default(),
             seen: Seen {
-                unasked: eye.as_ref().err().cloned(),
+                unasked,
                 ..Seen::default()
             },
-            eye: eye.ok(),
+            eye,
             of,
         };
         for process in named {
@@ -121,12 +121,10 @@ impl Watch {
         let is_tcp_seen_whole = self.seen.is_tcp_seen_whole;
         self.ask();
         self.look();
-        if let Some(eye) = &mut self.eye
-            && let Ok(activity) = eye.activity()
-        {
+        if let Ok(told) = self.eye.ask() {
             self.base = Counts {
-                connections: activity.n_connections,
-                refused: activity.n_refused,
+                connections: told.n_connections,
+                refused: told.n_refused,
             };
         }
         self.start = Since::now();
@@ -228,44 +226,46 @@ impl Watch {
 
     /// New sessions since the last question; `None` where the server was not asked or does not answer.
     fn ask(&mut self) -> Option<Vec<Session>> {
-        let asked = self.eye.as_mut()?.activity();
-        let activity = match asked {
-            Ok(activity) => activity,
-            Err(why) => {
-                self.open_again(why);
+        if self.eye.is_shut() && self.seen.gone.is_none() {
+            return None;
+        }
+        let told = match self.eye.ask() {
+            Ok(told) if !self.eye.is_shut() => told,
+            asked => {
+                self.open_again(asked.err());
                 return None;
             }
         };
         self.seen.gone = None;
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        self.seen.n_counted = since(activity.n_connections, self.base.connections);
-        self.seen.n_refused = since(activity.n_refused, self.base.refused);
-        let all = sessions(&activity);
+        self.seen.n_counted = since(told.n_connections, self.base.connections);
+        self.seen.n_refused = since(told.n_refused, self.base.refused);
         for it in &mut self.seen.over_tcp {
-            it.is_open = it
-                .session
-                .is_some_and(|id| all.iter().any(|now| now.id == id));
+            let lists = |id| told.sessions.iter().any(|now| now.id == id);
+            it.is_open = it.session.is_some_and(lists);
         }
-        let all = all.into_iter();
+        let all = told.sessions.into_iter();
         Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
     }
 
     /// The server may only have been restarted; what it counted began anew then.
-    fn open_again(&mut self, why: String) {
+    fn open_again(&mut self, why: Option<String>) {
         let now = self.start.elapsed();
-        let opened = Eye::open(&self.of.address, self.of.tcp, &self.of.socket);
-        match opened.and_then(|mut eye| Ok((eye.activity()?, eye))) {
-            Ok((activity, eye)) => {
-                self.eye = Some(eye);
+        let (mut eye, _) = Eye::open(&self.of.address, self.of.tcp, &self.of.socket);
+        match eye.ask() {
+            Ok(told) if !eye.is_shut() => {
                 self.base = Counts {
-                    connections: activity.n_connections,
-                    refused: activity.n_refused,
+                    connections: told.n_connections,
+                    refused: told.n_refused,
                 };
+                self.seen.gone = None;
             }
-            Err(_) => {
+            _ => {
+                let why = why.unwrap_or_else(|| "nobody can log in".to_owned());
                 self.seen.gone.get_or_insert((now, why));
             }
         }
+        self.eye = eye;
     }
 
     fn take_sighting(&mut self, sighting: Sighting, holder: Option<&Process>, now: Duration) {
@@ -289,7 +289,7 @@ impl Watch {
         if !is_ours {
             return;
         }
-        if self.eye.is_some() {
+        if self.eye.sees_tcp() {
             // Whose account it is the server says, where it lasts long enough.
             self.seen.n_unclear += 1;
         } else {
