@@ -12,7 +12,16 @@ use crate::docs::{self, Files};
 use crate::workspace::root;
 
 /// What is saved or printed; its schema lies in docs/ as `FORM.schema.json`.
-const FORMS: [&str; 6] = ["record", "replay", "found", "check", "dsn", "selfcheck"];
+const FORMS: [&str; 8] = [
+    "record",
+    "replay",
+    "found",
+    "check",
+    "dsn",
+    "selfcheck",
+    "switch",
+    "switches",
+];
 
 /// Writes the schemas, or compares only and fails when a file is stale.
 pub(crate) fn run(looptax: &Path, is_check: bool) -> Result<()> {

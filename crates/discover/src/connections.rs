@@ -15,7 +15,7 @@ use crate::namespaces::Networks;
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::servers::{Endpoint, Place, Server, endpoints};
-use crate::sightings::Sighting;
+use crate::sighting::Sighting;
 use crate::sock_diag::{TcpSocket, Traffic, UnixSocket};
 
 /// What stands between a client and its server.

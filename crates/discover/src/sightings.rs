@@ -2,25 +2,13 @@
 //!
 //! What a page opens and closes within milliseconds is in no survey; whoever waits for it looks again and again.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
-
 use crate::connections::Ends;
 use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
 use crate::process::{Process, process, processes};
 use crate::servers::Server;
-
-/// A connection of this machine to a server, as the kernel has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sighting {
-    /// The client's address and the server's; `None` for a Unix socket.
-    pub tcp: Option<(SocketAddr, SocketAddr)>,
-    /// The number of the client's socket; 0 where that is closed.
-    pub inode: u64,
-    /// Whose the client's socket is.
-    pub uid: Option<u32>,
-}
+use crate::sighting::Sighting;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The network namespaces in which a server's connections are to be seen.
 #[derive(Debug)]
@@ -94,7 +82,7 @@ pub fn holders(inodes: &BTreeSet<u64>) -> BTreeMap<u64, Process> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
 
     use super::*;
     use crate::servers::Endpoint;

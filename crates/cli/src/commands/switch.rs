@@ -1,5 +1,6 @@
 //! `switch`: an application moved to the socket: plan, agreement, the work itself, and back.
 
+mod doing;
 mod earlier;
 mod fixes;
 mod planned;
@@ -9,17 +10,16 @@ use std::path::{Path, PathBuf};
 use looptax_discover::survey;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
-use looptax_store::save_value;
 use looptax_switch::{
-    About, Kept, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
+    About, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
 };
 
 use crate::args::SwitchArgs;
-use crate::earlier_runs::data_folder;
 use crate::failure::{Exit, Failure};
 use crate::signals;
 use crate::sys;
 use crate::terminal::{self, Terminal};
+use doing::{Doing, kept};
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -69,44 +69,7 @@ fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Where switches are kept.
-pub(super) fn kept() -> Result<Kept, Failure> {
-    let Some(data) = data_folder() else {
-        return Err(Failure::usage(
-            "there is no place for the old file: neither XDG_DATA_HOME nor HOME is set",
-            "set one of them",
-        ));
-    };
-    Ok(Kept::in_data_folder(&data))
-}
-
-/// What every part of the command knows.
-#[derive(Clone, Copy)]
-pub(super) struct Doing<'a> {
-    pub(super) args: &'a SwitchArgs,
-    pub(super) terminal: Terminal,
-}
-
 impl Doing<'_> {
-    /// Shows a piece of the result, unless all of it is printed as JSON at the end.
-    pub(super) fn show(self, text: &str) -> Result<(), Failure> {
-        if self.args.json.is_printed() {
-            return Ok(());
-        }
-        Ok(terminal::data(text)?)
-    }
-
-    /// Shows the end, and saves or prints the JSON.
-    fn end(self, switched: &Switched, exit: Exit) -> Result<Exit, Failure> {
-        self.show(&report::switch_end(switched, self.terminal.style()))?;
-        match self.args.json.path() {
-            Some(_) if self.args.json.is_printed() => terminal::json(switched)?,
-            Some(path) => save_value(switched, path)?,
-            None => {}
-        }
-        Ok(exit)
-    }
-
     fn switch(self, file: &Path) -> Result<Exit, Failure> {
         let args = self.args;
         let survey = survey(None);
@@ -165,18 +128,6 @@ impl Doing<'_> {
         };
         switched.outcome = outcome;
         self.end(&switched, exit)
-    }
-
-    /// Whether somebody can be asked, or need not be.
-    pub(super) fn may_ask(self) -> Result<(), Failure> {
-        let is_silent = self.args.json.is_printed() || !terminal::can_ask();
-        if is_silent && !self.args.yes {
-            return Err(Failure::usage(
-                "nobody can be asked here",
-                "--yes does it without a question, --dry-run only says what would be done",
-            ));
-        }
-        Ok(())
     }
 
     fn agrees(self, switched: &Switched) -> bool {

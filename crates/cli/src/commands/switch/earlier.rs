@@ -5,7 +5,8 @@ use looptax_record::{ListedSwitch, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
 use looptax_switch::{Kept, Step, Switch};
 
-use super::{Doing, fixes, kept};
+use super::doing::{Doing, kept};
+use super::fixes;
 use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::outputs;

@@ -8,7 +8,7 @@ use looptax_report::terminal::cleaned;
 use looptax_switch::fix::{AccountFix, FixError, HbaFix, HbaWish};
 use looptax_switch::{Fate, Named, Planned, Subject};
 
-use super::{Doing, kept};
+use super::doing::{Doing, kept};
 use crate::args::SwitchArgs;
 use crate::terminal;
 

@@ -1,0 +1,14 @@
+//! One connection to a server at one moment.
+
+use std::net::SocketAddr;
+
+/// A connection of this machine to a server, as the kernel has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sighting {
+    /// The client's address and the server's; `None` for a Unix socket.
+    pub tcp: Option<(SocketAddr, SocketAddr)>,
+    /// The number of the client's socket; 0 where that is closed.
+    pub inode: u64,
+    /// Whose the client's socket is.
+    pub uid: Option<u32>,
+}
