@@ -61,7 +61,7 @@ pub enum Fate {
     Blocked,
     /// It stands in the way that something is not known; its points say what.
     Open,
-    /// Of these applications one has to be named.
+    /// Of these applications one has to be named; of all that are known where there is none.
     WhichApplication(Vec<String>),
     /// The change does not belong into this file, or cannot be made there; the connection's changes say what to do.
     ByHand,
@@ -78,6 +78,7 @@ pub fn plan(wish: Wish<'_>, around: Around<'_>) -> Result<Plan, Failure> {
         path: wish.path,
         text: &text,
         pid: wish.pid,
+        application: wish.application,
     };
     let (found, sources) = Sources::switchable(&file, around)?;
     if sources.is_empty() {
@@ -112,15 +113,16 @@ fn fate(found: &Switchable, application: Option<&str>) -> Fate {
         SwitchVerdict::Open => return Fate::Open,
         SwitchVerdict::WouldWork => {}
     }
+    if found.is_guessed {
+        return Fate::WhichApplication(Vec::new());
+    }
     let titles: Vec<&str> = { found.checked.changes.iter() }
         .map(|it| &*it.title)
         .collect();
-    let named = application.map(|name| titles.iter().position(|it| it.eq_ignore_ascii_case(name)));
-    let idx = match named {
-        Some(idx) => idx,
-        // Whichever is meant, the same bytes are written.
-        None => all_alike(&found.rewrites).then_some(0),
-    };
+    let named =
+        application.and_then(|name| titles.iter().position(|it| it.eq_ignore_ascii_case(name)));
+    // Whichever is meant, the same bytes are written.
+    let idx = named.or_else(|| all_alike(&found.rewrites).then_some(0));
     let Some(idx) = idx else {
         return Fate::WhichApplication(titles.into_iter().map(str::to_owned).collect());
     };

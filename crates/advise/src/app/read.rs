@@ -38,22 +38,39 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
-/// What `--as` takes: the applications of the table.
+/// What `--as` takes, among others: the first word of each name of the table.
 pub fn names() -> Vec<&'static str> {
-    let mut found: Vec<&str> = apps().iter().map(|it| &*it.name).collect();
-    found.retain(|it| *it != GUESSED);
+    let names = apps().iter().map(|it| &*it.name);
+    let names = names.filter(|it| *it != GUESSED);
+    let mut found: Vec<&str> = names.filter_map(|it| it.split('_').next()).collect();
     found.sort_unstable();
     found.dedup();
     found
 }
 
-/// Reads a source as that of one application, by its name in the table or its title; `None` where there is none.
+/// Reads a source as that of one application: by its name in the table, its title, or a part of either that several may
+/// have: `laravel`. `None` where there is none.
 pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
-    let is_own =
-        |it: &&App| it.name.eq_ignore_ascii_case(name) || it.title.eq_ignore_ascii_case(name);
-    let own: Vec<&App> = apps().iter().filter(is_own).collect();
-    let is_some = !own.is_empty() && name != GUESSED;
+    let wanted = plain(name);
+    let all = || apps().iter().filter(|it| it.name != GUESSED);
+    let is_named = |it: &&App| [&it.name, &it.title].iter().any(|own| plain(own) == wanted);
+    let mut own: Vec<&App> = all().filter(is_named).collect();
+    if own.is_empty() {
+        let has_part = |it: &&App| {
+            [&it.name, &it.title]
+                .iter()
+                .any(|own| plain(own).contains(&wanted))
+        };
+        own = all().filter(has_part).collect();
+    }
+    let is_some = !own.is_empty() && !wanted.is_empty();
     is_some.then(|| read_for(source, &own, false))
+}
+
+/// Letters and digits alone, small.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|it| it.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Reads a source.

@@ -14,9 +14,12 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "DSN", required_unless_present_any = ["app", "pid"], conflicts_with = "app")]
     pub(crate) url: Option<String>,
     /// An application's configuration file instead: wp-config.php, .env, settings.py, database.yml and
-    /// those of some sixty others. Each connection in it is checked, with the lines to change.
+    /// those of some eighty others. Each connection in it is checked, with the lines to change.
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Option<PathBuf>,
+    /// Which application's FILE it is, where its name and its words leave that open.
+    #[arg(long = "as", value_name = "NAME", requires = "app")]
+    pub(crate) application: Option<String>,
     /// The client's process: its user and groups, its view of the folders, its confinement. Without a DSN
     /// or FILE its connections are looked for: in its environment, in the configuration files of its
     /// working folder, and among the servers that it is connected to over TCP.

@@ -42,7 +42,7 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let client = Client::find(args.pid, args.user.as_deref())?;
     let survey = survey(None);
     let app = args.app.as_deref();
-    let sources = Sources::find(app, args.pid, &survey)?;
+    let sources = Sources::find(app, args.pid, args.application.as_deref(), &survey)?;
     if let Some(owner) = app.and_then(sources::owner)
         && args.user.is_none()
         && args.pid.is_none()

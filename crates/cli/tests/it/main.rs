@@ -47,6 +47,7 @@ mod running;
 mod script;
 mod secrets;
 mod selfcheck;
+mod switch;
 mod versions;
 mod wordpress;
 mod workloads;

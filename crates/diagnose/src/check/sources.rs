@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -43,10 +42,23 @@ pub struct FileText<'a> {
     pub text: &'a str,
     /// The process that reads it, whose environment counts.
     pub pid: Option<u32>,
+    /// Whose file it is, by a name of the table; `None` where its own name and words say it.
+    pub application: Option<&'a str>,
+}
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Manner<'a> {
+    environment: Option<&'a BTreeMap<String, String>>,
+    application: Option<&'a str>,
 }
 
 /// A file that was named.
-pub(super) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
+pub(super) fn file(
+    path: &Path,
+    pid: Option<u32>,
+    application: Option<&str>,
+) -> Result<Looked, Failure> {
     let shown = path.display();
     let found = fs::metadata(path).map_err(|error| {
         Failure::usage(
@@ -67,21 +79,25 @@ pub(super) fn file(path: &Path, pid: Option<u32>) -> Result<Looked, Failure> {
         ));
     }
     let environment = pid.map(environment).transpose()?;
-    let looked = read(path, path, environment.as_ref()).map_err(|error| {
+    let bytes = read_bounded(path).map_err(|error| {
         let hint = "run it as a user who may read it, for example root";
         Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
     })?;
-    Ok(looked)
+    let manner = Manner {
+        environment: environment.as_ref(),
+        application,
+    };
+    looked((path, path), &bytes, manner)
 }
 
 /// A file whose text is known already.
 pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     let environment = file.pid.map(environment).transpose()?;
-    Ok(looked(
-        (file.path, file.path),
-        file.text.as_bytes(),
-        environment.as_ref(),
-    ))
+    let manner = Manner {
+        environment: environment.as_ref(),
+        application: file.application,
+    };
+    looked((file.path, file.path), file.text.as_bytes(), manner)
 }
 
 /// Which file of a folder may be meant.
@@ -102,38 +118,39 @@ pub fn owner(path: &Path) -> Option<String> {
     (uid != 0 && !is_ours).then(|| user_name(uid))
 }
 
-/// `seen` is the path as the application has it, `path` where it lies for us.
-fn read(
-    path: &Path,
-    seen: &Path,
-    environment: Option<&BTreeMap<String, String>>,
-) -> io::Result<Looked> {
-    Ok(looked((path, seen), &read_bounded(path)?, environment))
-}
-
 /// Where it lies for us and for the application, and what it holds.
 fn looked(
     (path, seen): (&Path, &Path),
     bytes: &[u8],
-    environment: Option<&BTreeMap<String, String>>,
-) -> Looked {
+    manner: Manner<'_>,
+) -> Result<Looked, Failure> {
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let neighbours = names_in(path.parent().unwrap_or(path));
-    let of_laravel = laravel_environment(path, environment);
-    let environment = of_laravel.as_ref().or(environment);
-    let reading = app::read(&Source {
+    let of_laravel = laravel_environment(path, manner.environment);
+    let source = Source {
         path: Some(&whole.to_string_lossy()),
         bytes,
         neighbours: &neighbours,
         program: None,
-        environment,
-    });
-    Looked {
+        environment: of_laravel.as_ref().or(manner.environment),
+    };
+    let reading = match manner.application {
+        None => app::read(&source),
+        Some(name) => app::read_as(&source, name).ok_or_else(|| unknown_application(name))?,
+    };
+    Ok(Looked {
         name: seen.display().to_string(),
         reading,
         services: services(path, &neighbours),
-    }
+    })
+}
+
+fn unknown_application(name: &str) -> Failure {
+    Failure::usage(
+        format!("no application that is known is called `{name}`"),
+        format!("--as takes one of {}", app::names().join(", ")),
+    )
 }
 
 /// What a file below Laravel's `config` finds in its environment: a process's variables win over those of `.env`.
@@ -208,10 +225,14 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     }];
     for name in app::usual_files() {
         let path: PathBuf = inside.join(name);
+        let manner = Manner {
+            environment: Some(&environment),
+            application: None,
+        };
         if path.is_file()
-            && let Ok(found) = read(&path, &cwd.join(name), Some(&environment))
+            && let Ok(bytes) = read_bounded(&path)
         {
-            looked.push(found);
+            looked.push(self::looked((&path, &cwd.join(name)), &bytes, manner)?);
         }
     }
     Ok(looked)

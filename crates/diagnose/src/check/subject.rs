@@ -18,6 +18,8 @@ use super::sources::{self, FileText, Looked, Unseen};
 pub struct Switchable {
     /// What is said of it.
     pub checked: CheckedConnection,
+    /// Whether it was found by the names of its settings alone: nobody knows the application.
+    pub is_guessed: bool,
     /// Where it goes, with its password.
     pub address: Option<Address>,
     /// The same as an address of TCP here; `None` where the host is another machine.
@@ -46,9 +48,14 @@ pub struct Sources {
 
 impl Sources {
     /// Looks into the file, or else into the process.
-    pub fn find(app: Option<&Path>, pid: Option<u32>, survey: &Survey) -> Result<Self, Failure> {
+    pub fn find(
+        app: Option<&Path>,
+        pid: Option<u32>,
+        application: Option<&str>,
+        survey: &Survey,
+    ) -> Result<Self, Failure> {
         let looked = match (app, pid.and_then(looptax_discover::process)) {
-            (Some(path), _) => vec![sources::file(path, pid)?],
+            (Some(path), _) => vec![sources::file(path, pid, application)?],
             (None, Some(found)) => sources::process(&found)?,
             (None, None) => Vec::new(),
         };
@@ -108,6 +115,7 @@ impl Sources {
             }
             all.push(Switchable {
                 checked,
+                is_guessed: found.is_guessed,
                 tcp: { found.address.as_ref() }.and_then(tcp_here),
                 address: found.address.clone(),
                 socket: socket.map(|it| it.file),
@@ -152,6 +160,13 @@ impl Sources {
             );
         };
         let readings = || self.looked.iter().map(|it| &it.reading);
+        if let Some(line) = readings().flat_map(|it| &it.sqlite).next() {
+            let what = format!(
+                "`{}`: line {line} names SQLite, which is a file and no server: there is nothing to switch",
+                path.display()
+            );
+            return Failure::usage(what, "`looptax check DSN` takes the address of a server");
+        }
         let problems = readings().flat_map(|it| &it.problems);
         let problems: Vec<String> = problems.map(ToString::to_string).collect();
         let wanted = readings().flat_map(|it| &it.looked_for);

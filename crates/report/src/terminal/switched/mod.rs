@@ -91,6 +91,9 @@ fn why(connection: &SwitchConnection) -> String {
         SwitchFate::WhichApplication => {
             let names = connection.check.changes.iter();
             let names: Vec<String> = names.map(|it| format!("--as '{}'", it.title)).collect();
+            if names.is_empty() {
+                return ": stays, since no application with such a file is known: --as NAME says whose it is".to_owned();
+            }
             format!(": which application is it? Say {}", names.join(" or "))
         }
         SwitchFate::ByHand => ": these lines are yours to write".to_owned(),
