@@ -40,7 +40,7 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
 
 /// The bytes to be written for one application; `None` where its change cannot be made in this text.
 pub(super) fn rewrites_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Vec<Rewrite>> {
-    if is_uncertain(bound) {
+    if is_uncertain(bound) || bound.app.needs_library {
         return None;
     }
     let write = |planned: Planned<'_>| match planned.writing {

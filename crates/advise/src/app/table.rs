@@ -234,6 +234,9 @@ pub(crate) struct App {
     /// What there is to do besides, or instead.
     #[serde(default)]
     pub(crate) advice: String,
+    /// Whether the change works with a library of others alone, which may not be there: nothing is written then.
+    #[serde(default)]
+    pub(crate) needs_library: bool,
     #[serde(default)]
     pub(crate) restart: String,
     #[serde(default)]

@@ -177,7 +177,8 @@ fn written_objection(case: &Case, found: &Found, change: &Change) -> Option<Stri
         let found = found_for(&before, &case.app)?;
         let Some(rewrites) = &found.rewrites(&fields(found.kind), &text)[idx] else {
             let is_elsewhere = change.edits.iter().all(|it| it.line.is_none());
-            return (!is_elsewhere).then(|| "it cannot be written".to_owned());
+            let needs_library = change.advice.contains("class path");
+            return (!is_elsewhere && !needs_library).then(|| "it cannot be written".to_owned());
         };
         let Some(new) = rewritten(&text, rewrites) else {
             return Some(format!("{rewrites:?} overlap"));
