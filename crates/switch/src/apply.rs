@@ -311,7 +311,9 @@ fn decide(
     if let Some((since, how)) = &page.differs
         && (is_last || now >= *since + STUBBORN)
     {
-        return Some(Judged::Fails(step(StepCode::PageDiffers, how.clone())));
+        let cause = watches.iter_mut().find_map(server_gone);
+        let why = cause.unwrap_or_else(|| step(StepCode::PageDiffers, how.clone()));
+        return Some(Judged::Fails(why));
     }
     let mut steps = Vec::new();
     let mut unproved = None;
@@ -339,6 +341,17 @@ fn decide(
         steps.push(step(StepCode::PageAsBefore, words));
     }
     Some(Judged::Holds(steps))
+}
+
+/// That the server is gone, of which the page's failure follows.
+fn server_gone(watch: &mut Watch) -> Option<SwitchStep> {
+    let title = watch.watched().title.clone();
+    match watch.judge(true)? {
+        Judgement::Fails(code @ StepCode::ServerGone, words) => {
+            Some(step(code, format!("{title}: {words}")))
+        }
+        _ => None,
+    }
 }
 
 /// Runs the command; the step that says how it went, as an error where it failed.

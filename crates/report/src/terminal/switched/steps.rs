@@ -39,8 +39,18 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
         SwitchOutcome::Unproved => format!(
             "moved, and not proved: use the application, and look again with `looptax find`; back with: looptax switch --undo {id}"
         ),
+        SwitchOutcome::PutBack if is_unseen(switched) => {
+            "not moved: the old file is back, and the application is still to be looked after"
+                .to_owned()
+        }
         SwitchOutcome::PutBack => "not moved: all is as it was before".to_owned(),
         SwitchOutcome::Undone => "undone".to_owned(),
     };
     super::wrapped(&format!("{words}\n"), style)
+}
+
+/// Whether the application was not seen to work once the old file was back.
+fn is_unseen(switched: &Switched) -> bool {
+    let mut codes = switched.steps.iter().map(|it| it.code);
+    codes.any(|it| it == StepCode::NotSeenAgain)
 }
