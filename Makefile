@@ -30,10 +30,12 @@ replay: ## set up with WordPress and PHP, build, and measure the published compa
 
 test: ## set up, then everything that CI checks
 	@scripts/setup.sh test
+	@scripts/setup.sh applications
 	cargo --locked xtask check
 
 test-all: ## the tests, with MySQL and Valkey too, then the long ones: drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test
+	@scripts/setup.sh applications
 	@scripts/setup.sh peers
 	@scripts/setup.sh replay
 	@clients/setup.sh

@@ -3,11 +3,12 @@
 # scripts/mysql-root.sh: checks Rust, installs it where there is none, finds which programs are missing, and has exactly those installed by
 # scripts/apt-install.sh.
 #
-# usage: scripts/setup.sh compare|replay|test|peers|servers
+# usage: scripts/setup.sh compare|replay|test|applications|peers|servers
 #   compare  goes on with the database servers that are here when the rest cannot be installed
 #   replay   the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
 #            which is neither started nor enabled
 #   test     needs all of them
+#   applications  goes on with the applications that are here, for the tests of `looptax switch`
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
 #            that the report page is tried in
 #   servers  needs only what scripts/mysql-root.sh works with
@@ -83,7 +84,34 @@ has() {
       done
       command -v php-fpm >/dev/null
       ;;
-    *) command -v "$1" >/dev/null ;;
+    *)
+      if [ -z "$(file_of "$1")" ]; then
+        command -v "$1" >/dev/null
+        return
+      fi
+      for found in "$root"/$(file_of "$1"); do
+        if [ -e "$found" ]; then return 0; fi
+      done
+      return 1
+      ;;
+  esac
+}
+
+# A file by which a library is known to be here; a pattern where a version is in its path.
+file_of() {
+  case $1 in
+    php-mysql) echo 'usr/lib/php/*/pdo_mysql.so' ;;
+    php-redis) echo 'usr/lib/php/*/redis.so' ;;
+    php-laravel-framework) echo usr/share/php/Illuminate/Foundation/Application.php ;;
+    php-symfony-framework-bundle) echo usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php ;;
+    php-symfony-dotenv) echo usr/share/php/Symfony/Component/Dotenv/autoload.php ;;
+    php-doctrine-dbal) echo usr/share/php/Doctrine/DBAL/autoload.php ;;
+    python3-django) echo usr/lib/python3/dist-packages/django/__init__.py ;;
+    python3-gunicorn) echo usr/lib/python3/dist-packages/gunicorn/__init__.py ;;
+    python3-psycopg2) echo usr/lib/python3/dist-packages/psycopg2/__init__.py ;;
+    ruby-mysql2) echo 'usr/lib/*/ruby/vendor_ruby/*/mysql2/mysql2.so' ;;
+    node-mysql) echo usr/share/nodejs/mysql/index.js ;;
+    postfix-mysql) echo usr/lib/postfix/postfix-mysql.so ;;
   esac
 }
 
@@ -104,8 +132,9 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     setfacl) echo acl ;;
-    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf) echo "$1" ;;
-    debian-archive-keyring | php-fpm | wordpress*) echo "$1" ;;
+    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd) echo "$1" ;;
+    debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
+    php) echo php-cli ;;
     node) echo nodejs ;;
   esac
 }
@@ -116,6 +145,11 @@ find_missing() {
   case $purpose in
     replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
     test) programs+=(haproxy pgbouncer ip nft perl setfacl) ;;
+    applications)
+      programs=(php php-fpm php-mysql php-redis lighttpd wordpress php-laravel-framework
+        php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal python3-django python3-gunicorn
+        python3-psycopg2 ruby ruby-mysql2 node node-mysql postfix-mysql)
+      ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
   esac
@@ -130,6 +164,7 @@ hint_without_apt() {
     say "hint: MySQL and Valkey are taken from Debian's packages, which needs apt-get and dpkg-deb"
     return
   fi
+  if [ "$purpose" = applications ]; then return; fi
   say "hint: there is no apt-get here; install these programs with the system's own package manager: ${missing[*]}"
   if command -v dnf >/dev/null; then
     say "hint: dnf install mariadb-server postgresql-server redis memcached sysbench gcc"
@@ -171,8 +206,8 @@ case $purpose in
     check_rust_components
     ;;
   peers) check_rust ;;
-  servers) ;;
-  *) stop "usage: scripts/setup.sh compare|replay|test|peers|servers" ;;
+  applications | servers) ;;
+  *) stop "usage: scripts/setup.sh compare|replay|test|applications|peers|servers" ;;
 esac
 
 find_missing
@@ -181,7 +216,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   hash -r
   find_missing
 fi
-if [ "$purpose" != servers ] && ! has cc; then
+if [ "$purpose" != servers ] && [ "$purpose" != applications ] && ! has cc; then
   stop "no C compiler (\`cc\`): Rust needs its linker" "install gcc and the C library's headers, or clang"
 fi
 if [ ${#missing[@]} -gt 0 ]; then

@@ -114,6 +114,27 @@ fn long_measurements_need_more_than_the_tests_do() {
     assert!(machine.has_program("iperf3"));
 }
 
+#[test]
+fn applications_are_installed_as_far_as_there_are_packages() {
+    let machine = Machine::complete();
+    machine.plan("lighttpd", FINE_PLAN);
+    machine.add_file("usr/lib/php/20220829/redis.so", "");
+    let ran = machine.setup("applications");
+    let words = [
+        "missing programs: php php-fpm php-mysql lighttpd",
+        "going on without: php php-fpm",
+    ];
+    check(&ran, 0, &words);
+    assert!(machine.has_program("lighttpd"));
+    let asked = machine.asked();
+    assert!(
+        !asked.contains("php-redis") && !asked.contains("mariadb"),
+        "{asked}"
+    );
+    assert!(asked.contains("disable lighttpd.service"), "{asked}");
+    machine.assert_nothing_left();
+}
+
 /// What apt prints for WordPress: a web server and php-fpm come along, and would start.
 const WORDPRESS_PLAN: &str = "Inst apache2 (2.4 Debian [amd64])\nInst php8.2-fpm (8.2 Debian [amd64])\n\
                               Inst PACKAGE (6.1 Debian [all])\n";
