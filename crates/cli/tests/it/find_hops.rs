@@ -1,7 +1,7 @@
 //! `looptax find` where something stands between a client and its server.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use looptax_wire::Login;
 use serde_json::Value;
 
 use crate::find::{found, ways};
-use crate::fixture::{Alive, Server, is_root, is_there};
+use crate::fixture::{Alive, Server, free_address, is_root, is_there};
 
 /// The rows of a client for a server.
 fn row(found: &Value, client: u32, server: u32) -> Value {
@@ -24,12 +24,6 @@ fn row(found: &Value, client: u32, server: u32) -> Value {
         .find(|it| it["pid"] == client && it["server_pid"] == server);
     row.unwrap_or_else(|| panic!("no {client} at {server} in {clients:#?}"))
         .clone()
-}
-
-/// An address that was free a moment ago.
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
 }
 
 fn connected(address: SocketAddr) -> TcpStream {

@@ -1,6 +1,8 @@
 //! What the tests share: the program in a scratch folder, and running servers that are their own.
 
 use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
@@ -84,6 +86,12 @@ pub(crate) fn is_root() -> bool {
         skip("needs root");
     }
     is_root
+}
+
+/// An address that was free a moment ago.
+pub(crate) fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
 }
 
 /// A child that is ended with the test.
@@ -176,6 +184,14 @@ impl Server {
 
     fn protocol(&self) -> Protocol {
         self.it.protocol
+    }
+
+    /// Lets every account connect to its socket, as Debian's servers do: a private one is for nobody else.
+    pub(crate) fn open_to_all(&self) {
+        let socket = &self.it.socket;
+        for (path, mode) in [(socket.as_path(), 0o777), (socket.parent().unwrap(), 0o755)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
     }
 
     /// A short run against it.

@@ -48,6 +48,7 @@ mod script;
 mod secrets;
 mod selfcheck;
 mod switch;
+mod switch_apps;
 mod versions;
 mod wordpress;
 mod workloads;

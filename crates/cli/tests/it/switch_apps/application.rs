@@ -1,0 +1,317 @@
+//! An application beside a private server: its files, its processes, and what its visitors see.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_testkit::patience;
+use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::fixture::{Server, free_address};
+
+/// How long an application may take to start, or to take its configuration: far over what any takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What every page shows that was read from the database.
+pub(super) const ROW: &str = "A row of a table";
+
+/// The statements that put it there, on MariaDB and on PostgreSQL.
+const GREETINGS: [&str; 2] = [
+    "CREATE TABLE greetings (name VARCHAR(20) PRIMARY KEY, text VARCHAR(80) NOT NULL)",
+    "INSERT INTO greetings VALUES ('first', 'A row of a table')",
+];
+
+/// What a visitor asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Something that is in the database.
+    Row,
+    /// Whence the server says that the application's connection comes.
+    Way,
+}
+
+/// Which way the server says that the application comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Socket,
+    Tcp,
+}
+
+/// How an application is asked.
+pub(super) type Ask = Box<dyn Fn(Question) -> Result<String, String> + Send + Sync>;
+
+/// An application that runs, and what `looptax switch` is told of it.
+pub(super) struct Application {
+    // In the order of their end.
+    _processes: Vec<Group>,
+    pub(super) server: Server,
+    pub(super) place: Place,
+    /// The file that names its server.
+    pub(super) file: PathBuf,
+    /// What makes it take what the file says; nothing where each visit reads it.
+    pub(super) reload: Option<String>,
+    /// Where it can be asked by anybody.
+    pub(super) url: Option<String>,
+    pub(super) ask: Ask,
+}
+
+impl Application {
+    /// One that answers over HTTP: the front page shows the row, `way` says the way.
+    pub(super) fn on_http(
+        place: Place,
+        server: Server,
+        file: &str,
+        way: &str,
+        processes: Vec<Group>,
+    ) -> Self {
+        let (http, way) = (place.http, way.to_owned());
+        Self {
+            _processes: processes,
+            server,
+            file: place.path(file),
+            place,
+            reload: None,
+            url: Some(format!("http://{http}/")),
+            ask: Box::new(move |question| match question {
+                Question::Row => get(http, "/"),
+                Question::Way => get(http, &way),
+            }),
+        }
+    }
+
+    /// One that is asked in another manner.
+    pub(super) fn asked_by(
+        place: Place,
+        server: Server,
+        file: &str,
+        processes: Vec<Group>,
+        ask: Ask,
+    ) -> Self {
+        Self {
+            _processes: processes,
+            server,
+            file: place.path(file),
+            place,
+            reload: None,
+            url: None,
+            ask,
+        }
+    }
+
+    /// With a command that makes it take what its file says.
+    #[must_use]
+    pub(super) fn reloaded_by(mut self, command: impl Into<String>) -> Self {
+        self.reload = Some(command.into());
+        self
+    }
+
+    /// Waits until the application shows what is in the database.
+    #[track_caller]
+    pub(super) fn expect_to_work(&self) {
+        let mut last = Ok(String::new());
+        let works = patience::wait(PATIENCE, || {
+            last = (self.ask)(Question::Row);
+            last.as_ref().is_ok_and(|it| it.contains(ROW)).then_some(())
+        });
+        assert!(works.is_some(), "no row, but {last:?}\n{}", self.told());
+    }
+
+    /// Waits until the application comes this way, and expects that it goes on to.
+    #[track_caller]
+    pub(super) fn expect_way(&self, way: Way) {
+        let mut last = Ok(String::new());
+        let comes = patience::wait(PATIENCE, || {
+            last = (self.ask)(Question::Way);
+            (last.as_deref().map(way_of) == Ok(way)).then_some(())
+        });
+        assert!(comes.is_some(), "not {way:?}: {last:?}\n{}", self.told());
+        for _ in 0..4 {
+            let next = (self.ask)(Question::Way);
+            let found = next.as_deref().map(way_of);
+            assert_eq!(found, Ok(way), "{next:?}\n{}", self.told());
+        }
+    }
+
+    /// What the application and its server say in their logs.
+    fn told(&self) -> String {
+        let log = fs::read_to_string(self.place.path("log")).unwrap_or_default();
+        format!("{log}\nthe server:\n{}", self.server.it.log_tail())
+    }
+
+    /// The file as it is now.
+    #[track_caller]
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        fs::read(&self.file).expect("the application's file is there")
+    }
+
+    /// Does something while visitors come one after the other, whatever they are answered.
+    pub(super) fn while_visited<T>(&self, act: impl FnOnce() -> T) -> T {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    (self.ask)(Question::Row).ok();
+                    thread::sleep(Duration::from_millis(20));
+                }
+            });
+            // A panic in `act` must end the visits too.
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
+            is_over.store(true, Ordering::Relaxed);
+            done.unwrap_or_else(|why| std::panic::resume_unwind(why))
+        })
+    }
+}
+
+/// What a server says of a connection: an address, `localhost`, a socket's path.
+fn way_of(said: &str) -> Way {
+    if said.starts_with("127.0.0.1") {
+        Way::Tcp
+    } else {
+        assert!(
+            said == "localhost" || said == "socket" || said.starts_with('/'),
+            "the server said {said:?}"
+        );
+        Way::Socket
+    }
+}
+
+/// The folder of an application, and the words that its files are filled with.
+pub(super) struct Place {
+    pub(super) scratch: Scratch,
+    /// Where it listens.
+    pub(super) http: SocketAddr,
+    words: Vec<(&'static str, String)>,
+}
+
+impl Place {
+    /// A folder whose files can name the server.
+    pub(super) fn beside(server: &Server) -> Self {
+        let scratch = Scratch::new();
+        let http = free_address();
+        let login = &server.it.login;
+        let words = vec![
+            ("«user»", login.user.clone()),
+            ("«password»", server.password().to_owned()),
+            ("«database»", login.database.clone().unwrap_or_default()),
+            ("«port»", server.it.tcp.port().to_string()),
+            ("«socket»", server.socket()),
+            ("«http»", http.to_string()),
+            ("«http_port»", http.port().to_string()),
+            ("«folder»", scratch.work().display().to_string()),
+        ];
+        Self {
+            scratch,
+            http,
+            words,
+        }
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.scratch.file(name)
+    }
+
+    /// Writes files with their words filled in, and the folders that they are in.
+    pub(super) fn write(&self, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = self.path(name);
+            let folder = path.parent().expect("a file is in a folder");
+            fs::create_dir_all(folder).expect("the scratch folder can be written");
+            fs::write(&path, self.fill(text)).expect("the scratch folder can be written");
+        }
+    }
+
+    /// A text with its words filled in.
+    pub(super) fn fill(&self, text: &str) -> String {
+        let fill = |text: String, (word, value): &(&str, String)| text.replace(word, value);
+        self.words.iter().fold(text.to_owned(), fill)
+    }
+
+    /// Starts a program in the folder, its words in a log.
+    pub(super) fn start(&self, program: impl AsRef<Path>, args: &[&str]) -> Group {
+        let mut command = self.command(program, args);
+        let mut options = fs::File::options();
+        let log = options.create(true).append(true).open(self.path("log"));
+        let log = log.expect("the scratch folder can be written");
+        let log_too = log.try_clone().expect("a file can be had twice");
+        Group::spawn(command.stdout(log_too).stderr(log))
+    }
+
+    /// Runs a program of the application to its end.
+    #[track_caller]
+    pub(super) fn run(&self, program: impl AsRef<Path>, args: &[&str]) {
+        let done = self.command(program, args).output().expect("it starts");
+        assert!(done.status.success(), "{args:?}: {done:?}");
+    }
+
+    fn command(&self, program: impl AsRef<Path>, args: &[&str]) -> Command {
+        let mut command = Command::new(program.as_ref());
+        let args = args.iter().map(|arg| self.fill(arg));
+        command
+            .args(args)
+            .current_dir(self.scratch.work())
+            .env("HOME", self.scratch.work())
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// A program and all that it started; ended with the value.
+pub(super) struct Group(Child);
+
+impl Group {
+    pub(super) fn spawn(command: &mut Command) -> Self {
+        let child = command.process_group(0).spawn();
+        Self(child.expect("the program starts"))
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let leader = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        if let Some(leader) = leader {
+            kill_process_group(leader, Signal::KILL).ok();
+        }
+        self.0.wait().ok();
+    }
+}
+
+/// Says that a test is skipped because something of its application is not installed here.
+pub(super) fn skip_without(what: &str) {
+    skip(&format!("application: {what} is not installed"));
+}
+
+/// Puts the row into the database.
+pub(super) fn fill_table(server: &Server) {
+    let mut talk = server.talk();
+    for sql in GREETINGS {
+        talk.query(sql).expect("a new table can be filled");
+    }
+}
+
+/// A page's text; what is no page is an error.
+fn get(address: SocketAddr, path: &str) -> Result<String, String> {
+    let fail = |error: std::io::Error| error.to_string();
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(fail)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(fail)?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).map_err(fail)?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).map_err(fail)?;
+    let answer = String::from_utf8_lossy(&bytes).into_owned();
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.trim().to_owned()),
+        _ => Err(answer),
+    }
+}

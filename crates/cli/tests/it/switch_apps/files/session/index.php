@@ -1,0 +1,9 @@
+<?php
+// A page of somebody who has been here before: what the session holds comes from Redis.
+
+session_id('1f0c5ad3e67b42');
+session_start();
+if (isset($_GET['name'])) {
+    $_SESSION['name'] = $_GET['name'];
+}
+echo $_SESSION['name'] ?? 'nobody';

@@ -1,0 +1,13 @@
+<?php
+// Whence Redis says that the session's connection comes: the one that has just read the session.
+
+session_id('1f0c5ad3e67b42');
+session_start();
+$looking = new Redis();
+$looking->connect('«socket»');
+$looking->auth('«password»');
+foreach ($looking->client('list') as $client) {
+    if ($client['cmd'] === 'get') {
+        echo $client['addr'];
+    }
+}

@@ -1,0 +1,221 @@
+//! Switches that do not work out: each ends with the application working as before.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use looptax_dsn::Kind;
+use looptax_testkit::runner::Finished;
+
+use super::application::{Application, Group, Place, Way};
+use super::{expect_on, looptax, php, programs, switch};
+use crate::fixture::Server;
+
+/// The switch is over, the file is what it was, and the application works as it did.
+#[track_caller]
+fn expect_as_before(app: &Application, run: &Finished, before: &[u8], words: &str) {
+    run.expect_code(1);
+    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !said.contains(words) {
+        run.fail(&format!("`{words}` was expected on stdout"));
+    }
+    if app.bytes() != before {
+        run.fail("the old file is not back");
+    }
+    expect_on(app, Way::Tcp);
+}
+
+/// The service in Ruby on TCP; `None` where it cannot be had.
+fn ruby() -> Option<Application> {
+    let app = programs::ruby("")?;
+    expect_on(&app, Way::Tcp);
+    Some(app)
+}
+
+#[test]
+fn a_reload_that_fails_leaves_the_application_as_it_was() {
+    let Some(app) = ruby().map(|app| app.reloaded_by("echo no such unit; exit 7")) else {
+        return;
+    };
+    let before = app.bytes();
+    let run = app.while_visited(|| switch(&app, &[]).run());
+    expect_as_before(&app, &run, &before, "no such unit");
+}
+
+#[test]
+fn an_application_that_does_not_start_with_the_socket_has_its_old_file_back() {
+    let refuses = "abort 'no sockets here' if config.key?('socket')";
+    let Some(app) = programs::ruby(refuses) else {
+        return;
+    };
+    // Whoever restarts does not wait, and the second time there may be nothing to end.
+    let restart = format!("{} || true", app.reload.clone().unwrap_or_default());
+    let app = app.reloaded_by(restart);
+    expect_on(&app, Way::Tcp);
+    let before = app.bytes();
+    let run = app.while_visited(|| switch(&app, &[]).run());
+    expect_as_before(&app, &run, &before, "is as it was before");
+}
+
+#[test]
+fn an_account_that_cannot_reach_the_socket_stays_on_tcp() {
+    let Some(app) = php::symfony(false) else {
+        return;
+    };
+    expect_on(&app, Way::Tcp);
+    let before = app.bytes();
+    // Nobody is there while the plan is made, so that nothing shows whose the socket would have to be.
+    let run = switch(&app, &[]).run();
+    expect_as_before(&app, &run, &before, "status 500, before it was 200");
+    // Named, it is known beforehand that it cannot work.
+    let run = switch(&app, &["--user", "www-data"]).run();
+    run.expect_code(1);
+    if !run.stdout.contains("nothing was changed") {
+        run.fail("it was tried all the same");
+    }
+    assert!(app.bytes() == before);
+}
+
+#[test]
+fn a_server_that_dies_during_the_proof_takes_no_file_with_it() {
+    let Some(app) = ruby() else {
+        return;
+    };
+    let server = Restartable::look_at(&app.server);
+    let deadly = format!(
+        "kill -9 {}; {}",
+        app.server.it.pid,
+        app.reload.clone().unwrap_or_default()
+    );
+    let app = app.reloaded_by(deadly);
+    let before = app.bytes();
+    // It stays away until the switch is over.
+    let run = switch(&app, &["--within", "8s"]).run();
+    run.expect_code(1);
+    let _server = server.start();
+    expect_as_before(&app, &run, &before, "the server does not answer any more");
+}
+
+#[test]
+fn what_somebody_wrote_between_plan_and_writing_is_not_written_over() {
+    let Some(app) = ruby() else {
+        return;
+    };
+    let front = Meddler::at(&app.file);
+    let mut before = app.bytes();
+    let args = ["--url", &front.url];
+    let words = ["switch", "--yes", "--within", "30s"];
+    let run = looptax(&app).args(words).args(args).args([&app.file]).run();
+    run.expect_error(2, &["was changed meanwhile"]);
+    before.extend(MEDDLED.as_bytes());
+    assert!(app.bytes() == before, "{}", run.stderr);
+    expect_on(&app, Way::Tcp);
+}
+
+#[test]
+fn what_somebody_wrote_after_a_switch_is_kept_when_it_fails() {
+    let Some(app) = ruby() else {
+        return;
+    };
+    let edit = format!("printf '%s' '{MEDDLED}' >> {}; exit 1", app.file.display());
+    let app = app.reloaded_by(edit);
+    let before = app.bytes();
+    let run = app.while_visited(|| switch(&app, &[]).run());
+    run.expect_error(2, &["was changed meanwhile"]);
+    let now = app.bytes();
+    assert!(now.ends_with(MEDDLED.as_bytes()) && now != before);
+    // It has not been restarted, and the old file is still to be had.
+    expect_on(&app, Way::Tcp);
+}
+
+#[test]
+fn a_url_that_cannot_be_moved_is_told_and_left_alone() {
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    let place = Place::beside(&server);
+    let file = "config/application.properties";
+    place.write(&[(file, include_str!("files/java/application.properties"))]);
+    let never = |_| Err("no Java runs here".to_owned());
+    let app = Application::asked_by(place, server, file, Vec::new(), Box::new(never));
+    let before = app.bytes();
+    let run = switch(&app, &[]).run();
+    run.expect_code(1);
+    for words in ["junixsocket", "these lines are yours to write"] {
+        if !run.stdout.contains(words) {
+            run.fail(words);
+        }
+    }
+    assert!(app.bytes() == before);
+}
+
+/// What somebody else writes.
+const MEDDLED: &str = "# by somebody else\n";
+
+/// A page that writes into a file when it is first asked for.
+struct Meddler {
+    url: String,
+}
+
+impl Meddler {
+    fn at(file: &Path) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+        let address = listener.local_addr().expect("it is bound");
+        let file = file.to_owned();
+        // Ends with the program.
+        thread::spawn(move || {
+            let mut words = Some(MEDDLED);
+            for mut visitor in listener.incoming().flatten() {
+                if let Some(words) = words.take() {
+                    let mut file = fs::File::options().append(true).open(&file)?;
+                    file.write_all(words.as_bytes())?;
+                }
+                let _asked = visitor.read(&mut [0; 4096])?;
+                visitor.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
+            }
+            Ok::<(), std::io::Error>(())
+        });
+        Self {
+            url: format!("http://{address}/"),
+        }
+    }
+}
+
+/// How a private server was started, to start it again on its own data.
+struct Restartable {
+    words: Vec<String>,
+    uid: u32,
+    gid: u32,
+    spent: PathBuf,
+}
+
+impl Restartable {
+    fn look_at(server: &Server) -> Self {
+        let proc = PathBuf::from(format!("/proc/{}", server.it.pid));
+        let words = fs::read_to_string(proc.join("cmdline")).expect("the server runs");
+        let whose = fs::metadata(&server.it.socket).expect("the server listens");
+        let folder = server.it.socket.with_file_name("init.sql");
+        Self {
+            words: words.split_terminator('\0').map(str::to_owned).collect(),
+            uid: whose.uid(),
+            gid: whose.gid(),
+            spent: folder,
+        }
+    }
+
+    fn start(&self) -> Group {
+        // Its configuration names a file that was for its first start alone.
+        fs::write(&self.spent, "").expect("our own server's folder");
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).stdin(Stdio::null());
+        if rustix::process::geteuid().is_root() {
+            command.uid(self.uid).gid(self.gid);
+        }
+        Group::spawn(command.stdout(Stdio::null()).stderr(Stdio::null()))
+    }
+}
