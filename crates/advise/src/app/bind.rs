@@ -25,9 +25,15 @@ const BY_KEYS: &str = "found by its keys, application not known: not written wit
 /// What one application finds among the settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
     let mut all: Vec<Setting> = settings.to_vec();
+    if let Some(sign) = app.doubled {
+        for setting in &mut all {
+            setting.read_doubled(sign);
+        }
+    }
     let lists = app.lists.iter();
     let is_list = |it: &&Setting| lists.clone().any(|list| captured(list, &it.path).is_some());
-    all.extend(settings.iter().filter(is_list).flat_map(lists::parts));
+    let parts: Vec<Setting> = all.iter().filter(is_list).flat_map(lists::parts).collect();
+    all.extend(parts);
     groups_of(app, &all)
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))

@@ -6,6 +6,7 @@ use looptax_dsn::{MASK, Pair, Query, masked};
 use looptax_record::{Change, Edit};
 
 use super::bound::Bound;
+use super::quotes::Dialect;
 use super::rewrite::{self, Rewrite, replaced};
 use super::setting::{Joins, Quotes, Setting, Value};
 use super::table::{Evidence, Role, Step};
@@ -26,8 +27,8 @@ enum Writing<'a> {
     /// Beside it.
     Beside(&'a Setting, String),
     Remove(&'a Setting),
-    /// Not here: where the environment is set, or by hand.
-    Elsewhere,
+    /// Not here: where the environment is set, or as what would be cut off here.
+    ByHand,
 }
 
 fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
@@ -47,7 +48,7 @@ pub(super) fn rewrites_for(bound: &Bound, fields: &Fields, text: &str) -> Option
         Writing::Replace(setting, item) => Some(replaced(setting, item)),
         Writing::Beside(anchor, item) => rewrite::added(text, anchor, &item),
         Writing::Remove(setting) => rewrite::removed(text, setting),
-        Writing::Elsewhere => None,
+        Writing::ByHand => None,
     };
     let all: Option<Vec<Rewrite>> = planned(bound, fields).into_iter().map(write).collect();
     all.filter(|it| !it.is_empty() && !bound.is_environment)
@@ -150,9 +151,10 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     if let Value::Variable { name, .. } = &setting.value {
         return Some(in_environment(name, &shown));
     }
-    let mut planned = replacing(bound, setting, setting.with(None, &shown));
+    let mut planned = replacing(bound, setting, None, &shown);
     planned.writing = match &setting.value {
-        Value::Text(old) if !url::keeps_login(old, &value) => Writing::Elsewhere,
+        Value::Text(old) if !url::keeps_login(old, &value) => Writing::ByHand,
+        _ if !setting.can_hold(&value) => Writing::ByHand,
         _ => Writing::Replace(setting, setting.with(None, &value)),
     };
     Some(planned)
@@ -178,20 +180,33 @@ fn in_environment(name: &str, value: &str) -> Planned<'static> {
         edit: Edit {
             line: None,
             before: None,
-            after: Some(format!("{name}={}", Quotes::AsNeeded.around(value))),
+            after: Some(format!(
+                "{name}={}",
+                Quotes::AsNeeded(Dialect::Shell).around(value)
+            )),
         },
-        writing: Writing::Elsewhere,
+        writing: Writing::ByHand,
     }
 }
 
-fn replacing<'a>(bound: &Bound, setting: &'a Setting, item: String) -> Planned<'a> {
+fn replacing<'a>(
+    bound: &Bound,
+    setting: &'a Setting,
+    key: Option<&str>,
+    value: &str,
+) -> Planned<'a> {
+    let item = setting.with(key, value);
     Planned {
         edit: Edit {
             line: line(bound, setting),
             before: Some(shown(setting)),
             after: Some(item.clone()),
         },
-        writing: Writing::Replace(setting, item),
+        writing: if setting.can_hold(value) {
+            Writing::Replace(setting, item)
+        } else {
+            Writing::ByHand
+        },
     }
 }
 
@@ -245,7 +260,7 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         if setting.value == Value::Text(value.clone()) {
             return None;
         }
-        return Some(replacing(bound, setting, setting.with(None, &value)));
+        return Some(replacing(bound, setting, None, &value));
     }
     added(bound, step, role, &value)
 }
@@ -256,7 +271,7 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     let by_rank = [Role::Host, Role::Port, Role::Socket, Role::Database];
     let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
     if let Some(setting) = replaced {
-        return Some(replacing(bound, setting, setting.with(key, value)));
+        return Some(replacing(bound, setting, key, value));
     }
     if role == Role::Url {
         return None;
@@ -276,6 +291,10 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
             before,
             after: Some(after),
         },
-        writing: Writing::Beside(anchor, text),
+        writing: if anchor.can_hold(value) {
+            Writing::Beside(anchor, text)
+        } else {
+            Writing::ByHand
+        },
     })
 }

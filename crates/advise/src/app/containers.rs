@@ -47,6 +47,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             Value::Text(value) => value.as_str(),
             Value::Variable { .. } | Value::Hidden => raw.trim_matches(['"', '\'']),
         };
+        let from = found.len();
         match &setting.path[at + 1..] {
             [_, key] if key == "name" => name = Some((&setting.path[..at + 2], value)),
             [_, key] if key == "value" => {
@@ -56,6 +57,12 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             [idx] if idx.parse::<usize>().is_ok() => found.extend(listed(setting, value)),
             [key] => found.push(called(setting.clone(), key)),
             _ => {}
+        }
+        if setting.path[0] == "services" {
+            // Compose's own variables.
+            for variable in &mut found[from..] {
+                variable.read_doubled('$');
+            }
         }
     }
     found
@@ -91,6 +98,17 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         assert_eq!(services(text.as_bytes()), expected, "{text}");
+    }
+
+    #[test]
+    fn a_dollar_of_compose_is_there_twice_and_one_of_kubernetes_once() {
+        let variables = |text: &str| in_containers(&crate::app::yaml::read(text).0);
+        let found = variables("services:\n  a:\n    environment:\n      A: 'p$$x'\n      B: p$x\n");
+        assert_eq!(found[0].value, Value::Text("p$x".to_owned()));
+        assert_eq!(found[0].with(None, "y$"), "A: 'y$$'");
+        assert_eq!(found[1].value, Value::Hidden);
+        let found = variables("spec:\n  containers:\n  - env: [{name: A, value: p$x}]\n");
+        assert_eq!(found[0].value, Value::Text("p$x".to_owned()));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Files with a setting per line: `.env`, INI, `key = value`, arguments, systemd's units.
 
-use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Quotes, Read, Setting, Value, named};
+use super::quotes::Dialect;
+use super::setting::{
+    Bare, Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Quotes, Read, Setting, Value, named,
+};
 
 /// The kind of such a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +140,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     let is_arrow = after.starts_with("=>") && kind == Lines::Ini;
     let rest = &after[usize::from(is_sign) + usize::from(is_arrow)..];
     let value_at = body.len() - rest.trim_start().len();
-    let (value, literal_bytes, quotes) = literal(&body[value_at..], kind);
+    let literal = literal(&body[value_at..], kind);
     let key = key.trim_matches(['\'', '"']);
     if key.is_empty() {
         return None;
@@ -150,14 +153,15 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     }
     Some(Setting {
         path,
-        value: expanded(value, kind),
+        value: literal.value,
         doubt: None,
         line: number,
         start: line_start + start + body_at,
-        item: body[body_at..value_at + literal_bytes].to_owned(),
+        item: body[body_at..value_at + literal.n_bytes].to_owned(),
         key: key_at..key_at + key.len(),
-        literal: value_at..value_at + literal_bytes,
-        quotes,
+        literal: value_at..value_at + literal.n_bytes,
+        quotes: literal.quotes,
+        doubled: None,
         joins: Joins::Line,
     })
 }
@@ -176,7 +180,8 @@ fn words_of_line(line: &str, at: [usize; 2]) -> Setting {
         item: body.to_owned(),
         key: 0..0,
         literal: 0..body.len(),
-        quotes: Quotes::None,
+        quotes: Quotes::Bare(Bare::Word),
+        doubled: None,
         joins: Joins::Line,
     }
 }
@@ -190,14 +195,37 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
     }
 }
 
-/// The value, the bytes it takes with its quotes, and how another one is written.
-fn literal(text: &str, kind: Lines) -> (String, usize, Quotes) {
+/// A value as it stands in its line.
+struct Literal {
+    value: Value,
+    /// With its quotes.
+    n_bytes: usize,
+    /// How another one is written.
+    quotes: Quotes,
+}
+
+/// Stands for a dollar that begins no variable, while variables are looked for.
+const DOLLAR: char = '\u{e000}';
+
+fn literal(text: &str, kind: Lines) -> Literal {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
     let quote = quote.filter(|_| kind != Lines::Unit);
     if let Some(quote) = quote
-        && let Some((value, bytes)) = quoted(text, quote)
+        && let Some((value, n_bytes)) = quoted(text, quote, kind)
     {
-        return (value, bytes, Quotes::Around(quote));
+        let dialect = match kind {
+            Lines::Dotenv => Dialect::Shell,
+            _ => Dialect::Ini,
+        };
+        let value = match expanded(value, kind) {
+            Value::Text(text) => Value::Text(text.replace(DOLLAR, "$")),
+            other => other,
+        };
+        return Literal {
+            value,
+            n_bytes,
+            quotes: Quotes::Around(quote, dialect),
+        };
     }
     let end = match kind {
         // A comment needs a blank before it.
@@ -210,21 +238,39 @@ fn literal(text: &str, kind: Lines) -> (String, usize, Quotes) {
         Lines::Pairs | Lines::Arguments | Lines::Unit | Lines::Directives => text.len(),
     };
     let value = text[..end].trim_end();
-    let quotes = if kind == Lines::Dotenv {
-        Quotes::AsNeeded
-    } else {
-        Quotes::None
-    };
-    (value.to_owned(), value.len(), quotes)
+    Literal {
+        value: expanded(value.to_owned(), kind),
+        n_bytes: value.len(),
+        quotes: match kind {
+            Lines::Dotenv => Quotes::AsNeeded(Dialect::Shell),
+            Lines::Ini => Quotes::Bare(Bare::Ini),
+            Lines::Pairs => Quotes::Bare(Bare::Line),
+            Lines::Arguments | Lines::Unit | Lines::Directives | Lines::Kamailio => {
+                Quotes::Bare(Bare::Word)
+            }
+        },
+    }
 }
 
-fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
+/// The text between quotes, and the bytes that it takes with them. A shell's backslash means something before few signs.
+fn quoted(text: &str, quote: char, kind: Lines) -> Option<(String, usize)> {
+    let is_shell = kind == Lines::Dotenv;
     let mut value = String::new();
-    let mut chars = text.char_indices().skip(1);
+    let mut chars = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {
         match c {
             _ if c == quote => return Some((value, at + 1)),
-            '\\' if quote == '"' => value.push(chars.next()?.1),
+            '\\' if quote == '"' => {
+                let means_itself = |it: &char| is_shell && !"\\\"$`".contains(*it);
+                if chars.peek().is_some_and(|(_, next)| means_itself(next)) {
+                    value.push('\\');
+                    continue;
+                }
+                let next = chars.next()?.1;
+                let is_dollar = next == '$' && is_shell;
+                value.push(if is_dollar { DOLLAR } else { next });
+            }
+            '$' if quote == '\'' && is_shell => value.push(DOLLAR),
             _ => value.push(c),
         }
     }
@@ -319,7 +365,7 @@ fn connect_info(setting: &Setting) -> Vec<Setting> {
     let base = setting.literal.start;
     let Some(at) = value
         .find('@')
-        .filter(|_| is_own && setting.quotes == Quotes::None)
+        .filter(|_| is_own && setting.quotes == Quotes::Bare(Bare::Word))
     else {
         return Vec::new();
     };
@@ -368,6 +414,8 @@ fn assignments(setting: &Setting) -> Vec<Setting> {
         if let Some((name, text)) = body[..end].split_once('=') {
             let mut part = setting.part(name, text, from..from + end, name.len(), Joins::With(" "));
             part.path = vec![name.to_owned()];
+            // Specifiers: `%h`, `%i`.
+            part.read_doubled('%');
             found.push(part);
         }
         at += blank + opened + end + 1;
@@ -429,6 +477,37 @@ mod tests {
             Lines::Unit,
             &["2 A=Text(\"b c\")", "3 D=Text(\"e f\")", "3 G=Text(\"h\")"],
         );
+    }
+
+    #[test]
+    fn escapes_of_a_shell_are_few_and_stay_few() {
+        check(
+            r#"A="a\$b\"c\\d\qe"
+B='${C}\$'
+D="${C}""#,
+            Lines::Dotenv,
+            &[
+                r#"1 A=Text("a$b\"c\\d\\qe")"#,
+                r#"2 B=Text("${C}\\$")"#,
+                r#"3 D=Variable { name: "C", fallback: None }"#,
+            ],
+        );
+        let (settings, _) = read("A=\"x\"\nB='x'\n", Lines::Dotenv);
+        assert_eq!(settings[0].with(None, "a$b"), "A='a$b'");
+        assert_eq!(settings[1].with(None, "it's"), "B=\"it's\"");
+    }
+
+    #[test]
+    fn a_units_percent_is_there_twice() {
+        let text = "[Service]\nEnvironment=A=postgres://u:p@%%2Frun/x B=%h\n";
+        check(
+            text,
+            Lines::Unit,
+            &["2 A=Text(\"postgres://u:p@%2Frun/x\")", "2 B=Hidden"],
+        );
+        let (settings, _) = read(text, Lines::Unit);
+        assert_eq!(settings[0].with(None, "x://%2F"), "A=x://%%2F");
+        assert!(!settings[0].can_hold("a b"));
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod lists;
 mod lookup;
 mod pattern;
 mod place;
+mod quotes;
 mod read;
 mod rewrite;
 mod setting;

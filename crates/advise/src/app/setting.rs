@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
+use super::quotes::Dialect;
+
 /// A value, as far as the file tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -41,6 +43,8 @@ pub(crate) struct Setting {
     pub(crate) literal: Range<usize>,
     /// How a new value is quoted there.
     pub(crate) quotes: Quotes,
+    /// A sign that stands there twice where it is meant, since once it begins a variable.
+    pub(crate) doubled: Option<char>,
     /// How another setting is put beside it.
     pub(crate) joins: Joins,
 }
@@ -57,14 +61,27 @@ pub(crate) enum Joins {
 /// How a value stands in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
-    /// Between these, with a backslash before them.
-    Around(char),
-    /// As it is.
-    None,
+    /// Between these, and what would end it or mean something there as the dialect has it.
+    Around(char, Dialect),
+    /// As it is; what ends it there cannot be in it.
+    Bare(Bare),
     /// XML: what would end the value as entities.
     Entities,
-    /// `.env` and YAML: in double quotes where it would be cut off otherwise.
-    AsNeeded,
+    /// `.env` and YAML: in quotes where it would be cut off otherwise.
+    AsNeeded(Dialect),
+}
+
+/// What a value is cut off by where nothing stands around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bare {
+    /// The end of its line.
+    Line,
+    /// That, or a comment.
+    Ini,
+    /// A blank, and it knows quotes.
+    Word,
+    /// It is a part of another value.
+    Part,
 }
 
 /// Something that was not understood, for a person.
@@ -103,41 +120,6 @@ pub(crate) fn named(name: &str) -> String {
     name.to_owned()
 }
 
-impl Quotes {
-    /// `value` as a literal.
-    pub(crate) fn around(self, value: &str) -> String {
-        let double = |value: &str| {
-            let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-            format!("\"{escaped}\"")
-        };
-        match self {
-            Self::None => value.to_owned(),
-            Self::Entities => quick_xml::escape::escape(value).into_owned(),
-            Self::Around('"') => double(value),
-            Self::Around(quote) => {
-                let escaped = value.replace('\\', "\\\\");
-                format!(
-                    "{quote}{}{quote}",
-                    escaped.replace(quote, &format!("\\{quote}"))
-                )
-            }
-            Self::AsNeeded => {
-                let is_plain = !value.is_empty()
-                    && value
-                        .chars()
-                        .all(|c| c.is_alphanumeric() || "/._-:@+?=%&~*".contains(c))
-                    && !value.starts_with(['*', '&', '%', '@', '-', '?', ':'])
-                    && !value.ends_with(':');
-                if is_plain {
-                    value.to_owned()
-                } else {
-                    double(value)
-                }
-            }
-        }
-    }
-}
-
 impl Setting {
     /// The same with a part of its value as a setting of its own: `host=…` within a longer text.
     pub(crate) fn part(
@@ -162,9 +144,32 @@ impl Setting {
             key: 0..key_bytes,
             literal: value_at..item.len(),
             item,
-            quotes: Quotes::None,
+            quotes: match self.quotes {
+                Quotes::Entities => Quotes::Entities,
+                _ => Quotes::Bare(Bare::Part),
+            },
+            doubled: self.doubled,
             joins,
         }
+    }
+
+    /// Takes a sign that stands there twice for itself, and once for what only the program can evaluate.
+    pub(crate) fn read_doubled(&mut self, sign: char) {
+        let twice = format!("{sign}{sign}");
+        if let Value::Text(text) = &self.value {
+            let plain = text.replace(&twice, "");
+            self.value = if plain.contains(sign) {
+                Value::Hidden
+            } else {
+                Value::Text(text.replace(&twice, &sign.to_string()))
+            };
+        }
+        self.doubled = Some(sign);
+    }
+
+    /// Whether a value can be written there so that it is read again.
+    pub(crate) fn can_hold(&self, value: &str) -> bool {
+        self.quotes.can_hold(value)
     }
 
     /// Where it stands in the text.
@@ -175,7 +180,11 @@ impl Setting {
     /// With another value, and perhaps another name.
     pub(crate) fn with(&self, key: Option<&str>, value: &str) -> String {
         let mut text = self.item.clone();
-        text.replace_range(self.literal.clone(), &self.quotes.around(value));
+        let value = match self.doubled {
+            Some(sign) => value.replace(sign, &format!("{sign}{sign}")),
+            None => value.to_owned(),
+        };
+        text.replace_range(self.literal.clone(), &self.quotes.around(&value));
         if let Some(key) = key {
             text.replace_range(self.key.clone(), key);
         }
@@ -222,16 +231,6 @@ impl LineStarts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_value_is_quoted_as_its_place_wants_it() {
-        assert_eq!(Quotes::Around('\'').around("it's\\"), "'it\\'s\\\\'");
-        assert_eq!(Quotes::Around('"').around("a\"b"), "\"a\\\"b\"");
-        assert_eq!(Quotes::AsNeeded.around("/run/a.sock"), "/run/a.sock");
-        assert_eq!(Quotes::AsNeeded.around("/run/a b"), "\"/run/a b\"");
-        assert_eq!(Quotes::AsNeeded.around(""), "\"\"");
-        assert_eq!(Quotes::None.around("a b"), "a b");
-    }
 
     #[test]
     fn a_byte_is_in_the_line_that_began_before_it() {

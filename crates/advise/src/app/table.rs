@@ -220,6 +220,8 @@ pub(crate) struct App {
     /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
+    /// A sign that its files hold twice where it is meant: `%` of Symfony's containers and of Python's `configparser`.
+    pub(crate) doubled: Option<char>,
     #[serde(default)]
     pub(crate) host_is: Vec<HostForm>,
     pub(crate) localhost: Option<Takes>,

@@ -175,6 +175,7 @@ impl Walk<'_> {
             key: 0..0,
             literal: 0..raw.len(),
             quotes: Quotes::Entities,
+            doubled: None,
             joins: Joins::Line,
         });
     }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::lines::{Lines, depth_after, expanded};
+use super::quotes::Dialect;
 use super::setting::{
     Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Quotes, Read, Setting, Value, named,
 };
@@ -194,9 +195,9 @@ impl Walk<'_> {
         let start = key_at.start.min(at.start);
         let end = at.start + raw.len();
         let quotes = match style {
-            ScalarStyle::SingleQuoted => Quotes::Around('\''),
-            ScalarStyle::DoubleQuoted => Quotes::Around('"'),
-            _ => Quotes::AsNeeded,
+            ScalarStyle::SingleQuoted => Quotes::Around('\'', Dialect::Yaml),
+            ScalarStyle::DoubleQuoted => Quotes::Around('"', Dialect::Yaml),
+            _ => Quotes::AsNeeded(Dialect::Yaml),
         };
         let bare = self.text.get(key_at.clone()).unwrap_or_default();
         let is_quoted = bare.starts_with(['"', '\'']) && bare.len() > 1;
@@ -221,6 +222,7 @@ impl Walk<'_> {
                 key: key_at.start - start + pad..(key_at.end - start).saturating_sub(pad),
                 literal: at.start - start..end - start,
                 quotes,
+                doubled: None,
                 joins: self.joins(start),
             });
         }

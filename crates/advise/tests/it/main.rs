@@ -1,10 +1,15 @@
 //! The applications' configuration files, from outside.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "these are tests, and the files are their own"
+)]
 
 mod apps;
 mod certain;
 mod collection;
+mod formats;
 mod guess;
 mod hba;
 mod hostile;

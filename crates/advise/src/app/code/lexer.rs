@@ -67,7 +67,7 @@ impl Lexer<'_> {
                 continue;
             }
             let kind = if self.starts_string(c) {
-                self.string()
+                self.string(false)
             } else if is_word(c) {
                 let bytes = self.rest().find(|c| !is_word(c));
                 self.at += bytes.unwrap_or(self.rest().len());
@@ -134,15 +134,17 @@ impl Lexer<'_> {
     }
 
     fn prefixed_string(&mut self, start: usize) -> Kind {
-        let is_formatted = self.text[start..self.at].contains(['f', 'F']);
-        match self.string() {
+        let prefix = &self.text[start..self.at];
+        let is_formatted = prefix.contains(['f', 'F']);
+        let is_raw = prefix.contains(['r', 'R']);
+        match self.string(is_raw) {
             Kind::Text(Some(text)) if is_formatted && text.contains('{') => Kind::Text(None),
             kind => kind,
         }
     }
 
-    /// The string that begins here.
-    fn string(&mut self) -> Kind {
+    /// The string that begins here; in a raw one a backslash means itself, and yet a quote behind it ends nothing.
+    fn string(&mut self, is_raw: bool) -> Kind {
         let rest = self.rest();
         let quote = rest.chars().next().unwrap_or('"');
         let tripled: String = [quote; 3].iter().collect();
@@ -167,7 +169,14 @@ impl Lexer<'_> {
                 text = None;
             }
             self.at += c.len_utf8();
-            let c = if c == '\\' {
+            let c = if c == '\\' && is_raw {
+                let next = self.rest().chars().next().unwrap_or(quote);
+                self.at += next.len_utf8().min(self.rest().len());
+                if let Some(text) = &mut text {
+                    text.push('\\');
+                }
+                Some(next)
+            } else if c == '\\' {
                 self.escaped(quote)
             } else {
                 Some(c)
@@ -193,21 +202,34 @@ impl Lexer<'_> {
         }
     }
 
-    /// What a backslash makes of the next character; `None` for what only the language itself knows.
+    /// What a backslash makes of the next character; `None` for what only the language itself knows. Itself where it
+    /// means nothing before that.
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;
-        let knows_few = quote == '\'' && matches!(self.language, Language::Php | Language::Ruby);
-        if knows_few && c != quote && c != '\\' {
+        let language = self.language;
+        let has_few = quote == '\'' && matches!(language, Language::Php | Language::Ruby);
+        let keeps_others = matches!(language, Language::Php | Language::Python);
+        let is_kept = match c {
+            _ if c == quote || c == '\\' => false,
+            _ if has_few => true,
+            'n' | 't' | 'r' => false,
+            '$' => language != Language::Php && keeps_others,
+            '\'' | '"' => language == Language::Php,
+            'u' if language == Language::Php => !self.rest().starts_with("u{"),
+            _ => keeps_others && !language.knows_alone().contains(c),
+        };
+        if is_kept {
             return Some('\\');
         }
-        self.at += c.len_utf8();
-        match c {
+        let found = match c {
             'n' => Some('\n'),
             't' => Some('\t'),
             'r' => Some('\r'),
-            'u' | 'x' | '0'..='9' => None,
+            _ if language.knows_alone().contains(c) && c != quote => None,
             _ => Some(c),
-        }
+        };
+        self.at += c.len_utf8();
+        found
     }
 }
 
@@ -249,6 +271,30 @@ mod tests {
             Language::Script,
             &["{", "a", ":", "«b»", ",", "c", ":", "«\"»", "}"],
         );
+    }
+
+    #[test]
+    fn a_backslash_before_what_it_means_nothing_to_stays_where_the_language_keeps_it() {
+        check(
+            r#"<?php "\q\$x\"" 'a\q\''"#,
+            Language::Php,
+            &[r#"«\q$x"»"#, r"«a\q'»"],
+        );
+        check(
+            r#""\q\'" r'a\'b\n'"#,
+            Language::Python,
+            &[r"«\q'»", r"«a\'b\n»"],
+        );
+        check(r#""\q\#{x}" '\q'"#, Language::Ruby, &["«q#{x}»", r"«\q»"]);
+        check(r#""\q" `\${x}`"#, Language::Script, &["«q»", "«${x}»"]);
+        for (text, language) in [
+            (r#"<?php "\x41""#, Language::Php),
+            (r#""\u0041""#, Language::Python),
+            (r#""\s""#, Language::Ruby),
+            (r#""\b""#, Language::Script),
+        ] {
+            check(text, language, &["«?»"]);
+        }
     }
 
     #[test]

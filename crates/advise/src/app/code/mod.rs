@@ -39,6 +39,16 @@ impl Language {
         matches!(self, Self::Php | Self::Script)
     }
 
+    /// What makes, behind a backslash in a string, something that is not worked out here.
+    const fn knows_alone(self) -> &'static str {
+        match self {
+            Self::Php => "efvux01234567",
+            Self::Python => "abfvuxNU01234567\n\r",
+            Self::Ruby => "abefvscCMux01234567\n\r",
+            Self::Script => "bfvux0123456789\n\r",
+        }
+    }
+
     /// Whether a statement may end with its line.
     const fn ends_with_line(self) -> bool {
         !matches!(self, Self::Php)

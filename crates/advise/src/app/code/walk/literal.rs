@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::super::{Language, expression};
 use super::{Slot, Walk};
+use crate::app::quotes::Dialect;
 use crate::app::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Quotes, Setting, Value};
 
 impl Walk<'_> {
@@ -19,12 +20,20 @@ impl Walk<'_> {
         };
         let at = head.at.start..tail.at.end;
         let raw = &self.text[at.clone()];
+        let dialect = match self.language {
+            Language::Php => Dialect::Php,
+            Language::Ruby => Dialect::Ruby,
+            Language::Script => Dialect::Script,
+            Language::Python => Dialect::Plain,
+        };
         let quotes = match (&value, raw.chars().next()) {
             (Value::Text(_), Some(quote @ ('\'' | '"' | '`'))) if used.len() == 1 => {
-                Quotes::Around(quote)
+                Quotes::Around(quote, dialect)
             }
-            (Value::Text(_), Some(_)) if self.language == Language::Script => Quotes::Around('"'),
-            _ => Quotes::Around('\''),
+            (Value::Text(_), Some(_)) if self.language == Language::Script => {
+                Quotes::Around('"', dialect)
+            }
+            _ => Quotes::Around('\'', dialect),
         };
         let end = self.item_end(at.end, slot.is_define);
         if self.settings.len() >= MOST_SETTINGS || end - slot.start > MOST_VALUE_BYTES {
@@ -46,6 +55,7 @@ impl Walk<'_> {
             key: slot.key.start.saturating_sub(slot.start)..slot.key.end.saturating_sub(slot.start),
             literal: at.start - slot.start..at.end - slot.start,
             quotes,
+            doubled: None,
         });
     }
 

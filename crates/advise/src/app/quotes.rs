@@ -1,0 +1,132 @@
+//! A value as its file writes it: what stands around it, and what stands for signs that would mean something else.
+
+use super::setting::{Bare, Quotes};
+
+/// Whose strings they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// A dollar begins a variable between double quotes.
+    Php,
+    /// `#{` does.
+    Ruby,
+    /// `${` does between backticks.
+    Script,
+    /// Nothing but the quote and the backslash means anything.
+    Plain,
+    /// Between single quotes these are doubled, and backslashes mean themselves.
+    Yaml,
+    /// A shell's, and what reads `.env`: between single quotes everything means itself, but those.
+    Shell,
+    /// INI and its like: whether anything is an escape there, nobody agrees.
+    Ini,
+}
+
+impl Quotes {
+    /// `value` as a literal.
+    pub(crate) fn around(self, value: &str) -> String {
+        match self {
+            Self::Bare(_) => value.to_owned(),
+            Self::Entities => quick_xml::escape::escape(value).into_owned(),
+            Self::Around(quote, dialect) => dialect.quoted(value, quote),
+            Self::AsNeeded(_) if is_plain(value) => value.to_owned(),
+            Self::AsNeeded(dialect) => dialect.quoted(value, '"'),
+        }
+    }
+
+    /// Whether the literal is read as that value again.
+    pub(super) fn can_hold(self, value: &str) -> bool {
+        let has = |signs: &str| value.contains(|sign| signs.contains(sign));
+        match self {
+            Self::Bare(Bare::Line) => !has("\\\n"),
+            Self::Bare(Bare::Ini) => {
+                let is_cut = [" #", " ;", "\t#", "\t;"]
+                    .iter()
+                    .any(|it| value.contains(it));
+                !has("\\\n") && !value.starts_with(['"', '\'']) && !is_cut
+            }
+            Self::Bare(Bare::Word) => !has(" \t\n\"'\\"),
+            Self::Bare(Bare::Part) => !has(" \t\n\"'\\;`$<>,"),
+            Self::Around(quote, Dialect::Ini) => !value.contains(quote) && !has("\\$\n"),
+            Self::Entities | Self::Around(..) | Self::AsNeeded(_) => !has("\n"),
+        }
+    }
+}
+
+impl Dialect {
+    fn quoted(self, value: &str, quote: char) -> String {
+        let signs = match (self, quote) {
+            (Self::Yaml, '\'') => return format!("'{}'", value.replace('\'', "''")),
+            (Self::Ini, _) => "",
+            (Self::Shell, _) => {
+                // Of what dialects of `.env` make of escapes no two agree.
+                let means_something = value.contains(['\\', '"', '$', '`']);
+                let single = quote == '\'' || means_something;
+                if single && !value.contains('\'') {
+                    return format!("'{value}'");
+                }
+                return around(value, '"', "\\\"$`");
+            }
+            (Self::Php, '"') => "\\\"$",
+            (Self::Ruby, '"') => "\\\"#",
+            (Self::Script, '`') => "\\`$",
+            (_, '"') => "\\\"",
+            (_, _) => "\\'",
+        };
+        around(value, quote, signs)
+    }
+}
+
+/// With a backslash before these.
+fn around(value: &str, quote: char, signs: &str) -> String {
+    let mut text = String::from(quote);
+    for sign in value.chars() {
+        if signs.contains(sign) {
+            text.push('\\');
+        }
+        text.push(sign);
+    }
+    text.push(quote);
+    text
+}
+
+/// Whether it may stand in a `.env` or YAML without quotes.
+fn is_plain(value: &str) -> bool {
+    !value.is_empty()
+        && value
+            .chars()
+            .all(|c| c.is_alphanumeric() || "/._-:@+?=%&~*".contains(c))
+        && !value.starts_with(['*', '&', '%', '@', '-', '?', ':'])
+        && !value.ends_with(':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_quoted_as_its_place_wants_it() {
+        let around = |quote, dialect, value: &str| Quotes::Around(quote, dialect).around(value);
+        assert_eq!(around('\'', Dialect::Plain, "it's\\"), "'it\\'s\\\\'");
+        assert_eq!(around('"', Dialect::Plain, "a\"b$"), "\"a\\\"b$\"");
+        assert_eq!(around('"', Dialect::Php, "a$b"), "\"a\\$b\"");
+        assert_eq!(around('"', Dialect::Ruby, "#{b}"), "\"\\#{b}\"");
+        assert_eq!(around('`', Dialect::Script, "${b}"), "`\\${b}`");
+        assert_eq!(around('\'', Dialect::Yaml, "it's\\"), "'it''s\\'");
+        assert_eq!(around('"', Dialect::Shell, "a$b"), "'a$b'");
+        assert_eq!(around('\'', Dialect::Shell, "it's"), "\"it's\"");
+        let as_needed = |value: &str| Quotes::AsNeeded(Dialect::Yaml).around(value);
+        assert_eq!(as_needed("/run/a.sock"), "/run/a.sock");
+        assert_eq!(as_needed("/run/a b"), "\"/run/a b\"");
+        assert_eq!(as_needed(""), "\"\"");
+    }
+
+    #[test]
+    fn what_would_be_cut_off_is_not_written() {
+        let holds = |bare, value: &str| Quotes::Bare(bare).can_hold(value);
+        assert!(holds(Bare::Line, "a b") && !holds(Bare::Line, "a\\b"));
+        assert!(holds(Bare::Ini, "a#b") && !holds(Bare::Ini, "a #b"));
+        assert!(holds(Bare::Word, "a#b") && !holds(Bare::Word, "a b"));
+        assert!(holds(Bare::Part, "/a-b") && !holds(Bare::Part, "/a;b"));
+        assert!(!Quotes::Around('"', Dialect::Ini).can_hold("a\"b"));
+    }
+}
