@@ -446,13 +446,17 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__check)
-            opts="-c -q -h --app --pid --user --socket --connections --verbose --json --color --quiet --help"
+            opts="-c -q -h --app --as --pid --user --socket --connections --verbose --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --app)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

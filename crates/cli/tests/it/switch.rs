@@ -221,12 +221,15 @@ fn who_may_not_write_the_folder_is_told_and_nothing_is_kept() {
     fs::copy(&scene.file, &file).unwrap();
     scene.scratch.give_to(65534);
     std::os::unix::fs::chown(&folder, Some(0), Some(0)).unwrap();
+    let socket = scene.server.socket();
     let run = scene
         .looptax(&[
             file.to_str().unwrap(),
             "--as",
             "sidekiq",
             "--yes",
+            "--socket",
+            &socket,
             "--within",
             "1s",
         ])
