@@ -6,9 +6,9 @@ use looptax_dsn::{MASK, Pair, Query, masked};
 use looptax_record::{Change, Edit};
 
 use super::bound::Bound;
-use super::quotes::Dialect;
+use super::quotes::{Dialect, Quotes};
 use super::rewrite::{self, Rewrite, replaced};
-use super::setting::{Joins, Quotes, Setting, Value};
+use super::setting::{Joins, Setting, Value};
 use super::table::{Evidence, Role, Step};
 use super::url::{self, Parsed};
 use crate::Fields;

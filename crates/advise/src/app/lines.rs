@@ -1,9 +1,7 @@
 //! Files with a setting per line: `.env`, INI, `key = value`, arguments, systemd's units.
 
-use super::quotes::Dialect;
-use super::setting::{
-    Bare, Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Quotes, Read, Setting, Value, named,
-};
+use super::quotes::{Bare, Dialect, Quotes};
+use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
 /// The kind of such a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,30 @@
 //! A value as its file writes it: what stands around it, and what stands for signs that would mean something else.
 
-use super::setting::{Bare, Quotes};
+/// How a value stands in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quotes {
+    /// Between these, and what would end it or mean something there as the dialect has it.
+    Around(char, Dialect),
+    /// As it is; what ends it there cannot be in it.
+    Bare(Bare),
+    /// XML: what would end the value as entities.
+    Entities,
+    /// `.env` and YAML: in quotes where it would be cut off otherwise.
+    AsNeeded(Dialect),
+}
+
+/// What a value is cut off by where nothing stands around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bare {
+    /// The end of its line.
+    Line,
+    /// That, or a comment.
+    Ini,
+    /// A blank, and it knows quotes.
+    Word,
+    /// It is a part of another value.
+    Part,
+}
 
 /// Whose strings they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

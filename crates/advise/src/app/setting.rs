@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use super::quotes::Dialect;
+use super::quotes::{Bare, Quotes};
 
 /// A value, as far as the file tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,32 +56,6 @@ pub(crate) enum Joins {
     Line,
     /// Behind it, with this between them.
     With(&'static str),
-}
-
-/// How a value stands in its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quotes {
-    /// Between these, and what would end it or mean something there as the dialect has it.
-    Around(char, Dialect),
-    /// As it is; what ends it there cannot be in it.
-    Bare(Bare),
-    /// XML: what would end the value as entities.
-    Entities,
-    /// `.env` and YAML: in quotes where it would be cut off otherwise.
-    AsNeeded(Dialect),
-}
-
-/// What a value is cut off by where nothing stands around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bare {
-    /// The end of its line.
-    Line,
-    /// That, or a comment.
-    Ini,
-    /// A blank, and it knows quotes.
-    Word,
-    /// It is a part of another value.
-    Part,
 }
 
 /// Something that was not understood, for a person.

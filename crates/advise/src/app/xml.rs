@@ -6,9 +6,9 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
+use super::quotes::Quotes;
 use super::setting::{
-    Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Quotes, Read, Setting, Value,
-    named,
+    Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named,
 };
 
 /// Deepest nesting that is followed.

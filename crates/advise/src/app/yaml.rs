@@ -6,9 +6,9 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::lines::{Lines, depth_after, expanded};
-use super::quotes::Dialect;
+use super::quotes::{Dialect, Quotes};
 use super::setting::{
-    Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Quotes, Read, Setting, Value, named,
+    Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named,
 };
 
 /// Deepest nesting that is followed.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::super::{Language, expression};
 use super::{Slot, Walk};
-use crate::app::quotes::Dialect;
-use crate::app::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Quotes, Setting, Value};
+use crate::app::quotes::{Dialect, Quotes};
+use crate::app::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
 
 impl Walk<'_> {
     pub(super) fn literal(&mut self, slot: &Slot) {
