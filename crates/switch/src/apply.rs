@@ -178,7 +178,12 @@ impl Carrying<'_, '_> {
         for line in watches.iter().flat_map(Watch::log_lines) {
             (self.tell)(step(StepCode::ServerLog, line));
         }
-        self.work.put_back(&words, End::PutBack)?;
+        if let Err(error) = self.work.put_back(&words, End::PutBack) {
+            let kept = self.work.folder().display();
+            let words = format!("{error}; the old files are kept in {kept}, as 0.old and so on");
+            (self.tell)(step(StepCode::FilesNotPutBack, words));
+            return Err(error);
+        }
         (self.tell)(step(
             StepCode::FilesPutBack,
             "the old files are back".to_owned(),

@@ -203,6 +203,11 @@ impl Work {
         &self.journal.steps
     }
 
+    /// Where its journal, its old and its new files lie.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// How it stands.
     pub fn standing(&self) -> Standing {
         Standing::after(&self.journal.steps)

@@ -127,6 +127,9 @@ fn what_somebody_wrote_after_a_switch_is_kept_when_it_fails() {
     let before = app.bytes();
     let run = app.while_visited(|| switch(&app, &[]).run());
     run.expect_error(2, &["was changed meanwhile"]);
+    if !run.stdout.contains("the old files are kept in") {
+        run.fail("it does not say where the old file is");
+    }
     let now = app.bytes();
     assert!(now.ends_with(MEDDLED.as_bytes()) && now != before);
     // It has not been restarted, and the old file is still to be had.
