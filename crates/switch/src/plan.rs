@@ -84,6 +84,15 @@ pub fn plan(wish: Wish<'_>, around: Around<'_>) -> Result<Plan, Failure> {
     if sources.is_empty() {
         return Err(sources.nothing(Some(wish.path), around.near.servers.len()));
     }
+    if let Some(number) = wish.only.iter().find(|it| !(1..=found.len()).contains(*it)) {
+        return Err(Failure::usage(
+            format!(
+                "there is no connection {number}: the file has {}",
+                found.len()
+            ),
+            "--only takes the numbers that the plan gives them: --dry-run shows it",
+        ));
+    }
     let mut connections = Vec::new();
     for (idx, found) in found.into_iter().enumerate() {
         let is_wanted = wish.only.is_empty() || wish.only.contains(&(idx + 1));

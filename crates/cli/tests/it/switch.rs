@@ -166,6 +166,34 @@ fn what_nobody_connects_by_is_moved_and_not_proved_and_comes_back_byte_for_byte(
 }
 
 #[test]
+fn of_several_connections_each_has_a_number_and_one_can_be_moved() {
+    let Some(scene) = Scene::new() else { return };
+    let (tcp, password) = (scene.server.it.tcp, scene.server.password());
+    let cache = |name: &str, database: u8| {
+        format!(
+            "    '{name}': {{\n        'BACKEND': 'django_redis.cache.RedisCache',\n        'LOCATION': 'redis://:{password}@{tcp}/{database}',\n    }},\n"
+        )
+    };
+    let first = format!("CACHES = {{\n{}", cache("default", 1));
+    let both = format!("{first}{}}}\n", cache("sessions", 2));
+    let file = scene.scratch.file("settings.py");
+    fs::write(&file, &both).unwrap();
+    let run = |args: &[&str]| scene.run(&[&[file.to_str().unwrap()], args].concat());
+    let plan = run(&["--dry-run", "--only", "2", "--json"]);
+    plan.expect_code(0);
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    let fates: Vec<&str> = { plan["connections"].as_array().unwrap().iter() }
+        .map(|it| it["fate"].as_str().unwrap())
+        .collect();
+    assert_eq!(fates, ["unwanted", "moves"], "{plan:#}");
+    run(&["--yes", "--only", "2", "--within", "1s"]).expect_code(3);
+    let now = fs::read_to_string(&file).unwrap();
+    assert!(now.starts_with(&first), "the first one was touched: {now}");
+    assert!(now.contains("unix://"), "{now}");
+    run(&["--yes", "--only", "7", "--within", "1s"]).expect_error(2, &["7", "--only"]);
+}
+
+#[test]
 fn a_patch_makes_of_the_old_file_what_a_switch_writes() {
     let Some(scene) = Scene::new() else { return };
     if !is_there("patch") {

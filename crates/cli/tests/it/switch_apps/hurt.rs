@@ -137,6 +137,29 @@ fn what_somebody_wrote_after_a_switch_is_kept_when_it_fails() {
 }
 
 #[test]
+fn who_has_an_old_file_again_is_named_by_find() {
+    let Some(app) = ruby() else {
+        return;
+    };
+    let before = app.bytes();
+    app.while_visited(|| switch(&app, &[]).run()).expect_code(0);
+    let find = || {
+        let run = looptax(&app).args(["find", "--json"]).run();
+        run.expect_code(0);
+        run.stdout
+    };
+    assert!(!find().contains("fell-back"), "it is on the socket");
+    // A deployment brings the old file back, past looptax.
+    fs::write(&app.file, &before).expect("the scratch folder can be written");
+    let reload = app.reload.clone().unwrap_or_default();
+    let reloaded = Command::new("/bin/sh").args(["-c", &reload]).status();
+    assert!(reloaded.is_ok_and(|it| it.success()));
+    expect_on(&app, Way::Tcp);
+    let found = find();
+    assert!(found.contains("fell-back"), "{found}");
+}
+
+#[test]
 fn a_url_that_cannot_be_moved_is_told_and_left_alone() {
     let Some(server) = Server::start(Kind::Mariadb) else {
         return;
