@@ -7,10 +7,11 @@ use looptax_record::Takes;
 use serde::Deserialize;
 
 use crate::cannot::Cannot;
+use crate::packed::{packed, unpack};
 use crate::proof::{self, Proof};
 use crate::template::{Fields, filled};
 
-const TABLE: &str = include_str!("../data/dialects.toml");
+const TABLE: &[u8] = packed!("dialects");
 
 /// How one driver, framework or application spells a connection over the socket.
 #[derive(Debug, Clone, Deserialize)]
@@ -47,7 +48,7 @@ struct Table {
 /// All of them, in the order in which they are shown.
 pub fn dialects() -> &'static [Dialect] {
     static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
-        let table: Table = toml::from_str(TABLE).expect("a test reads the same table");
+        let table: Table = unpack(TABLE);
         table.dialect
     });
     &DIALECTS

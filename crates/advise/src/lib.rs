@@ -10,6 +10,7 @@ mod cannot;
 pub mod check;
 mod dialect;
 mod escape;
+mod packed;
 mod proof;
 mod real_clients;
 mod template;

@@ -9,8 +9,9 @@ use looptax_dsn::Protocol;
 use serde::Deserialize;
 
 use crate::Fields;
+use crate::packed::{packed, unpack};
 
-const TABLE: &str = include_str!("../data/proved.toml");
+const TABLE: &[u8] = packed!("proved");
 
 /// A driver that has connected with the texts of a dialect, as the server confirmed.
 #[derive(Debug, Clone, Deserialize)]
@@ -37,8 +38,7 @@ pub struct Proof {
 type Proofs = BTreeMap<String, BTreeMap<String, Proof>>;
 
 fn proofs() -> &'static Proofs {
-    static PROOFS: LazyLock<Proofs> =
-        LazyLock::new(|| toml::from_str(TABLE).expect("a test reads the same table"));
+    static PROOFS: LazyLock<Proofs> = LazyLock::new(|| unpack(TABLE));
     &PROOFS
 }
 

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use looptax_record::Client;
 use serde::Deserialize;
 
-const TABLE: &str = include_str!("../data/clients.toml");
+use crate::packed::{packed, unpack};
+
+const TABLE: &[u8] = packed!("clients");
 
 /// A client library that people use.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -48,7 +50,7 @@ struct Table {
 /// All clients that were traced.
 pub fn real_clients() -> &'static [RealClient] {
     static CLIENTS: LazyLock<Vec<RealClient>> = LazyLock::new(|| {
-        let table: Table = toml::from_str(TABLE).expect("the table is read by a test");
+        let table: Table = unpack(TABLE);
         table.client
     });
     &CLIENTS

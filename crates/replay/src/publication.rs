@@ -20,15 +20,15 @@ use super::programs::on_path;
 
 /// In the order of [`Part::ALL`].
 const FILES: [&str; 5] = [
-    include_str!("../data/percona.toml"),
-    include_str!("../data/dimitri.toml"),
-    include_str!("../data/moonen.toml"),
-    include_str!("../data/wordpress.toml"),
-    include_str!("../data/kawin.toml"),
+    include_str!(concat!(env!("OUT_DIR"), "/percona.json")),
+    include_str!(concat!(env!("OUT_DIR"), "/dimitri.json")),
+    include_str!(concat!(env!("OUT_DIR"), "/moonen.json")),
+    include_str!(concat!(env!("OUT_DIR"), "/wordpress.json")),
+    include_str!(concat!(env!("OUT_DIR"), "/kawin.json")),
 ];
 
 static PUBLICATIONS: LazyLock<[Publication; 5]> = LazyLock::new(|| {
-    FILES.map(|text| toml::from_str(text).expect("the data are read by a test, too"))
+    FILES.map(|text| serde_json::from_str(text).expect("the data are read by a test, too"))
 });
 
 /// A published comparison.

@@ -1,5 +1,6 @@
 //! The table of applications (`data/apps.toml`).
 
+use crate::packed::{packed, unpack};
 use std::sync::LazyLock;
 
 use looptax_dsn::Kind;
@@ -12,7 +13,7 @@ use crate::Takes;
 /// The name of the entries for applications that are not known.
 pub(crate) const GUESSED: &str = "guessed";
 
-const TABLE: &str = include_str!("../../data/apps.toml");
+const TABLE: &[u8] = packed!("apps");
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -281,7 +282,7 @@ struct Table {
 /// All of them.
 pub(crate) fn apps() -> &'static [App] {
     static APPS: LazyLock<Vec<App>> = LazyLock::new(|| {
-        let table: Table = toml::from_str(TABLE).expect("a test reads the same table");
+        let table: Table = unpack(TABLE);
         table.app
     });
     &APPS

@@ -81,12 +81,12 @@ pub(super) fn print_patch(plan: &Plan) -> Result<Exit, Failure> {
     for edited in &plan.edited {
         let path = edited.original.path().display().to_string();
         let bare = path.trim_start_matches('/');
-        let old = edited.original.bytes();
-        let diff = similar::TextDiff::from_lines(old, &edited.new);
-        let (from, to) = (format!("a/{bare}"), format!("b/{bare}"));
-        let mut text = Vec::new();
-        let mut unified = diff.unified_diff();
-        unified.header(&from, &to).to_writer(&mut text)?;
+        let mut diff = diffy::DiffOptions::new();
+        diff.set_original_filename(format!("a/{bare}"))
+            .set_modified_filename(format!("b/{bare}"));
+        let text = diff
+            .create_patch_bytes(edited.original.bytes(), &edited.new)
+            .to_bytes();
         terminal::bytes_as_data(&text)?;
     }
     if plan.edited.is_empty() {
