@@ -38,6 +38,9 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
+/// Shortest part of a name that means applications.
+const SHORTEST_PART: usize = 3;
+
 /// What `--as` takes, among others: the first word of each name of the table.
 pub fn names() -> Vec<&'static str> {
     let names = apps().iter().map(|it| &*it.name);
@@ -55,7 +58,7 @@ pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
     let all = || apps().iter().filter(|it| it.name != GUESSED);
     let is_named = |it: &&App| [&it.name, &it.title].iter().any(|own| plain(own) == wanted);
     let mut own: Vec<&App> = all().filter(is_named).collect();
-    if own.is_empty() {
+    if own.is_empty() && wanted.len() >= SHORTEST_PART {
         let has_part = |it: &&App| {
             [&it.name, &it.title]
                 .iter()
@@ -63,8 +66,7 @@ pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
         };
         own = all().filter(has_part).collect();
     }
-    let is_some = !own.is_empty() && !wanted.is_empty();
-    is_some.then(|| read_for(source, &own, false))
+    (!own.is_empty()).then(|| read_for(source, &own, false))
 }
 
 /// Letters and digits alone, small.

@@ -43,12 +43,6 @@ const INI: Oracle = Oracle {
     script: include_str!("../../data/readers/ini.py"),
 };
 
-const XML: Oracle = Oracle {
-    program: "python3",
-    before: &["-c"],
-    script: include_str!("../../data/readers/xml.py"),
-};
-
 const RUBY: Oracle = Oracle {
     program: "ruby",
     before: &["-W0", "-e"],
@@ -520,50 +514,6 @@ pub(super) const SHAPES: &[Shape] = &[
             vec![
                 ("alembic/sqlalchemy.url", URL.to_owned()),
                 ("alembic/other", words.other.clone()),
-            ]
-        },
-    },
-    Shape {
-        name: "context.xml",
-        path: "/srv/META-INF/context.xml",
-        oracle: &XML,
-        write: |dice, words| {
-            let attributes = [
-                ("username", words.user.clone()),
-                ("password", words.password.clone()),
-                (
-                    "url",
-                    format!("jdbc:mariadb://127.0.0.1/{}?a=b&c=d", words.database),
-                ),
-                ("other", words.other.clone()),
-            ];
-            let mut text = String::new();
-            for (name, value) in attributes {
-                let blank = dice.one(&[" ", "\n    ", "\t"]);
-                text.extend([blank, name, "=", &words::xml(dice, &value)]);
-            }
-            format!(
-                "<?xml version=\"1.0\"?>\n<!-- é 'x' -->\n<Context>\n  <Resource name=\"jdbc/app\"{text}/>\n</Context>\n"
-            )
-        },
-        holds: |words, is_moved| {
-            let url = if is_moved {
-                format!(
-                    "jdbc:mariadb://localhost/{}?localSocket={}&a=b&c=d",
-                    words.database,
-                    encoded(words.socket)
-                        .replace("%2F", "/")
-                        .replace("%2E", ".")
-                )
-            } else {
-                format!("jdbc:mariadb://127.0.0.1/{}?a=b&c=d", words.database)
-            };
-            vec![
-                ("jdbc/app/url", url),
-                ("jdbc/app/name", "jdbc/app".to_owned()),
-                ("jdbc/app/username", words.user.clone()),
-                ("jdbc/app/password", words.password.clone()),
-                ("jdbc/app/other", words.other.clone()),
             ]
         },
     },

@@ -135,14 +135,6 @@ pub(super) fn shell(dice: &mut Dice, text: &str) -> String {
     }
 }
 
-pub(super) fn xml(dice: &mut Dice, text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    match dice.below(2) {
-        0 => format!("'{}'", text.replace('\'', "&apos;")),
-        _ => format!("\"{}\"", text.replace('"', "&quot;")),
-    }
-}
-
 /// A word as a part of a URL.
 pub(super) fn encoded(text: &str) -> String {
     let mut out = String::new();
