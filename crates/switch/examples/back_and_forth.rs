@@ -1,6 +1,7 @@
 //! Switches two files and takes it back, for ever: for the test that kills it.
 //!
-//! usage: `back_and_forth DATA FILE FILE`; what it writes is what the file holds with `old` for `new`.
+//! usage: `back_and_forth DATA FILE FILE [NEW]`; what it writes is what the file holds with `old` for `new`. NEW is made
+//! with what is written into the first one.
 
 use std::path::Path;
 
@@ -18,7 +19,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
     };
     loop {
-        let edited = [edit(&args[1])?, edit(&args[2])?];
+        let mut edited = vec![edit(&args[1])?];
+        if let Some(path) = args.get(3) {
+            edited.push(Edited {
+                original: Original::absent(Path::new(path), &edited[0].original)?,
+                new: edited[0].new.clone(),
+            });
+        }
+        edited.push(edit(&args[2])?);
         let mut work = Work::plan(
             &kept,
             "20261123",

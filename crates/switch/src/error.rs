@@ -46,6 +46,12 @@ pub enum SwitchError {
         /// Which.
         path: PathBuf,
     },
+    /// It was to be made, and is there.
+    #[error("there is {path} already, and it stays")]
+    Exists {
+        /// Which.
+        path: PathBuf,
+    },
     /// The journal, or what is kept beside it, cannot be written.
     #[error("cannot write the journal in {path}")]
     Journal {
@@ -92,6 +98,9 @@ impl Explain for SwitchError {
             Self::Stage { source, .. } | Self::Exchange { source, .. } => file_hint(source),
             Self::Changed { .. } => {
                 "run the same command again: it reads the file as it is now".to_owned()
+            }
+            Self::Exists { .. } => {
+                "look what it says: it may be looptax's own of another switch (`looptax switch --list`)".to_owned()
             }
             Self::Journal { path, .. } => format!(
                 "nothing was changed; make room in {} or let this user write there",

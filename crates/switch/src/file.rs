@@ -6,23 +6,47 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, Stat, fstat, open, openat};
+use rustix::fs::{Mode, OFlags, Stat, fstat, openat};
+use serde::{Deserialize, Serialize};
 
 use crate::SwitchError;
+use crate::folder::open_folder;
 
 /// Largest file that is read. Configuration that people write has some kilobytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// An ordinary file with what it holds, and the folder that it lies in.
-///
-/// The folder is held open, so that a path that leads elsewhere meanwhile changes nothing.
+/// An ordinary file with what it holds, or that there is none yet.
 #[derive(Debug)]
 pub struct Original {
     pub(crate) path: PathBuf,
-    pub(crate) folder: OwnedFd,
     pub(crate) name: OsString,
-    pub(crate) file: File,
     pub(crate) bytes: Vec<u8>,
+    pub(crate) state: State,
+}
+
+/// Whether a file is there.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// It is, and it and the folder that it lies in are held open, so that a path that leads elsewhere meanwhile changes
+    /// nothing.
+    There {
+        /// The folder.
+        folder: OwnedFd,
+        /// The file.
+        file: File,
+    },
+    /// It is to be made.
+    Absent(Created),
+}
+
+/// How a file is made that was not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Created {
+    pub(crate) mode: u32,
+    pub(crate) owner: u32,
+    pub(crate) group: u32,
+    /// Whether its folder is not there either.
+    pub(crate) with_folder: bool,
 }
 
 impl Original {
@@ -40,9 +64,7 @@ impl Original {
             path: path.to_owned(),
         };
         let (folder, name) = real.parent().zip(real.file_name()).ok_or_else(no_file)?;
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let opened = open(folder, flags, Mode::empty());
-        let folder = opened.map_err(|error| failed(error.into()))?;
+        let folder = open_folder(folder).map_err(failed)?;
         if !fs::metadata(&real).map_err(failed)?.is_file() {
             return Err(no_file());
         }
@@ -50,10 +72,62 @@ impl Original {
         Ok(Self {
             name: name.to_owned(),
             path: real,
-            folder,
-            file,
             bytes,
+            state: State::There { folder, file },
         })
+    }
+
+    /// A file that is not there and is to be made like another one: with its owner and permissions. Its folder may be
+    /// missing too, and not what that lies in.
+    ///
+    /// # Errors
+    /// [`SwitchError::Exists`] where there is one, or anything else; [`SwitchError::Read`] where that cannot be seen.
+    pub fn absent(path: &Path, like: &Self) -> Result<Self, SwitchError> {
+        let failed = |source| SwitchError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let no_file = || SwitchError::NoFile {
+            path: path.to_owned(),
+        };
+        let stat = like.stat().map_err(failed)?.ok_or_else(no_file)?;
+        let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(no_file)?;
+        match fs::symlink_metadata(path) {
+            Ok(_) => {
+                return Err(SwitchError::Exists {
+                    path: path.to_owned(),
+                });
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            Err(_) => {}
+        }
+        let with_folder = !folder.is_dir();
+        let above = if with_folder {
+            folder.parent()
+        } else {
+            Some(folder)
+        };
+        let above = fs::canonicalize(above.ok_or_else(no_file)?).map_err(failed)?;
+        let folder = match folder.file_name().filter(|_| with_folder) {
+            Some(own) => above.join(own),
+            None => above,
+        };
+        Ok(Self {
+            path: folder.join(name),
+            name: name.to_owned(),
+            bytes: Vec::new(),
+            state: State::Absent(Created {
+                mode: stat.st_mode & 0o777,
+                owner: stat.st_uid,
+                group: stat.st_gid,
+                with_folder,
+            }),
+        })
+    }
+
+    /// Whether there is no such file yet.
+    pub fn is_absent(&self) -> bool {
+        matches!(self.state, State::Absent(_))
     }
 
     /// Where it lies, links followed.
@@ -61,13 +135,17 @@ impl Original {
         &self.path
     }
 
-    /// What it holds.
+    /// What it holds; nothing where there is none.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub(crate) fn stat(&self) -> io::Result<Stat> {
-        Ok(fstat(&self.file)?)
+    /// What the system tells of it; `None` where there is none.
+    pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
+        match &self.state {
+            State::There { file, .. } => Ok(Some(fstat(file)?)),
+            State::Absent(_) => Ok(None),
+        }
     }
 }
 

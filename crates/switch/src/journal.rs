@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::SwitchError;
 use crate::digest::Digest;
+use crate::file::Created;
 use crate::proof::Kin;
 
 pub(crate) const NAME: &str = "journal";
@@ -151,6 +152,9 @@ pub struct PlannedFile {
     pub(crate) staged: String,
     pub(crate) old: Digest,
     pub(crate) new: Digest,
+    /// How it is made, where it was not there before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) created: Option<Created>,
 }
 
 /// An open journal that nobody else works on.

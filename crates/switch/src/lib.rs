@@ -7,12 +7,14 @@
 
 mod apply;
 mod clock;
+mod create;
 mod data_folder;
 mod digest;
 mod error;
 mod fallen;
 mod file;
 pub mod fix;
+mod folder;
 mod journal;
 mod list;
 mod plan;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{IFlags, StatVfsMountFlags, fstatvfs, ioctl_getflags};
 
-use crate::file::Original;
+use crate::file::{Original, State};
 
 /// Lines at the head of a file in which programs say that they wrote it.
 const HEAD_LINES: usize = 20;
@@ -57,20 +57,23 @@ impl Remark {
 /// Collects what is to be known of a file; `named` is its path as it was given.
 pub fn remarks(named: &Path, original: &Original) -> Vec<Remark> {
     let mut found = Vec::new();
+    let State::There { folder, file } = &original.state else {
+        return found;
+    };
     let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
     if absolute != original.path {
         found.push(Remark::Link(original.path.clone()));
     }
-    if let Ok(stat) = original.stat()
+    if let Ok(Some(stat)) = original.stat()
         && stat.st_nlink > 1
     {
         found.push(Remark::OtherNames(stat.st_nlink - 1));
     }
-    let flags = ioctl_getflags(&original.file);
+    let flags = ioctl_getflags(file);
     if flags.is_ok_and(|it| it.intersects(IFlags::IMMUTABLE | IFlags::APPEND)) {
         found.push(Remark::Immutable);
     }
-    if fstatvfs(&original.folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
+    if fstatvfs(folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
         found.push(Remark::ReadOnly);
     }
     found.extend(manager(&original.bytes).map(Remark::ManagedBy));

@@ -11,13 +11,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags, fchmod, fchown, fgetxattr,
-    flistxattr, fremovexattr, fsetxattr, openat, renameat, renameat_with, unlinkat,
+    Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr,
+    fremovexattr, fsetxattr, fstat, openat, renameat, renameat_with,
 };
 use rustix::io::Errno;
 
 use crate::SwitchError;
-use crate::file::{Original, read_at};
+use crate::create::create;
+use crate::file::{Original, State, read_at};
+use crate::folder::{part_of, remove, sync_folder};
 
 /// The kernel's own limits: names of all attributes together, and the value of one.
 const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
@@ -26,25 +28,29 @@ const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
 ///
 /// Owner, permissions, access lists and every other attribute are the old file's; the time of change is new, since
 /// that is what programs notice a change by.
+///
+/// What was not there is made instead.
 pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
     let part = part_of(staged);
-    if let Err(error) = stage(original, new, &part) {
+    let (folder, file) = match &original.state {
+        State::There { folder, file } => (folder, file),
+        State::Absent(created) => return create(&original.path, created, new, staged),
+    };
+    if let Err(error) = stage(original, (folder, file), new, &part) {
         // It is ours: no other program makes such names. Without it nothing has happened.
-        let _gone = remove(&original.folder, &part);
+        let _gone = remove(folder, &part);
         return Err(error);
     }
-    take_place(original, &part, staged)
-}
-
-/// What the neighbour is called until it is whole, so that whatever has its own name is.
-pub(crate) fn part_of(staged: &OsStr) -> OsString {
-    let mut name = staged.to_owned();
-    name.push(".part");
-    name
+    take_place(original, folder, &part, staged)
 }
 
 /// Makes the neighbour, and has it on the disk.
-fn stage(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
+fn stage(
+    original: &Original,
+    (folder, old): (&OwnedFd, &File),
+    new: &[u8],
+    staged: &OsStr,
+) -> Result<(), SwitchError> {
     let failed = |what| {
         move |source: io::Error| SwitchError::Stage {
             path: original.path.clone(),
@@ -52,7 +58,6 @@ fn stage(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchEr
             source,
         }
     };
-    let folder = &original.folder;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let private = Mode::RUSR | Mode::WUSR;
     let made = openat(folder, staged, flags, private);
@@ -60,15 +65,14 @@ fn stage(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchEr
     let mut file = File::from(made);
     file.write_all(new)
         .map_err(failed("not all of it was written"))?;
-    let stat = original
-        .stat()
-        .map_err(failed("the old one cannot be looked at"))?;
+    let stat =
+        fstat(old).map_err(|error| failed("the old one cannot be looked at")(error.into()))?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
         .map_err(|error| failed("it cannot be given to the old one's owner")(error.into()))?;
     fchmod(&file, Mode::from_raw_mode(stat.st_mode))
         .map_err(|error| failed("its permissions cannot be set")(error.into()))?;
-    copy_attributes(&original.file, &file).map_err(failed("its attributes cannot be kept"))?;
+    copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
     file.sync_all()
         .map_err(failed("it did not get to the disk"))?;
     sync_folder(folder).map_err(failed("its folder did not get to the disk"))
@@ -111,12 +115,17 @@ fn attribute(file: &File, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(value)
 }
 
-fn take_place(original: &Original, part: &OsStr, staged: &OsStr) -> Result<(), SwitchError> {
+fn take_place(
+    original: &Original,
+    folder: &OwnedFd,
+    part: &OsStr,
+    staged: &OsStr,
+) -> Result<(), SwitchError> {
     let failed = |source: io::Error| SwitchError::Exchange {
         path: original.path.clone(),
         source,
     };
-    let (folder, name) = (&original.folder, &*original.name);
+    let name = &*original.name;
     let is_same = |at: &OsStr| match read_at(folder, at) {
         Ok((_, bytes)) => bytes == original.bytes,
         Err(_) => false,
@@ -155,12 +164,4 @@ pub(crate) fn exchange_back(folder: &OwnedFd, staged: &OsStr, name: &OsStr) -> i
     renameat_with(folder, staged, folder, name, RenameFlags::EXCHANGE)?;
     remove(folder, staged)?;
     sync_folder(folder)
-}
-
-pub(crate) fn remove(folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
-    Ok(unlinkat(folder, name, AtFlags::empty())?)
-}
-
-fn sync_folder(folder: &OwnedFd) -> io::Result<()> {
-    Ok(rustix::fs::fsync(folder)?)
 }

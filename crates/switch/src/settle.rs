@@ -3,14 +3,13 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open};
-
+use crate::create;
 use crate::digest::Digest;
 use crate::file::read_at;
+use crate::folder::{folder_of, part_of, remove};
 use crate::journal::{End, PlannedFile, Step};
-use crate::replace::{exchange_back, part_of, remove};
+use crate::replace::exchange_back;
 
 /// What lies at the place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,24 +48,28 @@ impl Standing {
 
 /// Says what lies at a file's place now.
 pub(crate) fn look(file: &PlannedFile) -> Lies {
-    let Ok(folder) = folder_of(&file.path) else {
-        return Lies::Nothing;
+    let folder = match folder_of(&file.path) {
+        Err(error) if is_missing(&error) && file.created.is_some() => return Lies::Old,
+        Err(_) => return Lies::Nothing,
+        Ok(folder) => folder,
     };
     lies(&folder, file.path.file_name().unwrap_or_default(), file)
 }
 
-fn folder_of(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-    Ok(open(path.parent().unwrap_or(path), flags, Mode::empty())?)
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 fn lies(folder: &OwnedFd, name: &OsStr, file: &PlannedFile) -> Lies {
-    let Ok((_, bytes)) = read_at(folder, name) else {
-        return Lies::Nothing;
+    let bytes = match read_at(folder, name) {
+        Err(error) if is_missing(&error) && file.created.is_some() => return Lies::Old,
+        Err(_) if file.created.is_some() => return Lies::Other,
+        Err(_) => return Lies::Nothing,
+        Ok((_, bytes)) => bytes,
     };
     match Digest::of_bytes(&bytes) {
         found if found == file.new => Lies::New,
-        found if found == file.old => Lies::Old,
+        found if found == file.old && file.created.is_none() => Lies::Old,
         _ => Lies::Other,
     }
 }
@@ -83,6 +86,9 @@ pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     match remove(&folder, &part_of(staged)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
+    }
+    if file.created.is_some() {
+        return create::settle(&folder, name, &file.new, staged);
     }
     match (lies(&folder, name, file), lies(&folder, staged, file)) {
         (_, Lies::Old | Lies::New) => remove(&folder, staged),

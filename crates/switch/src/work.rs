@@ -8,9 +8,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::SwitchError;
+use crate::create::{create, remove_folder, uncreate};
 use crate::data_folder::Kept;
 use crate::digest::Digest;
-use crate::file::Original;
+use crate::file::{Original, State};
 use crate::journal::{End, Fix, Journal, PlannedFile, Step, VERSION};
 use crate::replace::replace;
 use crate::settle::{Lies, Standing, look, settle};
@@ -142,6 +143,10 @@ impl Work {
                 staged: format!(".{}.looptax-{id}", short(&original.name)),
                 old: Digest::of_bytes(&original.bytes),
                 new: Digest::of_bytes(new),
+                created: match &original.state {
+                    State::There { .. } => None,
+                    State::Absent(created) => Some(created.clone()),
+                },
             });
         }
         journal.add(Step::Planned {
@@ -288,13 +293,33 @@ impl Work {
             .filter(|(idx, _)| which.contains(idx));
         for (idx, file) in files {
             if look(file) != side.lies() {
-                let path = self.folder.join(side.file_name(idx));
-                let text = fs::read(&path).map_err(|source| SwitchError::Read { path, source })?;
-                let there = Original::read(&file.path)?;
-                replace(&there, &text, OsStr::new(&file.staged))?;
+                self.bring_one(idx, file, side)?;
+            }
+            if let (Side::Old, Some(created)) = (side, &file.created) {
+                remove_folder(&file.path, created);
             }
         }
         Ok(())
+    }
+
+    fn bring_one(&self, idx: usize, file: &PlannedFile, side: Side) -> Result<(), SwitchError> {
+        let staged = OsStr::new(&file.staged);
+        let text = || {
+            let path = self.folder.join(side.file_name(idx));
+            fs::read(&path).map_err(|source| SwitchError::Read { path, source })
+        };
+        match (&file.created, side) {
+            (None, _) => replace(&Original::read(&file.path)?, &text()?, staged),
+            (Some(created), Side::New) => create(&file.path, created, &text()?, staged),
+            (Some(created), Side::Old) => {
+                uncreate(&file.path, created, &file.new, staged).map_err(|source| {
+                    SwitchError::Exchange {
+                        path: file.path.clone(),
+                        source,
+                    }
+                })
+            }
+        }
     }
 
     /// Notes what is about to be done, or was, beside the files.

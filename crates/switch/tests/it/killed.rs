@@ -1,4 +1,5 @@
-//! A looptax that is killed at any moment leaves each file old or new, and the next one finishes or undoes.
+//! A looptax that is killed at any moment leaves each file old or new, and one that it makes away or whole; the next
+//! one finishes or undoes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,11 +27,15 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
     let old = "old".repeat(size);
     let new = "new".repeat(size);
     let paths = [house.write("a.env", &old), house.write("b.env", &old)];
+    let made = house.root.path().join("app/unit.d/50.conf");
+    let is_away_or_whole =
+        || fs::read_to_string(&made).is_ok_and(|text| text == new) || !made.exists();
     let mut n_interrupted = 0;
     for round in 0..KILLS {
         let mut child = Command::new(back_and_forth())
             .arg(house.root.path().join("data"))
             .args(&paths)
+            .arg(&made)
             .stderr(Stdio::null())
             .spawn()
             .expect("the example is built with the tests");
@@ -45,6 +50,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
             let text = fs::read_to_string(path).unwrap();
             assert!(text == old || text == new, "round {round}: {text:.60}");
         }
+        assert!(is_away_or_whole(), "round {round}");
         let (known, unread) = list(&house.kept).unwrap();
         assert!(unread.is_empty(), "{unread:?}");
         for switch in known
@@ -55,6 +61,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
             let mut work = open(&house.kept, &switch.id).unwrap();
             if round % 2 == 0 {
                 work.finish().unwrap();
+                assert_eq!(fs::read_to_string(&made).unwrap(), new);
                 assert!(
                     paths
                         .iter()

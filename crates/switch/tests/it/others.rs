@@ -1,8 +1,10 @@
 //! What somebody else wrote meanwhile stays, and of several files all are new or none.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
 
-use looptax_switch::{End, Lies, Standing, SwitchError, list, open};
+use looptax_switch::{Edited, End, Lies, Original, Standing, SwitchError, list, open, remarks};
 
 use crate::kept::{House, edited};
 
@@ -68,6 +70,77 @@ fn undo_of_a_file_that_was_written_since_touches_none() {
     let lies: Vec<Lies> = switch.files.iter().map(|it| it.1).collect();
     assert_eq!(lies, [Lies::Other, Lies::New]);
     assert_eq!(switch.standing, Standing::Ended(End::Moved));
+}
+
+/// A file to be made in a folder that is to be made, beside one that is changed.
+fn with_a_new_file(house: &House) -> (PathBuf, [Edited; 2]) {
+    let unit = house.write("app.service", "old");
+    fs::set_permissions(&unit, Permissions::from_mode(0o640)).expect("it is the test's own");
+    let path = house.root.path().join("app/app.service.d/50-looptax.conf");
+    let made = Edited {
+        original: Original::absent(&path, &Original::read(&unit).expect("it is the test's own"))
+            .expect("it is the test's own"),
+        new: b"[Service]\n".to_vec(),
+    };
+    (path, [made, edited(&unit, "new")])
+}
+
+#[test]
+fn a_file_that_was_not_there_is_made_like_its_neighbour_and_goes_again() {
+    let house = House::new();
+    let (path, edits) = with_a_new_file(&house);
+    assert!(edits[0].original.is_absent());
+    assert!(remarks(&path, &edits[0].original).is_empty());
+    let mut work = house.plan(&edits);
+    assert!(!path.parent().unwrap().exists());
+    work.write(&edits).unwrap();
+    let made = fs::metadata(&path).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"[Service]\n");
+    assert_eq!(made.mode() & 0o777, 0o640);
+    let files = |house: &House| -> Vec<Lies> {
+        let switch = list(&house.kept).unwrap().0.remove(0);
+        switch.files.iter().map(|it| it.1).collect()
+    };
+    assert_eq!(files(&house), [Lies::New, Lies::New]);
+    work.end(End::Moved).unwrap();
+    drop(work);
+    open(&house.kept, "20261123-1")
+        .unwrap()
+        .put_back("wanted", End::Undone)
+        .unwrap();
+    assert_eq!(house.names(), ["app.service"]);
+    assert_eq!(files(&house), [Lies::Old, Lies::Old]);
+}
+
+#[test]
+fn a_file_that_somebody_made_or_changed_meanwhile_stays() {
+    let house = House::new();
+    let (path, edits) = with_a_new_file(&house);
+    let mut work = house.plan(&edits);
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    fs::write(&path, "").unwrap();
+    let error = work.write(&edits).unwrap_err();
+    assert!(matches!(&error, SwitchError::Exists { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"");
+    assert_eq!(fs::read_to_string(edits[1].original.path()).unwrap(), "old");
+    let again = Original::absent(&path, &edits[1].original).unwrap_err();
+    assert!(matches!(again, SwitchError::Exists { .. }), "{again}");
+    drop(work);
+
+    let house = House::new();
+    let (path, edits) = with_a_new_file(&house);
+    let mut work = house.plan(&edits);
+    work.write(&edits).unwrap();
+    fs::write(&path, "theirs").unwrap();
+    let error = work.put_back("wanted", End::Undone).unwrap_err();
+    assert!(matches!(&error, SwitchError::Changed { .. }), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+    assert_eq!(fs::read_to_string(edits[1].original.path()).unwrap(), "new");
+    // What else is in the folder keeps that.
+    fs::write(&path, "[Service]\n").unwrap();
+    fs::write(path.with_file_name("60.conf"), "theirs").unwrap();
+    work.put_back("wanted", End::Undone).unwrap();
+    assert!(!path.exists() && path.with_file_name("60.conf").exists());
 }
 
 #[test]
