@@ -1,13 +1,15 @@
 //! What a switch of a file would do: which connections, which bytes, and what speaks against it. Writes nothing.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{Rewrite, rewritten};
-use looptax_diagnose::check::{Around, FileText, Sources, Switchable};
+use looptax_advise::app::{Moves, Rewrite, Variable, rewritten};
+use looptax_diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_failure::Failure;
-use looptax_record::SwitchVerdict;
+use looptax_record::{Edit, SwitchVerdict};
 
 use crate::file::Original;
+use crate::follow::{self, Followed, Reader};
 use crate::remark::{Remark, remarks};
 use crate::text::Encoding;
 use crate::work::Edited;
@@ -36,6 +38,21 @@ pub struct Plan {
     /// where nothing is.
     pub edited: Vec<Edited>,
     /// What is to be known of the file.
+    pub remarks: Vec<Remark>,
+    /// What changes in files of `edited` other than the one that was named.
+    pub elsewhere: Vec<Lines>,
+    /// What has such files read, where the application's own restart is not enough.
+    pub reload: Option<String>,
+}
+
+/// The lines that change in a file that was not named.
+#[derive(Debug)]
+pub struct Lines {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Without passwords.
+    pub lines: Vec<Edit>,
+    /// What is to be known of it.
     pub remarks: Vec<Remark>,
 }
 
@@ -74,11 +91,18 @@ pub enum Fate {
 pub fn plan(wish: Wish<'_>, around: Around<'_>) -> Result<Plan, Failure> {
     let original = Original::read(wish.path)?;
     let (encoding, text) = Encoding::read(original.bytes());
-    let file = FileText {
+    let nothing = BTreeMap::new();
+    let unfollowed = FileText {
         path: wish.path,
         text: &text,
         pid: wish.pid,
         application: wish.application,
+        environment: &nothing,
+    };
+    let followed = followed(&unfollowed)?;
+    let file = FileText {
+        environment: &followed.values,
+        ..unfollowed
     };
     let (found, sources) = Sources::switchable(&file, around)?;
     if sources.is_empty() {
@@ -103,16 +127,37 @@ pub fn plan(wish: Wish<'_>, around: Around<'_>) -> Result<Plan, Failure> {
         };
         connections.push(Planned { found, fate });
     }
-    let new = new_text(&mut connections, &text).and_then(|new| encoding.write(&new));
-    Ok(Plan {
+    let mut edits = Edits::default();
+    for planned in &mut connections {
+        edits.take(planned, &text, &followed);
+    }
+    let remarks = remarks(wish.path, &original);
+    let mut plan = Plan {
         unread: sources.unread(),
-        remarks: remarks(wish.path, &original),
-        edited: new
-            .map(|new| Edited { original, new })
-            .into_iter()
-            .collect(),
         connections,
-    })
+        remarks,
+        edited: Vec::new(),
+        elsewhere: Vec::new(),
+        reload: None,
+    };
+    edits.write((original, encoding, &text), &followed, &mut plan)?;
+    Ok(plan)
+}
+
+/// Where the variables are set that the file's connections depend on.
+fn followed(file: &FileText<'_>) -> Result<Followed, Failure> {
+    let names = sources::variables(file)?;
+    if names.is_empty() {
+        return Ok(Followed::default());
+    }
+    let process = file.pid.and_then(looptax_discover::process);
+    let environment = file.pid.map(sources::environment).transpose()?;
+    let reader = Reader {
+        path: file.path,
+        process: process.as_ref().zip(environment.as_ref()),
+        root: Path::new("/"),
+    };
+    Ok(follow::find(reader, &names))
 }
 
 fn fate(found: &Switchable, application: Option<&str>) -> Fate {
@@ -131,39 +176,113 @@ fn fate(found: &Switchable, application: Option<&str>) -> Fate {
     let named =
         application.and_then(|name| titles.iter().position(|it| it.eq_ignore_ascii_case(name)));
     // Whichever is meant, the same bytes are written.
-    let idx = named.or_else(|| all_alike(&found.rewrites).then_some(0));
+    let idx = named.or_else(|| all_alike(&found.moves).then_some(0));
     let Some(idx) = idx else {
         return Fate::WhichApplication(titles.into_iter().map(str::to_owned).collect());
     };
-    match found.rewrites.get(idx) {
+    match found.moves.get(idx) {
         Some(Some(_)) => Fate::Moves(idx),
         _ => Fate::ByHand,
     }
 }
 
-fn all_alike(rewrites: &[Option<Vec<Rewrite>>]) -> bool {
-    rewrites.windows(2).all(|pair| pair[0] == pair[1])
+fn all_alike(moves: &[Option<Moves>]) -> bool {
+    moves.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// The text with every change that is made; `None` where none is. Two changes of the same bytes are left to people.
-fn new_text(connections: &mut [Planned], text: &str) -> Option<String> {
-    let mut all: Vec<Rewrite> = Vec::new();
-    for planned in connections {
+/// What is written for all connections together.
+#[derive(Default)]
+struct Edits {
+    here: Vec<Rewrite>,
+    variables: Vec<Variable>,
+    /// Variables of these connections.
+    near: Vec<String>,
+}
+
+impl Edits {
+    /// Adds what moves a connection. Two changes of the same bytes or variable are left to people.
+    fn take(&mut self, planned: &mut Planned, text: &str, followed: &Followed) {
         let Fate::Moves(idx) = planned.fate else {
-            continue;
+            return;
         };
-        let own = planned.found.rewrites[idx].clone().unwrap_or_default();
+        let own = planned.found.moves[idx].clone().unwrap_or_default();
         // Parts of a file that several connections share are written once.
-        let added = own.into_iter().filter(|it| !all.contains(it));
-        let together: Vec<Rewrite> = all.iter().cloned().chain(added).collect();
-        if rewritten(text, &together).is_some() {
-            all = together;
+        let added = own.here.into_iter().filter(|it| !self.here.contains(it));
+        let here: Vec<Rewrite> = self.here.iter().cloned().chain(added).collect();
+        let added = { own.variables.into_iter() }.filter(|it| !self.variables.contains(it));
+        let variables: Vec<Variable> = self.variables.iter().cloned().chain(added).collect();
+        let own = planned.found.variables.iter().cloned();
+        let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
+        let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
+        if rewritten(text, &here).is_some() && is_writable {
+            *self = Self {
+                here,
+                variables,
+                near,
+            };
         } else {
             planned.fate = Fate::ByHand;
         }
     }
-    if all.is_empty() {
-        return None;
+
+    /// The files with all of it.
+    fn write(
+        self,
+        (original, encoding, text): (Original, Encoding, &str),
+        followed: &Followed,
+        plan: &mut Plan,
+    ) -> Result<(), Failure> {
+        let new = rewritten(text, &self.here).filter(|new| new != text);
+        let is_unit = original
+            .path()
+            .extension()
+            .is_some_and(|it| it == "service");
+        match new {
+            Some(new) if is_unit => {
+                let Some(edited) = follow::drop_in_of(&original, text, &new)? else {
+                    plan.leave_to_people();
+                    return Ok(());
+                };
+                let path = edited.original.path().to_owned();
+                plan.elsewhere.push(Lines {
+                    lines: plan.lines(),
+                    remarks: remarks(&path, &edited.original),
+                    path,
+                });
+                plan.reload = Some("systemctl daemon-reload, and restart the unit".to_owned());
+                plan.edited.push(edited);
+            }
+            Some(new) => {
+                let new = encoding.write(&new);
+                plan.edited.extend(new.map(|new| Edited { original, new }));
+            }
+            None => {}
+        }
+        if self.variables.is_empty() {
+            return Ok(());
+        }
+        for it in followed
+            .edits(&self.variables, &self.near)
+            .unwrap_or_default()
+        {
+            plan.elsewhere.push(Lines {
+                remarks: remarks(&it.named, &it.edited.original),
+                path: it.edited.original.path().to_owned(),
+                lines: it.lines,
+            });
+            plan.edited.push(it.edited);
+        }
+        plan.reload.clone_from(&followed.reload);
+        Ok(())
     }
-    rewritten(text, &all).filter(|new| new != text)
+}
+
+impl Plan {
+    fn leave_to_people(&mut self) {
+        for planned in &mut self.connections {
+            if matches!(planned.fate, Fate::Moves(_)) {
+                planned.fate = Fate::ByHand;
+            }
+        }
+    }
 }

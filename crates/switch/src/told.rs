@@ -24,15 +24,20 @@ impl Plan {
 
     /// The files that are written, with the lines that change.
     pub fn files(&self) -> Vec<SwitchFile> {
-        let first = self.edited.iter().map(|edited| SwitchFile {
-            path: shown(edited.original.path()),
-            lines: self.lines(),
-            remarks: self.remarks.iter().map(remark).collect(),
+        let files = self.edited.iter().map(|edited| {
+            let path = edited.original.path();
+            let other = self.elsewhere.iter().find(|it| it.path == path);
+            let remarks = other.map_or(&self.remarks, |it| &it.remarks);
+            SwitchFile {
+                path: shown(path),
+                lines: other.map_or_else(|| self.lines(), |it| it.lines.clone()),
+                remarks: remarks.iter().map(remark).collect(),
+            }
         });
-        first.collect()
+        files.collect()
     }
 
-    fn lines(&self) -> Vec<Edit> {
+    pub(crate) fn lines(&self) -> Vec<Edit> {
         let moved = self.connections.iter().filter_map(|it| match it.fate {
             Fate::Moves(idx) => it.found.checked.changes.get(idx),
             _ => None,

@@ -42,8 +42,14 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
             let applies = applies(app, &captures, &all, source)?;
             let by_rank = [Role::Url, Role::Host, Role::Socket, Role::Database];
             let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
+            let resolved = roles.iter().filter_map(|(role, idx)| {
+                let is_variable = matches!(all[*idx].value, Value::Variable { .. });
+                let text = text_of(&all[*idx], source).ok().filter(|_| is_variable)?;
+                Some((*role, text))
+            });
             Some(Bound {
                 app,
+                resolved: resolved.collect(),
                 roles: roles
                     .iter()
                     .filter(|(role, idx)| {

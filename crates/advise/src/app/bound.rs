@@ -10,6 +10,8 @@ use super::table::{App, Role};
 pub(crate) struct Bound {
     pub(crate) app: &'static App,
     pub(crate) roles: BTreeMap<Role, Setting>,
+    /// What those of them that are variables have as their values, where the environment is known.
+    pub(crate) resolved: BTreeMap<Role, String>,
     pub(crate) is_environment: bool,
     /// What carries the environment that it was found in.
     pub(crate) carrier: Option<&'static App>,

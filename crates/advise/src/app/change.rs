@@ -7,7 +7,7 @@ use looptax_record::{Change, Edit};
 
 use super::bound::Bound;
 use super::quotes::{Dialect, Quotes};
-use super::rewrite::{self, Rewrite, replaced};
+use super::rewrite::{self, Moves, replaced};
 use super::setting::{Joins, Setting, Value};
 use super::table::{Evidence, Role, Step};
 use super::url::{self, Parsed};
@@ -27,7 +27,9 @@ enum Writing<'a> {
     /// Beside it.
     Beside(&'a Setting, String),
     Remove(&'a Setting),
-    /// Not here: where the environment is set, or as what would be cut off here.
+    /// Where this variable of the environment is set.
+    Variable(&'a str, String),
+    /// As what would be cut off here, or less than stood there.
     ByHand,
 }
 
@@ -39,19 +41,27 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     steps.filter_map(|step| edit(bound, step, fields)).collect()
 }
 
-/// The bytes to be written for one application; `None` where its change cannot be made in this text.
-pub(super) fn rewrites_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Vec<Rewrite>> {
-    if is_uncertain(bound) || bound.app.needs_library {
+/// What has to be written for one application, here and where its environment is set; `None` where its change cannot
+/// be made.
+pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Moves> {
+    if is_uncertain(bound) || bound.is_environment || bound.app.needs_library {
         return None;
     }
-    let write = |planned: Planned<'_>| match planned.writing {
-        Writing::Replace(setting, item) => Some(replaced(setting, item)),
-        Writing::Beside(anchor, item) => rewrite::added(text, anchor, &item),
-        Writing::Remove(setting) => rewrite::removed(text, setting),
-        Writing::ByHand => None,
-    };
-    let all: Option<Vec<Rewrite>> = planned(bound, fields).into_iter().map(write).collect();
-    all.filter(|it| !it.is_empty() && !bound.is_environment)
+    let mut moves = Moves::default();
+    for planned in planned(bound, fields) {
+        let here = match planned.writing {
+            Writing::Replace(setting, item) => replaced(setting, item),
+            Writing::Beside(anchor, item) => rewrite::added(text, anchor, &item)?,
+            Writing::Remove(setting) => rewrite::removed(text, setting)?,
+            Writing::Variable(name, value) => {
+                moves.variables.push((name.to_owned(), value));
+                continue;
+            }
+            Writing::ByHand => return None,
+        };
+        moves.here.push(here);
+    }
+    (!moves.here.is_empty() || !moves.variables.is_empty()).then_some(moves)
 }
 
 /// Whether something else may count than what stands there.
@@ -64,8 +74,15 @@ fn is_uncertain(bound: &Bound) -> bool {
         Role::Scheme,
     ];
     let in_doubt = |role: &Role| {
-        let setting = bound.roles.get(role);
-        setting.is_some_and(|it| it.doubt.is_some() || !matches!(it.value, Value::Text(_)))
+        let Some(setting) = bound.roles.get(role) else {
+            return false;
+        };
+        let is_known = match &setting.value {
+            Value::Text(_) => true,
+            Value::Variable { .. } => bound.resolved.contains_key(role),
+            Value::Hidden => false,
+        };
+        setting.doubt.is_some() || !is_known
     };
     bound.doubt.is_some() || roles.iter().any(in_doubt)
 }
@@ -123,15 +140,12 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
         .find(|it| it.set == Some(Role::Url))?;
     // What stands in a password's place is not to look like one.
     let mut value = value_of(&step.to, fields).replace("%2A%2A%2A%2A", MASK);
-    let parsed = match &setting.value {
-        Value::Text(text)
-        | Value::Variable {
-            fallback: Some(text),
-            ..
-        } => url::parse(text),
-        _ => None,
+    let old = match &setting.value {
+        Value::Text(text) => Some(text),
+        Value::Variable { fallback, .. } => bound.resolved.get(&Role::Url).or(fallback.as_ref()),
+        Value::Hidden => None,
     };
-    let rest = match parsed {
+    let rest = match old.and_then(|old| url::parse(old)) {
         Some(Parsed::Spoken { rest, .. }) => rest,
         _ => Vec::new(),
     };
@@ -148,14 +162,24 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
             text.push_str(&part);
         }
     }
-    if let Value::Variable { name, .. } = &setting.value {
-        return Some(in_environment(name, &shown));
-    }
-    let mut planned = replacing(bound, setting, None, &shown);
-    planned.writing = match &setting.value {
-        Value::Text(old) if !url::keeps_login(old, &value) => Writing::ByHand,
-        _ if !setting.can_hold(&value) => Writing::ByHand,
-        _ => Writing::Replace(setting, setting.with(None, &value)),
+    let keeps_login = old.is_none_or(|old| url::keeps_login(old, &value));
+    let (mut planned, writing) = match &setting.value {
+        Value::Variable { name, .. } => {
+            (in_environment(name, &shown), Writing::Variable(name, value))
+        }
+        _ if !setting.can_hold(&value) => {
+            (replacing(bound, setting, None, &shown), Writing::ByHand)
+        }
+        _ => {
+            let item = setting.with(None, &value);
+            let writing = Writing::Replace(setting, item);
+            (replacing(bound, setting, None, &shown), writing)
+        }
+    };
+    planned.writing = if keeps_login {
+        writing
+    } else {
+        Writing::ByHand
     };
     Some(planned)
 }
@@ -175,7 +199,7 @@ fn without_value(pair: Pair<'_>) -> String {
 }
 
 /// A file that asks the environment stays as it is.
-fn in_environment(name: &str, value: &str) -> Planned<'static> {
+fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     Planned {
         edit: Edit {
             line: None,
@@ -185,7 +209,7 @@ fn in_environment(name: &str, value: &str) -> Planned<'static> {
                 Quotes::AsNeeded(Dialect::Shell).around(value)
             )),
         },
-        writing: Writing::ByHand,
+        writing: Writing::Variable(name, value.to_owned()),
     }
 }
 

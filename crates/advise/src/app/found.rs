@@ -1,12 +1,15 @@
 //! What a file or an environment holds: its connections, and what was not understood.
 
+use std::collections::BTreeMap;
+
 use looptax_dsn::Address;
 use looptax_record::Change;
 
 use super::bound::Bound;
-use super::change::{change_for, rewrites_for};
-use super::rewrite::Rewrite;
-use super::setting::Problem;
+use super::change::{change_for, moves_for};
+use super::rewrite::{Moves, Rewrite};
+use super::setting::{Problem, Value};
+use super::table::Role;
 use crate::{Fields, Takes};
 
 /// What a source holds.
@@ -70,9 +73,30 @@ impl Found {
     /// The same as bytes of the text that was read, with the password as it is in `fields`. `None` for an application
     /// whose change cannot be made there: what is to be written belongs into the environment, or is advice.
     pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
+        let here = |moves: Option<Moves>| {
+            let moves = moves.filter(|it| it.variables.is_empty())?;
+            Some(moves.here)
+        };
+        self.moves(fields, text).into_iter().map(here).collect()
+    }
+
+    /// The same with what variables of the environment have to become.
+    pub fn moves(&self, fields: &Fields, text: &str) -> Vec<Option<Moves>> {
         self.bound
             .iter()
-            .map(|bound| rewrites_for(bound, fields, text))
+            .map(|bound| moves_for(bound, fields, text))
             .collect()
+    }
+
+    /// The variables of the environment that its settings are, and whether they say where it goes.
+    pub fn variables(&self) -> BTreeMap<String, bool> {
+        let mut found = BTreeMap::new();
+        for (role, setting) in self.bound.iter().flat_map(|it| &it.roles) {
+            let says_where = matches!(role, Role::Url | Role::Host | Role::Socket);
+            if let Value::Variable { name, .. } = &setting.value {
+                *found.entry(name.clone()).or_default() |= says_where;
+            }
+        }
+        found
     }
 }

@@ -286,6 +286,7 @@ fn bound(
             .iter()
             .map(|(role, idx)| (*role, all[*idx].clone()))
             .collect(),
+        resolved: BTreeMap::new(),
         is_environment: false,
         carrier: None,
         doubt: doubt.map(str::to_owned),

@@ -19,6 +19,7 @@ mod lists;
 mod lookup;
 mod pattern;
 mod place;
+mod provider;
 mod quotes;
 mod read;
 mod rewrite;
@@ -32,7 +33,8 @@ mod yaml;
 
 pub use containers::services;
 pub use found::{Credentials, Found, Reading};
+pub use provider::{Assigned, Provider, assign, assigned, drop_in};
 pub use read::{names, read, read_as, usual_files, variables};
-pub use rewrite::{Rewrite, rewritten};
+pub use rewrite::{Moves, Rewrite, Variable, rewritten};
 pub use setting::Problem;
 pub use source::Source;

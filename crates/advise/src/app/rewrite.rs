@@ -24,6 +24,28 @@ impl fmt::Debug for Rewrite {
     }
 }
 
+/// What moves a connection.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// What is written into the file that was read.
+    pub here: Vec<Rewrite>,
+    /// What variables of the environment become; they may hold a password.
+    pub variables: Vec<Variable>,
+}
+
+/// A variable and its value.
+pub type Variable = (String, String);
+
+impl fmt::Debug for Moves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.variables.iter().map(|it| &it.0);
+        f.debug_struct("Moves")
+            .field("here", &self.here)
+            .field("variables", &names.collect::<Vec<_>>())
+            .finish()
+    }
+}
+
 /// Writes all of them into a text, each at its place.
 ///
 /// `None` where two of them are about the same bytes: no text would be right.

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{self, Reading, Source};
+use looptax_advise::app::{self, Found, Reading, Source};
 use looptax_discover::{Process, Survey};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
@@ -44,6 +44,8 @@ pub struct FileText<'a> {
     pub pid: Option<u32>,
     /// Whose file it is, by a name of the table; `None` where its own name and words say it.
     pub application: Option<&'a str>,
+    /// What is set elsewhere for it: a process's own variables win.
+    pub environment: &'a BTreeMap<String, String>,
 }
 
 /// How a file is read.
@@ -51,6 +53,19 @@ pub struct FileText<'a> {
 struct Manner<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
     application: Option<&'a str>,
+}
+
+/// The variables of the environment that a file's connections depend on, and whether they say where one goes.
+///
+/// # Errors
+/// That the process' environment cannot be read.
+pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure> {
+    let looked = text(file)?;
+    let mut all = BTreeMap::new();
+    for (name, says_where) in looked.reading.found.iter().flat_map(Found::variables) {
+        *all.entry(name).or_default() |= says_where;
+    }
+    Ok(all)
 }
 
 /// A file that was named.
@@ -92,9 +107,12 @@ pub(super) fn file(
 
 /// A file whose text is known already.
 pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
-    let environment = file.pid.map(environment).transpose()?;
+    let own = file.pid.map(environment).transpose()?;
+    let is_known = own.is_some() || !file.environment.is_empty();
+    let mut environment = file.environment.clone();
+    environment.extend(own.unwrap_or_default());
     let manner = Manner {
-        environment: environment.as_ref(),
+        environment: Some(&environment).filter(|_| is_known),
         application: file.application,
     };
     looked((file.path, file.path), file.text.as_bytes(), manner)
@@ -181,7 +199,10 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// What a process was started with; later changes of its own are not seen there.
-fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
+///
+/// # Errors
+/// That it cannot be read.
+pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     let path = format!("/proc/{pid}/environ");
     let bytes = read_bounded(Path::new(&path)).map_err(|error| {
         Failure::usage(

@@ -1,9 +1,10 @@
 //! What a check of a file or a process is about: every connection that is found there.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_advise::app::Rewrite;
+use looptax_advise::app::Moves;
 use looptax_discover::Survey;
 use looptax_dsn::Address;
 use looptax_failure::Failure;
@@ -26,14 +27,22 @@ pub struct Switchable {
     pub tcp: Option<SocketAddr>,
     /// The socket that it would take; `None` where none is known to be the same server's.
     pub socket: Option<String>,
-    /// For each application that may be meant, in the order of `checked.changes`; `None` where the change does not
-    /// belong into this file.
-    pub rewrites: Vec<Option<Vec<Rewrite>>>,
+    /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
+    /// variables become; `None` where it is not to be written.
+    pub moves: Vec<Option<Moves>>,
+    /// The variables of the environment that its settings are, first those that say where it goes.
+    pub variables: Vec<String>,
 }
 
 fn tcp_here(address: &Address) -> Option<SocketAddr> {
     let ip = own_ip(address, true).ok()?;
     Some(SocketAddr::new(ip, address.port))
+}
+
+fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
+    let mut names: Vec<(String, bool)> = variables.into_iter().collect();
+    names.sort_by_key(|(_, says_where)| !says_where);
+    names.into_iter().map(|(name, _)| name).collect()
 }
 
 /// What a file and a process show.
@@ -108,10 +117,10 @@ impl Sources {
         let mut all = Vec::new();
         for found in &looked.reading.found {
             let (checked, socket) = answer::found(&looked, found, around)?;
-            let mut rewrites = Vec::new();
+            let mut moves = Vec::new();
             if let (Some(socket), Some(address)) = (&socket, &found.address) {
                 let password = address.password.as_ref().map(|it| it.reveal().to_owned());
-                rewrites = found.rewrites(&socket.fields(address, password), file.text);
+                moves = found.moves(&socket.fields(address, password), file.text);
             }
             all.push(Switchable {
                 checked,
@@ -119,7 +128,8 @@ impl Sources {
                 tcp: { found.address.as_ref() }.and_then(tcp_here),
                 address: found.address.clone(),
                 socket: socket.map(|it| it.file),
-                rewrites,
+                moves,
+                variables: sorted(found.variables()),
             });
         }
         let sources = Self {

@@ -1,7 +1,9 @@
 //! A private server, its administrator, and a data folder for switches.
 
 use std::os::unix::fs::PermissionsExt;
+use std::process::ExitCode;
 
+use looptax_diagnose::check::reach::{self, ReachRequest};
 use looptax_diagnose::check::{Client, Question, points};
 use looptax_discover::survey;
 use looptax_dsn::{Address, Kind, Secret};
@@ -17,6 +19,19 @@ pub(crate) const NAMED: Named<'static> = Named {
     at: "2026-11-23T12:00:00Z",
     title: "what stands in the way",
 };
+
+/// The child that a check sends to the socket, as ourselves.
+pub(crate) fn reach(socket: &str) -> ExitCode {
+    let found = reach::child(&ReachRequest {
+        socket: socket.into(),
+        view: None,
+        uid: None,
+        gid: None,
+        groups: Vec::new(),
+    });
+    let done = serde_json::to_writer(std::io::stdout(), &found);
+    ExitCode::from(u8::from(done.is_err()))
+}
 
 /// In the order of their end.
 pub(crate) struct Beside {

@@ -11,6 +11,7 @@
 
 mod accounts;
 mod beside;
+mod elsewhere;
 mod rules;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         ["internal", "reaper"] => {
             ExitCode::from(u8::from(looptax_servers::reaper::child_main() != 0))
         }
+        ["internal", "reach", "--socket", socket] => beside::reach(socket),
         ["internal", "back-and-forth", data, points, client, admin] => {
             accounts::back_and_forth(data, points, client, admin)
         }
@@ -40,7 +42,7 @@ const MYSQLS: &[Kind] = &[Kind::Mariadb, Kind::Mysql];
 const POSTGRES: &[Kind] = &[Kind::Postgres];
 
 fn trials() -> Vec<Trial> {
-    let all: [Live; 8] = [
+    let all: [Live; 9] = [
         (
             "an_account_of_tcp_alone_gets_in_over_the_socket_and_goes_again",
             MYSQLS,
@@ -70,6 +72,11 @@ fn trials() -> Vec<Trial> {
             "a_line_for_the_socket_is_written_read_and_taken_back",
             POSTGRES,
             rules::written,
+        ),
+        (
+            "a_value_of_the_environment_is_written_where_it_is_set",
+            MYSQLS,
+            elsewhere::laravel,
         ),
         ("root_needs_no_administrator", POSTGRES, rules::by_root),
         (

@@ -1,0 +1,178 @@
+//! Where variables of the environment are set: `.env` and files like it, systemd's units, PHP-FPM's pools.
+
+use super::lines::{self, Lines};
+use super::rewrite::{self, Rewrite, Variable, replaced};
+use super::setting::{Setting, Value};
+
+/// What sets variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// `NAME=value`.
+    Dotenv,
+    /// `Environment=NAME=value`.
+    Unit,
+    /// `env[NAME] = value`.
+    Pool,
+}
+
+/// A variable that is set.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Assigned {
+    /// Its name.
+    pub name: String,
+    /// Its value; `None` where another variable or an expression is in it.
+    pub value: Option<String>,
+    /// The line.
+    pub line: usize,
+}
+
+/// The variables that a text sets, in its order.
+pub fn assigned(text: &str, provider: Provider) -> Vec<Assigned> {
+    let settings = settings(text, provider).into_iter();
+    let all = settings.map(|(name, setting)| Assigned {
+        name,
+        line: setting.line,
+        value: match setting.value {
+            Value::Text(text) if setting.doubt.is_none() => Some(text),
+            _ => None,
+        },
+    });
+    all.collect()
+}
+
+/// Sets variables to other values where they are set, or below the first of `near` that is where they are not. `None` where one of
+/// them is set twice, depends on others, or cannot be written there.
+pub fn assign(
+    text: &str,
+    provider: Provider,
+    wanted: &[Variable],
+    near: &[String],
+) -> Option<Vec<Rewrite>> {
+    let settings = settings(text, provider);
+    let mut found = Vec::new();
+    for (name, value) in wanted {
+        let own: Vec<&Setting> = { settings.iter() }
+            .filter(|it| it.0 == *name)
+            .map(|it| &it.1)
+            .collect();
+        match own[..] {
+            [] => {
+                let mut anchors = near.iter();
+                let set = |name: &String| settings.iter().rfind(|it| it.0 == *name);
+                let (_, anchor) = anchors.find_map(set)?;
+                let key = match provider {
+                    Provider::Pool => format!("env[{name}]"),
+                    Provider::Dotenv | Provider::Unit => name.clone(),
+                };
+                let item = anchor
+                    .can_hold(value)
+                    .then(|| anchor.with(Some(&key), value))?;
+                found.push(rewrite::added(text, anchor, &item)?);
+            }
+            [setting] => {
+                let is_plain = matches!(setting.value, Value::Text(_)) && setting.doubt.is_none();
+                if !is_plain || !setting.can_hold(value) {
+                    return None;
+                }
+                if setting.value != Value::Text(value.clone()) {
+                    found.push(replaced(setting, setting.with(None, value)));
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// A drop-in of systemd that sets these and takes those away. `None` for a value that it cannot hold.
+pub fn drop_in(variables: &[Variable], unset: &[String]) -> Option<String> {
+    let mut text = String::from("[Service]\n");
+    for (name, value) in variables {
+        if value.contains(['\n', '\r']) {
+            return None;
+        }
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        let value = value.replace('%', "%%");
+        text.extend(["Environment=\"", name, "=", &value, "\"\n"]);
+    }
+    for name in unset {
+        text.extend(["UnsetEnvironment=", name, "\n"]);
+    }
+    Some(text)
+}
+
+fn settings(text: &str, provider: Provider) -> Vec<(String, Setting)> {
+    let kind = match provider {
+        Provider::Dotenv => Lines::Dotenv,
+        Provider::Unit => Lines::Unit,
+        Provider::Pool => Lines::Ini,
+    };
+    let (settings, _) = lines::read(text, kind);
+    let named = settings.into_iter().filter_map(|it| {
+        let name = it.path.last()?;
+        let name = match provider {
+            Provider::Pool => name.strip_prefix("env[")?.strip_suffix(']')?,
+            Provider::Dotenv | Provider::Unit => name,
+        };
+        Some((name.to_owned(), it))
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rewrite::rewritten;
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> Vec<Variable> {
+        let own = |it: &(&str, &str)| (it.0.to_owned(), it.1.to_owned());
+        pairs.iter().map(own).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, provider: Provider, wanted: &[(&str, &str)], new: Option<&str>) {
+        let near = ["DB_HOST".to_owned()];
+        let rewrites = assign(text, provider, &variables(wanted), &near);
+        let found = rewrites.and_then(|it| rewritten(text, &it));
+        assert_eq!(found.as_deref(), new, "{text}");
+    }
+
+    #[test]
+    fn a_variable_is_changed_where_it_is_set_and_a_new_one_stands_beside_it() {
+        check(
+            "# x\nexport DB_HOST='127.0.0.1' # y\r\nA=b\r\n",
+            Provider::Dotenv,
+            &[("DB_HOST", "localhost"), ("DB_SOCKET", "/run/a b")],
+            Some("# x\nexport DB_HOST='localhost' # y\nexport DB_SOCKET='/run/a b'\r\nA=b\r\n"),
+        );
+        check(
+            "[www]\nenv[DB_HOST] = 127.0.0.1\n",
+            Provider::Pool,
+            &[("DB_HOST", "localhost"), ("DB_SOCKET", "/run/s")],
+            Some("[www]\nenv[DB_HOST] = localhost\nenv[DB_SOCKET] = /run/s\n"),
+        );
+        check(
+            "[Service]\nEnvironment=A=b DB_HOST=127.0.0.1\n",
+            Provider::Unit,
+            &[("DB_HOST", "/run/x")],
+            Some("[Service]\nEnvironment=A=b DB_HOST=/run/x\n"),
+        );
+        let twice = "DB_HOST=a\nDB_HOST=b\n";
+        check(twice, Provider::Dotenv, &[("DB_HOST", "x")], None);
+        check("DB_HOST=$A\n", Provider::Dotenv, &[("DB_HOST", "x")], None);
+        check("A=b\n", Provider::Dotenv, &[("DB_HOST", "x")], None);
+    }
+
+    #[test]
+    fn a_drop_in_says_what_its_unit_reads_again() {
+        let values = variables(&[("A", "x://%2F\"\\"), ("B", "c d")]);
+        let text = drop_in(&values, &["C".to_owned()]).unwrap();
+        let expected = "[Service]\nEnvironment=\"A=x://%%2F\\\"\\\\\"\nEnvironment=\"B=c d\"\nUnsetEnvironment=C\n";
+        assert_eq!(text, expected);
+        let plain = drop_in(&variables(&[("A", "x://%2F"), ("B", "c d")]), &[]).unwrap();
+        let found = assigned(&plain, Provider::Unit);
+        let found: Vec<&str> = found.iter().filter_map(|it| it.value.as_deref()).collect();
+        assert_eq!(found, ["x://%2F", "c d"]);
+        assert_eq!(drop_in(&variables(&[("A", "b\nc")]), &[]), None);
+    }
+}

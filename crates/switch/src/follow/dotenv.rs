@@ -1,0 +1,92 @@
+//! `.env` beside a file, or above it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use looptax_advise::app::Provider;
+
+use super::place::{Followed, Place, Reader};
+
+/// How many folders above the file's own are looked into: `config/packages/prod/doctrine.yaml` lies three deep.
+const MOST_ABOVE: usize = 4;
+
+/// Takes the nearest folder whose files set one of the names.
+pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
+    let Ok(path) = std::path::absolute(reader.path) else {
+        return;
+    };
+    // It is itself what sets them.
+    let is_own = path
+        .file_name()
+        .is_some_and(|it| it.as_encoded_bytes().starts_with(b".env"));
+    if is_own {
+        return;
+    }
+    for folder in path.ancestors().skip(1).take(MOST_ABOVE + 1) {
+        if folder.join(".env").is_file() || folder.join(".env.local").is_file() {
+            in_folder(folder, reader, names, followed);
+            return;
+        }
+    }
+}
+
+/// The files of a folder, later ones winning, as Symfony reads them; others read `.env` alone.
+fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
+    let is_symfony = folder.join("symfony.lock").is_file() || folder.join("bin/console").is_file();
+    let mut files: Vec<String> = vec![".env".to_owned()];
+    if is_symfony {
+        files.push(".env.local".to_owned());
+        let kind = environment_kind(folder, reader);
+        files.extend([format!(".env.{kind}"), format!(".env.{kind}.local")]);
+    } else if folder.join(".env.local").is_file() {
+        // Whether that is read, and what it wins over, is the program's business.
+        return;
+    }
+    let mut read = Vec::new();
+    for file in files {
+        if let Some(found) = Place::read(&folder.join(file), Provider::Dotenv) {
+            read.push(found);
+        }
+    }
+    // Each name belongs to the last file that sets it.
+    let mut owner: BTreeMap<&String, usize> = BTreeMap::new();
+    for (idx, (_, values)) in read.iter().enumerate() {
+        for it in values {
+            owner.insert(&it.name, idx);
+        }
+    }
+    let owned: Vec<BTreeSet<String>> = (0..read.len())
+        .map(|idx| {
+            let own = owner.iter().filter(|(_, at)| **at == idx);
+            own.map(|(name, _)| (*name).clone()).collect()
+        })
+        .collect();
+    if !owner.keys().any(|it| names.contains(*it)) {
+        return;
+    }
+    for ((mut place, values), own) in read.into_iter().zip(owned) {
+        // What the process has by itself is not theirs.
+        let is_set_elsewhere = |name: &String| {
+            reader
+                .process
+                .is_some_and(|(_, environment)| environment.contains_key(name))
+        };
+        place.names = own.into_iter().filter(|it| !is_set_elsewhere(it)).collect();
+        followed.add(place, &values);
+    }
+}
+
+/// Symfony's `APP_ENV`.
+fn environment_kind(folder: &Path, reader: Reader<'_>) -> String {
+    let own = reader
+        .process
+        .and_then(|(_, environment)| environment.get("APP_ENV").cloned());
+    let in_file = |name: &str| {
+        let (_, values) = Place::read(&folder.join(name), Provider::Dotenv)?;
+        values.into_iter().rfind(|it| it.name == "APP_ENV")?.value
+    };
+    let found = own
+        .or_else(|| in_file(".env.local"))
+        .or_else(|| in_file(".env"));
+    found.unwrap_or_else(|| "dev".to_owned())
+}

@@ -1,0 +1,146 @@
+//! What is known of variables: the files that set them, and what is written there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{Assigned, Provider, Variable, assign, assigned, drop_in, rewritten};
+use looptax_discover::Process;
+use looptax_dsn::masked;
+use looptax_record::Edit;
+
+use crate::file::Original;
+use crate::text::Encoding;
+use crate::work::Edited;
+
+/// A file that sets variables.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(super) original: Original,
+    encoding: Encoding,
+    pub(super) text: String,
+    pub(super) provider: Provider,
+    /// What is written in its stead: a drop-in of the unit's own.
+    pub(super) drop_in: Option<PathBuf>,
+    /// Those that it sets, and no other one after it.
+    pub(super) names: BTreeSet<String>,
+}
+
+/// What is known of the variables.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    /// All that the places set.
+    pub(crate) values: BTreeMap<String, String>,
+    places: Vec<Place>,
+    /// What has the changes read, beside the application's own restart.
+    pub(crate) reload: Option<String>,
+}
+
+/// A file that is written elsewhere, with the lines that change.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    pub(crate) named: PathBuf,
+    pub(crate) edited: Edited,
+    pub(crate) lines: Vec<Edit>,
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    /// The file that names the variables.
+    pub(crate) path: &'a Path,
+    /// The process that reads it, with its environment.
+    pub(crate) process: Option<(&'a Process, &'a BTreeMap<String, String>)>,
+    /// Where the system's folders lie: `/`.
+    pub(crate) root: &'a Path,
+}
+
+impl Followed {
+    pub(super) fn sets(&self, name: &str) -> bool {
+        self.places.iter().any(|it| it.names.contains(name))
+    }
+
+    pub(super) fn add(&mut self, place: Place, values: &[Assigned]) {
+        for it in values.iter().filter(|it| place.names.contains(&it.name)) {
+            if let Some(value) = &it.value {
+                self.values.insert(it.name.clone(), value.clone());
+            }
+        }
+        self.places.push(place);
+    }
+
+    /// What has to be written so that the variables have these values; `None` where that is not known, or not to be
+    /// written. `near` are the connection's own: a new one stands below the first of them that is set.
+    pub(crate) fn edits(&self, wanted: &[Variable], near: &[String]) -> Option<Vec<Elsewhere>> {
+        let place_of = |name: &String| self.places.iter().position(|it| it.names.contains(name));
+        let home = near.iter().find_map(place_of);
+        let mut of_places: BTreeMap<usize, Vec<Variable>> = BTreeMap::new();
+        for variable in wanted {
+            let place = place_of(&variable.0).or(home)?;
+            let own = of_places.entry(place).or_default();
+            match own.iter().find(|it| it.0 == variable.0) {
+                Some(other) if other.1 != variable.1 => return None,
+                Some(_) => {}
+                None => own.push(variable.clone()),
+            }
+        }
+        let edit = |(idx, wanted): (usize, Vec<Variable>)| self.places[idx].edit(&wanted, near);
+        of_places.into_iter().map(edit).collect()
+    }
+}
+
+impl Place {
+    /// Reads a file that sets variables; `None` where it is none that could be written.
+    pub(super) fn read(path: &Path, provider: Provider) -> Option<(Self, Vec<Assigned>)> {
+        let original = Original::read(path).ok()?;
+        let (encoding, text) = Encoding::read(original.bytes());
+        let values = assigned(&text, provider);
+        let place = Self {
+            original,
+            encoding,
+            text,
+            provider,
+            drop_in: None,
+            names: BTreeSet::new(),
+        };
+        Some((place, values))
+    }
+
+    fn edit(&self, wanted: &[Variable], near: &[String]) -> Option<Elsewhere> {
+        let known = assigned(&self.text, self.provider);
+        let before = |name: &str| known.iter().rfind(|it| it.name == name);
+        let line = |(name, value): &Variable| {
+            let old = before(name).filter(|_| self.drop_in.is_none());
+            let shown = |value: &str| format!("{name}={}", masked(value));
+            Edit {
+                line: old.map(|it| it.line),
+                before: old.and_then(|it| it.value.as_deref()).map(shown),
+                after: Some(shown(value)),
+            }
+        };
+        let lines = wanted.iter().map(line).collect();
+        if let Some(path) = &self.drop_in {
+            let text = drop_in(wanted, &[])?;
+            return Some(Elsewhere {
+                named: path.clone(),
+                edited: Edited {
+                    original: Original::absent(path, &self.original).ok()?,
+                    new: text.into_bytes(),
+                },
+                lines,
+            });
+        }
+        let rewrites = assign(&self.text, self.provider, wanted, near)?;
+        let new = self.encoding.write(&rewritten(&self.text, &rewrites)?)?;
+        let path = self.original.path();
+        Some(Elsewhere {
+            named: path.to_owned(),
+            edited: Edited {
+                original: Original::read(path)
+                    .ok()
+                    .filter(|it| it.bytes() == self.original.bytes())?,
+                new,
+            },
+            lines,
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! PHP-FPM's pools: `env[NAME] = value`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use looptax_advise::app::{Assigned, Provider};
+use looptax_discover::Process;
+
+use super::place::{Followed, Place, Reader};
+
+/// Takes the pool of the process, or the only one that sets one of the names.
+pub(super) fn find(
+    reader: Reader<'_>,
+    process: Option<&Process>,
+    names: &BTreeMap<String, bool>,
+    followed: &mut Followed,
+) {
+    let is_php = reader.path.extension().is_some_and(|it| it == "php");
+    // `php-fpm: pool www` is what a worker calls itself.
+    let pool = process.and_then(|it| {
+        let words = it.arguments().join(" ");
+        let (_, name) = words.split_once(": pool ")?;
+        Some(name.trim().to_owned())
+    });
+    if !is_php || process.is_some() && pool.is_none() {
+        return;
+    }
+    let mut found: Vec<(Place, Vec<Assigned>)> = Vec::new();
+    for path in files(reader) {
+        let Some((place, values)) = Place::read(&path, Provider::Pool) else {
+            continue;
+        };
+        let is_meant = |name: &String| {
+            let head = format!("[{name}]");
+            place.text.lines().any(|it| it.trim() == head)
+        };
+        // A file of several pools has each name perhaps twice.
+        let n_pools = place
+            .text
+            .lines()
+            .filter(|it| it.trim().starts_with('['))
+            .count();
+        let sets_one = values.iter().any(|it| names.contains_key(&it.name));
+        if sets_one && n_pools == 1 && pool.as_ref().is_none_or(is_meant) {
+            found.push((place, values));
+        }
+    }
+    if found.len() != 1 {
+        return;
+    }
+    for (mut place, values) in found {
+        let own: BTreeSet<String> = values.iter().map(|it| it.name.clone()).collect();
+        place.names = own;
+        followed.add(place, &values);
+    }
+}
+
+fn files(reader: Reader<'_>) -> Vec<PathBuf> {
+    let below = |folder: PathBuf| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|it| it.path()).collect();
+        paths.sort();
+        paths
+    };
+    let mut found = below(reader.root.join("etc/php-fpm.d"));
+    for version in below(reader.root.join("etc/php")) {
+        found.extend(below(version.join("fpm/pool.d")));
+    }
+    found.retain(|it| it.extension().is_some_and(|it| it == "conf"));
+    found
+}

@@ -1,0 +1,174 @@
+//! The systemd unit of a process: its file, its drop-ins, and the files that they name.
+//!
+//! # Source
+//! systemd.unit(5), "Unit File Load Path"; systemd.exec(5), `Environment=` and `EnvironmentFile=`: a file's variables win
+//! over the unit's own, and of each kind the last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{Assigned, Provider, Variable, assigned, drop_in};
+use looptax_discover::{Home, Process};
+
+use super::place::{Followed, Place, Reader};
+use crate::SwitchError;
+use crate::file::Original;
+use crate::work::Edited;
+
+/// Where units lie, the first one winning.
+const FOLDERS: [&str; 4] = [
+    "etc/systemd/system",
+    "run/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+];
+/// What ours is called: after most, so that it wins, and before what people mean to win over it.
+const DROP_IN: &str = "50-looptax.conf";
+
+/// Takes the files that set what the process has.
+pub(super) fn find(
+    reader: Reader<'_>,
+    process: &Process,
+    environment: &BTreeMap<String, String>,
+    names: &BTreeMap<String, bool>,
+    followed: &mut Followed,
+) {
+    let Home::Unit(unit) = &process.home else {
+        return;
+    };
+    let Some(files) = files(reader.root, unit) else {
+        return;
+    };
+    let mut places: Vec<(Place, Vec<Assigned>)> = Vec::new();
+    for path in &files {
+        places.extend(Place::read(path, Provider::Unit));
+    }
+    // They are read after all that units say themselves.
+    let named: Vec<PathBuf> = { places.iter() }
+        .flat_map(|(place, _)| environment_files(&place.text))
+        .collect();
+    for path in named {
+        let inside = path.strip_prefix("/").unwrap_or(&path);
+        places.extend(Place::read(&reader.root.join(inside), Provider::Dotenv));
+    }
+    let mut owner: BTreeMap<String, (usize, Option<String>)> = BTreeMap::new();
+    for (idx, (_, values)) in places.iter().enumerate() {
+        for it in values {
+            owner.insert(it.name.clone(), (idx, it.value.clone()));
+        }
+    }
+    // What the process has otherwise comes from elsewhere, or was changed since it started.
+    owner.retain(|name, (_, value)| value.is_some() && value.as_ref() == environment.get(name));
+    if !owner.keys().any(|name| names.contains_key(name)) {
+        return;
+    }
+    let etc = reader.root.join(FOLDERS[0]);
+    let own_folder = etc.join(format!("{unit}.d"));
+    for (idx, (mut place, values)) in places.into_iter().enumerate() {
+        let own = owner.iter().filter(|(_, (at, _))| *at == idx);
+        place.names = own.map(|(name, _)| name.clone()).collect();
+        if place.provider == Provider::Unit && place.original.path().parent() != Some(&*own_folder)
+        {
+            place.drop_in = Some(own_folder.join(DROP_IN));
+        }
+        followed.add(place, &values);
+    }
+    followed.reload = Some(format!(
+        "systemctl daemon-reload && systemctl restart {unit}"
+    ));
+}
+
+/// The unit's file and its drop-ins in the order in which they count; `None` where it has none.
+fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
+    // `app@1.service` is an instance of `app@.service`.
+    let template = unit.split_once('@').and_then(|(name, rest)| {
+        let (_, kind) = rest.rsplit_once('.')?;
+        Some(format!("{name}@.{kind}"))
+    });
+    let names: Vec<&str> = std::iter::once(unit).chain(template.as_deref()).collect();
+    let folders = || FOLDERS.iter().map(|it| root.join(it));
+    let in_folders = |name: &str| folders().map(|it| it.join(name)).find(|it| it.is_file());
+    let own = names.iter().find_map(|name| in_folders(name))?;
+    // Of drop-ins with one name that of the first folder counts; all are read by their names.
+    let mut drop_ins: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for name in &names {
+        for folder in folders() {
+            let entries = fs::read_dir(folder.join(format!("{name}.d")));
+            for entry in entries.into_iter().flatten().flatten() {
+                let (path, file) = (entry.path(), entry.file_name());
+                let file = file.to_string_lossy().into_owned();
+                if path.extension().is_some_and(|it| it == "conf") && !file.starts_with('.') {
+                    drop_ins.entry(file).or_insert(path);
+                }
+            }
+        }
+    }
+    Some(std::iter::once(own).chain(drop_ins.into_values()).collect())
+}
+
+/// The files that a unit names; those with patterns or specifiers are left out.
+fn environment_files(text: &str) -> Vec<PathBuf> {
+    let lines = text.lines().filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "EnvironmentFile").then(|| value.trim().trim_start_matches('-'))
+    });
+    let plain = lines.filter(|it| it.starts_with('/') && !it.contains(['*', '?', '[', '%']));
+    plain.map(PathBuf::from).collect()
+}
+
+/// What changes a unit's environment from one text to another as a drop-in of its own; `None` where the texts differ in
+/// more than that, or something beside the unit sets the same.
+///
+/// # Errors
+/// [`SwitchError::Exists`] where there is such a drop-in.
+pub(crate) fn drop_in_of(
+    original: &Original,
+    old: &str,
+    new: &str,
+) -> Result<Option<Edited>, SwitchError> {
+    let path = original.path();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (was, becomes) = (values(old), values(new));
+    let changed = becomes
+        .iter()
+        .filter(|(name, value)| was.get(*name) != Some(*value));
+    let changed: Vec<Variable> = changed
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let gone = was.keys().filter(|it| !becomes.contains_key(*it)).cloned();
+    let Some(text) = drop_in(&changed, &gone.collect::<Vec<_>>()) else {
+        return Ok(None);
+    };
+    let root = FOLDERS
+        .iter()
+        .find_map(|folder| path.parent()?.to_str()?.strip_suffix(folder));
+    let Some(root) = root.map(Path::new) else {
+        return Ok(None);
+    };
+    let touched: BTreeSet<&String> = changed.iter().map(|it| &it.0).collect();
+    for other in files(root, &name).unwrap_or_default() {
+        let is_other = other != path;
+        let Some((place, values)) = Place::read(&other, Provider::Unit) else {
+            continue;
+        };
+        let of_files = environment_files(&place.text).into_iter().flat_map(|it| {
+            let inside = root.join(it.strip_prefix("/").unwrap_or(&it));
+            Place::read(&inside, Provider::Dotenv).map_or_else(Vec::new, |it| it.1)
+        });
+        let values = values.into_iter().filter(|_| is_other).chain(of_files);
+        if values.into_iter().any(|it| touched.contains(&it.name)) {
+            return Ok(None);
+        }
+    }
+    let folder = root.join(FOLDERS[0]).join(format!("{name}.d"));
+    Ok(Some(Edited {
+        original: Original::absent(&folder.join(DROP_IN), original)?,
+        new: text.into_bytes(),
+    }))
+}
+
+fn values(text: &str) -> BTreeMap<String, String> {
+    let all = assigned(text, Provider::Unit).into_iter();
+    all.filter_map(|it| Some((it.name, it.value?))).collect()
+}
