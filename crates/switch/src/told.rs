@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use looptax_advise::app::SET_ELSEWHERE;
 use looptax_record::{
     Edit, FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection,
     SwitchFate, SwitchFile, SwitchStanding,
@@ -17,9 +18,16 @@ impl Plan {
     /// The connections, numbered, without passwords.
     pub fn connections(&self) -> Vec<SwitchConnection> {
         let numbered = self.connections.iter().zip(1..);
-        numbered
+        let mut told: Vec<SwitchConnection> = numbered
             .map(|(it, number)| connection(it, number))
-            .collect()
+            .collect();
+        if !self.elsewhere.is_empty() {
+            for change in told.iter_mut().flat_map(|it| &mut it.check.changes) {
+                let advice = change.advice.replace(SET_ELSEWHERE, "");
+                advice.trim_start_matches("; ").clone_into(&mut change.advice);
+            }
+        }
+        told
     }
 
     /// The files that are written, with the lines that change.
@@ -30,11 +38,18 @@ impl Plan {
             let remarks = other.map_or(&self.remarks, |it| &it.remarks);
             SwitchFile {
                 path: shown(path),
-                lines: other.map_or_else(|| self.lines(), |it| it.lines.clone()),
+                lines: other.map_or_else(|| self.lines_here(), |it| it.lines.clone()),
                 remarks: remarks.iter().map(remark).collect(),
             }
         });
         files.collect()
+    }
+
+    /// Without what is set elsewhere, where that is known and written.
+    fn lines_here(&self) -> Vec<Edit> {
+        let mut lines = self.lines();
+        lines.retain(|it| it.line.is_some() || self.elsewhere.is_empty());
+        lines
     }
 
     pub(crate) fn lines(&self) -> Vec<Edit> {

@@ -14,6 +14,10 @@ use super::url::{self, Parsed};
 use crate::Fields;
 use crate::template::filled;
 
+/// What is said where a change belongs into the environment.
+pub const SET_ELSEWHERE: &str =
+    "the value comes from the environment: change it where that is set (.env, unit, container)";
+
 /// An edit, as it is shown and as it is written.
 struct Planned<'a> {
     edit: Edit,
@@ -97,7 +101,7 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     let carrier = bound.carrier;
     let mut advice: Vec<&str> = Vec::new();
     if is_from_environment(bound) && !edits.is_empty() {
-        advice.push("the value comes from the environment: change it where that is set (.env, unit, container)");
+        advice.push(SET_ELSEWHERE);
     }
     advice.extend(carrier.map(|it| &*it.advice));
     advice.push(&app.advice);

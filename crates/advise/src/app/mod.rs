@@ -31,6 +31,7 @@ mod url;
 mod xml;
 mod yaml;
 
+pub use change::SET_ELSEWHERE;
 pub use containers::services;
 pub use found::{Credentials, Found, Reading};
 pub use provider::{Assigned, Provider, assign, assigned, drop_in};

@@ -13,7 +13,7 @@ use crate::terminal;
 /// The plan, without passwords.
 pub(super) fn told(subject: &Subject, args: &SwitchArgs) -> Switched {
     let connections = subject.plan.connections();
-    let mut reload_words: Vec<String> = Vec::new();
+    let mut reload_words: Vec<String> = subject.plan.reload.iter().cloned().collect();
     for it in &connections {
         let change = it.change_idx.and_then(|idx| it.check.changes.get(idx));
         let words = change.map(|it| it.restart.clone());
