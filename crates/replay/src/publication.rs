@@ -19,16 +19,16 @@ use super::part::Part;
 use super::programs::on_path;
 
 /// In the order of [`Part::ALL`].
-const FILES: [&str; 5] = [
-    include_str!(concat!(env!("OUT_DIR"), "/percona.json")),
-    include_str!(concat!(env!("OUT_DIR"), "/dimitri.json")),
-    include_str!(concat!(env!("OUT_DIR"), "/moonen.json")),
-    include_str!(concat!(env!("OUT_DIR"), "/wordpress.json")),
-    include_str!(concat!(env!("OUT_DIR"), "/kawin.json")),
+const FILES: [&[u8]; 5] = [
+    include_bytes!(concat!(env!("OUT_DIR"), "/percona.json")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/dimitri.json")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/moonen.json")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/wordpress.json")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/kawin.json")),
 ];
 
 static PUBLICATIONS: LazyLock<[Publication; 5]> = LazyLock::new(|| {
-    FILES.map(|text| serde_json::from_str(text).expect("the data are read by a test, too"))
+    FILES.map(|text| serde_json::from_slice(text).expect("the data are read by a test, too"))
 });
 
 /// A published comparison.

@@ -106,7 +106,7 @@ impl History {
         let summaries = read().map_err(|source| self.failed(source))?;
         let runs: Vec<PastRun> = summaries
             .iter()
-            .filter_map(|summary| serde_json::from_str(summary).ok())
+            .filter_map(|summary| serde_json::from_slice(summary.as_bytes()).ok())
             .collect();
         let n_unread = summaries.len() - runs.len();
         Ok((runs, n_unread))
@@ -129,7 +129,8 @@ impl History {
         .ok_or_else(|| StoreError::NoSuchRun {
             id: start.to_owned(),
         })?;
-        serde_json::from_str(&summary).map_err(|source| StoreError::HistoryEntry { id, source })
+        serde_json::from_slice(summary.as_bytes())
+            .map_err(|source| StoreError::HistoryEntry { id, source })
     }
 
     fn beginning_with(&self, start: &str) -> Result<Option<(String, String)>, StoreError> {

@@ -249,7 +249,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Step>, SwitchError> {
     };
     let steps: Vec<Step> = text
         .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter_map(|line| serde_json::from_slice(line.as_bytes()).ok())
         .collect();
     match steps.first() {
         Some(Step::Planned { version, .. }) if *version > VERSION => {

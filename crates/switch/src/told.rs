@@ -24,7 +24,9 @@ impl Plan {
         if !self.elsewhere.is_empty() {
             for change in told.iter_mut().flat_map(|it| &mut it.check.changes) {
                 let advice = change.advice.replace(SET_ELSEWHERE, "");
-                advice.trim_start_matches("; ").clone_into(&mut change.advice);
+                advice
+                    .trim_start_matches("; ")
+                    .clone_into(&mut change.advice);
             }
         }
         told

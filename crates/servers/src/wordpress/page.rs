@@ -97,7 +97,7 @@ impl WordPress {
         }
         let line = marked(&body)
             .ok_or_else(|| self.wrong(script, "has no numbers behind it".to_owned()))?;
-        serde_json::from_str(line)
+        serde_json::from_slice(line.as_bytes())
             .map_err(|error| self.wrong(script, format!("has broken numbers ({error})")))
     }
 
