@@ -107,10 +107,7 @@ pub fn undo(
     tell: Tell<'_>,
 ) -> Result<(), SwitchError> {
     work.put_back("somebody asked", End::Undone)?;
-    tell(step(
-        StepCode::FilesPutBack,
-        "the old files are back".to_owned(),
-    ));
+    tell(back(&work));
     if let Some(command) = reload {
         let said = run(command, within, stop);
         tell(said.unwrap_or_else(|failed| failed));
@@ -184,10 +181,7 @@ impl Carrying<'_, '_> {
             (self.tell)(step(StepCode::FilesNotPutBack, words));
             return Err(error);
         }
-        (self.tell)(step(
-            StepCode::FilesPutBack,
-            "the old files are back".to_owned(),
-        ));
+        (self.tell)(back(&self.work));
         // Who wanted to end has had the files put back; the application is still to read them.
         let go_on = AtomicBool::new(false);
         for watch in &mut *watches {
@@ -346,6 +340,19 @@ fn decide(
         steps.push(step(StepCode::PageAsBefore, words));
     }
     Some(Judged::Holds(steps))
+}
+
+/// That the old files are back, and whose lines stayed.
+fn back(work: &Work) -> SwitchStep {
+    let shared = { work.shared().iter() }.map(|it| it.display().to_string());
+    let words = match &*shared.collect::<Vec<_>>() {
+        [] => "the old files are back".to_owned(),
+        shared => format!(
+            "the old lines are back; what somebody else wrote meanwhile stays in {}",
+            shared.join(", ")
+        ),
+    };
+    step(StepCode::FilesPutBack, words)
 }
 
 /// That the server is gone, of which the page's failure follows.

@@ -52,6 +52,14 @@ pub enum SwitchError {
         /// Which.
         path: PathBuf,
     },
+    /// Somebody wrote the very lines that a switch had written; what they wrote stays.
+    #[error("{path} was changed meanwhile where the switch had written, and stays as it is now")]
+    Rewritten {
+        /// Which.
+        path: PathBuf,
+        /// What it held before the switch.
+        kept: PathBuf,
+    },
     /// The journal, or what is kept beside it, cannot be written.
     #[error("cannot write the journal in {path}")]
     Journal {
@@ -101,6 +109,9 @@ impl Explain for SwitchError {
             }
             Self::Exists { .. } => {
                 "look what it says: it may be looptax's own of another switch (`looptax switch --list`)".to_owned()
+            }
+            Self::Rewritten { kept, .. } => {
+                format!("{} is what it held before the switch", kept.display())
             }
             Self::Journal { path, .. } => format!(
                 "nothing was changed; make room in {} or let this user write there",

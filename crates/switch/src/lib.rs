@@ -25,6 +25,7 @@ mod remark;
 mod replace;
 mod settle;
 mod subject;
+mod taken_out;
 mod text;
 mod told;
 mod work;

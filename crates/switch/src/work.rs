@@ -11,10 +11,11 @@ use crate::SwitchError;
 use crate::create::{create, remove_folder, uncreate};
 use crate::data_folder::Kept;
 use crate::digest::Digest;
-use crate::file::{Original, State};
+use crate::file::{Created, Original, State};
 use crate::journal::{End, Fix, Journal, PlannedFile, Step, VERSION};
 use crate::replace::replace;
 use crate::settle::{Lies, Standing, look, settle};
+use crate::taken_out::take_out;
 
 /// What a fix keeps beside the journal: it may hold passwords' hashes.
 const FIX_FILE: &str = "fix";
@@ -53,6 +54,8 @@ pub struct Work {
     folder: PathBuf,
     journal: Journal,
     files: Vec<PlannedFile>,
+    /// Those that somebody else had written meanwhile, as they were put back.
+    shared: Vec<PathBuf>,
 }
 
 /// Which of the two texts of a file.
@@ -69,13 +72,6 @@ impl Side {
             Self::New => "new",
         };
         format!("{idx}.{ending}")
-    }
-
-    fn lies(self) -> Lies {
-        match self {
-            Self::Old => Lies::Old,
-            Self::New => Lies::New,
-        }
     }
 }
 
@@ -162,6 +158,7 @@ impl Work {
             folder: folder.to_owned(),
             journal,
             files,
+            shared: Vec::new(),
         })
     }
 
@@ -182,6 +179,7 @@ impl Work {
             folder: folder.to_owned(),
             journal,
             files,
+            shared: Vec::new(),
         })
     }
 
@@ -230,7 +228,7 @@ impl Work {
                 self.journal.add(Step::PuttingBack {
                     why: error.to_string(),
                 })?;
-                self.bring(..idx, Side::Old)?;
+                self.bring_old(..idx)?;
                 self.journal.add(Step::PutBack)?;
                 self.end(End::PutBack)?;
                 return Err(error);
@@ -244,16 +242,25 @@ impl Work {
     /// # Errors
     /// As [`Work::write`].
     pub fn finish(&mut self) -> Result<(), SwitchError> {
-        self.refuse_others()?;
+        if let Some(file) = self.files.iter().find(|file| look(file) == Lies::Other) {
+            let path = file.path.clone();
+            return Err(SwitchError::Changed { path });
+        }
         self.journal.add(Step::Writing)?;
-        self.bring(.., Side::New)?;
+        for (idx, file) in self.files.iter().enumerate() {
+            if look(file) != Lies::New {
+                put(file, &self.kept(idx, Side::New)?)?;
+            }
+        }
         self.journal.add(Step::Written)
     }
 
-    /// Puts every old file back that is not there yet, and ends the switch.
+    /// Puts every old file back that is not there yet, and ends the switch. Of a file that somebody wrote since, what
+    /// they wrote stays, and the old lines are back ([`Work::shared`]).
     ///
     /// # Errors
-    /// [`SwitchError::Changed`] where somebody wrote one since: then nothing is done. Else as [`Work::write`].
+    /// [`SwitchError::Rewritten`] where they wrote the very lines of the switch: then nothing is done. Else as
+    /// [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
         if let Some(Fix::Account { server }) = self.fix() {
             return Err(SwitchError::OnServer {
@@ -265,61 +272,71 @@ impl Work {
         self.end(how)
     }
 
+    /// Files that somebody else had written meanwhile, as they were put back.
+    pub fn shared(&self) -> &[PathBuf] {
+        &self.shared
+    }
+
     /// Puts every old file back that is not there yet; the switch goes on.
     pub(crate) fn bring_back(&mut self, why: &str) -> Result<(), SwitchError> {
-        self.refuse_others()?;
+        // Of several files all are put back, or none.
+        for idx in 0..self.files.len() {
+            self.put_back_text(idx)?;
+        }
         self.journal.add(Step::PuttingBack {
             why: why.to_owned(),
         })?;
-        self.bring(.., Side::Old)?;
+        self.bring_old(..)?;
         self.journal.add(Step::PutBack)
     }
 
-    fn refuse_others(&self) -> Result<(), SwitchError> {
-        let changed = self.files.iter().find(|file| look(file) == Lies::Other);
-        changed.map_or(Ok(()), |file| {
-            Err(SwitchError::Changed {
-                path: file.path.clone(),
-            })
-        })
+    /// What a file has to hold to be put back, with the file as it is now; `None` where it holds that.
+    fn put_back_text(&self, idx: usize) -> Result<Option<Vec<u8>>, SwitchError> {
+        let file = &self.files[idx];
+        match look(file) {
+            Lies::Other if file.created.is_some() => {
+                let path = file.path.clone();
+                return Err(SwitchError::Changed { path });
+            }
+            // It is taken away, and held nothing.
+            _ if file.created.is_some() => return Ok(None),
+            Lies::Old => return Ok(None),
+            Lies::New | Lies::Nothing => return self.kept(idx, Side::Old).map(Some),
+            Lies::Other => {}
+        }
+        let now = Original::read(&file.path)?;
+        let [old, new] = [Side::Old, Side::New].map(|side| self.kept(idx, side));
+        let text = take_out(&old?, &new?, now.bytes());
+        let text = text.ok_or_else(|| SwitchError::Rewritten {
+            path: file.path.clone(),
+            kept: self.folder.join(Side::Old.file_name(idx)),
+        })?;
+        Ok(Some(text).filter(|text| text != now.bytes()))
     }
 
-    /// Brings these files to a side, those that are not there yet.
-    fn bring(&self, which: impl RangeBounds<usize>, side: Side) -> Result<(), SwitchError> {
-        let files = self
-            .files
-            .iter()
-            .enumerate()
-            .filter(|(idx, _)| which.contains(idx));
-        for (idx, file) in files {
-            if look(file) != side.lies() {
-                self.bring_one(idx, file, side)?;
+    /// Brings these files back, those that are not there yet.
+    fn bring_old(&mut self, which: impl RangeBounds<usize>) -> Result<(), SwitchError> {
+        for idx in (0..self.files.len()).filter(|idx| which.contains(idx)) {
+            let file = &self.files[idx];
+            if let Some(created) = &file.created {
+                take_away(file, created)?;
+                continue;
             }
-            if let (Side::Old, Some(created)) = (side, &file.created) {
-                remove_folder(&file.path, created);
+            let is_shared = look(file) == Lies::Other;
+            if let Some(text) = self.put_back_text(idx)? {
+                put(file, &text)?;
+            }
+            if is_shared {
+                self.shared.push(file.path.clone());
             }
         }
         Ok(())
     }
 
-    fn bring_one(&self, idx: usize, file: &PlannedFile, side: Side) -> Result<(), SwitchError> {
-        let staged = OsStr::new(&file.staged);
-        let text = || {
-            let path = self.folder.join(side.file_name(idx));
-            fs::read(&path).map_err(|source| SwitchError::Read { path, source })
-        };
-        match (&file.created, side) {
-            (None, _) => replace(&Original::read(&file.path)?, &text()?, staged),
-            (Some(created), Side::New) => create(&file.path, created, &text()?, staged),
-            (Some(created), Side::Old) => {
-                uncreate(&file.path, created, &file.new, staged).map_err(|source| {
-                    SwitchError::Exchange {
-                        path: file.path.clone(),
-                        source,
-                    }
-                })
-            }
-        }
+    /// One of the texts that were laid down.
+    fn kept(&self, idx: usize, side: Side) -> Result<Vec<u8>, SwitchError> {
+        let path = self.folder.join(side.file_name(idx));
+        fs::read(&path).map_err(|source| SwitchError::Read { path, source })
     }
 
     /// Notes what is about to be done, or was, beside the files.
@@ -337,6 +354,28 @@ impl Work {
     pub fn end(&mut self, how: End) -> Result<(), SwitchError> {
         self.journal.add(Step::Ended { how })
     }
+}
+
+/// Writes a file as it was planned.
+fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
+    let staged = OsStr::new(&file.staged);
+    match &file.created {
+        Some(created) => create(&file.path, created, text, staged),
+        None => replace(&Original::read(&file.path)?, text, staged),
+    }
+}
+
+/// Takes a file away that a switch made, and its folder where it made that.
+fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
+    if look(file) != Lies::Old {
+        let failed = |source| SwitchError::Exchange {
+            path: file.path.clone(),
+            source,
+        };
+        uncreate(&file.path, created, &file.new, OsStr::new(&file.staged)).map_err(failed)?;
+    }
+    remove_folder(&file.path, created);
+    Ok(())
 }
 
 /// Makes a private folder with the first free name of the day.

@@ -44,7 +44,7 @@ fn a_file_that_was_replaced_or_removed_since_is_not_written() {
 }
 
 #[test]
-fn undo_of_a_file_that_was_written_since_touches_none() {
+fn undo_of_a_file_whose_lines_somebody_wrote_anew_touches_none() {
     let house = House::new();
     let paths = [house.write("a.env", "a"), house.write("b.env", "b")];
     let edits = paths.clone().map(|path| edited(&path, "new"));
@@ -63,7 +63,7 @@ fn undo_of_a_file_that_was_written_since_touches_none() {
         .put_back("wanted", End::Undone)
         .unwrap_err();
     assert!(
-        matches!(&error, SwitchError::Changed { path } if path.ends_with("a.env")),
+        matches!(&error, SwitchError::Rewritten { path, .. } if path.ends_with("a.env")),
         "{error}"
     );
     let switch = &list(&house.kept).unwrap().0[0];
@@ -141,6 +141,22 @@ fn a_file_that_somebody_made_or_changed_meanwhile_stays() {
     fs::write(path.with_file_name("60.conf"), "theirs").unwrap();
     work.put_back("wanted", End::Undone).unwrap();
     assert!(!path.exists() && path.with_file_name("60.conf").exists());
+}
+
+#[test]
+fn undo_of_a_file_that_somebody_added_to_keeps_what_they_added() {
+    let house = House::new();
+    let path = house.write("a.env", "A=1\nHOST=tcp\nB=2\n");
+    let edits = [edited(&path, "A=1\nHOST=/s\nB=2\n")];
+    let mut work = house.plan(&edits);
+    work.write(&edits).unwrap();
+    fs::write(&path, "A=1\nHOST=/s\nB=2\nC=3\n").unwrap();
+    work.put_back("wanted", End::PutBack).unwrap();
+    assert_eq!(work.shared(), std::slice::from_ref(&path));
+    let now = fs::read_to_string(&path).unwrap();
+    assert_eq!(now, "A=1\nHOST=tcp\nB=2\nC=3\n");
+    assert_eq!(house.names(), ["a.env"]);
+    assert_eq!(work.standing(), Standing::Ended(End::PutBack));
 }
 
 #[test]
