@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -188,6 +189,8 @@ pub(super) struct Place {
     pub(super) scratch: Scratch,
     /// Where it listens.
     pub(super) http: SocketAddr,
+    /// Whose files, processes and switches these are, where they are not the tests' own.
+    pub(super) uid: Option<u32>,
     words: Vec<(&'static str, String)>,
 }
 
@@ -210,8 +213,17 @@ impl Place {
         Self {
             scratch,
             http,
+            uid: None,
             words,
         }
+    }
+
+    /// The same for another account, which is given the folder. Needs root.
+    #[must_use]
+    pub(super) fn owned_by(mut self, uid: u32) -> Self {
+        self.scratch.give_to(uid);
+        self.uid = Some(uid);
+        self
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -225,6 +237,10 @@ impl Place {
             let folder = path.parent().expect("a file is in a folder");
             fs::create_dir_all(folder).expect("the scratch folder can be written");
             fs::write(&path, self.fill(text)).expect("the scratch folder can be written");
+            if self.uid.is_some() {
+                let given = [folder, &path].map(|it| chown(it, self.uid, self.uid));
+                assert!(given.iter().all(Result::is_ok), "{given:?}");
+            }
         }
     }
 
@@ -259,6 +275,9 @@ impl Place {
             .current_dir(self.scratch.work())
             .env("HOME", self.scratch.work())
             .stdin(Stdio::null());
+        if let Some(uid) = self.uid {
+            command.uid(uid).gid(uid);
+        }
         command
     }
 }

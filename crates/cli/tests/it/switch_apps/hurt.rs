@@ -32,7 +32,7 @@ fn expect_as_before(app: &Application, run: &Finished, before: &[u8], words: &st
 
 /// The service in Ruby on TCP; `None` where it cannot be had.
 fn ruby() -> Option<Application> {
-    let app = programs::ruby("")?;
+    let app = programs::ruby("", None)?;
     expect_on(&app, Way::Tcp);
     Some(app)
 }
@@ -50,7 +50,7 @@ fn a_reload_that_fails_leaves_the_application_as_it_was() {
 #[test]
 fn an_application_that_does_not_start_with_the_socket_has_its_old_file_back() {
     let refuses = "abort 'no sockets here' if config.key?('socket')";
-    let Some(app) = programs::ruby(refuses) else {
+    let Some(app) = programs::ruby(refuses, None) else {
         return;
     };
     // Whoever restarts does not wait, and the second time there may be nothing to end.

@@ -54,7 +54,11 @@ fn undo(app: &Application) -> Looptax<'_> {
 
 fn looptax(app: &Application) -> Looptax<'_> {
     let scratch = &app.place.scratch;
-    Looptax::new(exe(), scratch).env("XDG_DATA_HOME", scratch.file("data"))
+    let looptax = Looptax::new(exe(), scratch).env("XDG_DATA_HOME", scratch.file("data"));
+    match app.place.uid {
+        Some(uid) => looptax.uid(uid),
+        None => looptax,
+    }
 }
 
 fn reload(app: &Application) -> impl Iterator<Item = &str> {

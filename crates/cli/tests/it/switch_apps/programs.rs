@@ -6,7 +6,7 @@ use looptax_dsn::Kind;
 
 use super::application::{Application, Group, Place, fill_table, skip_without};
 use super::moved_and_back;
-use crate::fixture::Server;
+use crate::fixture::{Server, is_root};
 
 /// What keeps a service running that ends when it is told to, as an init system does.
 const KEEPER: &str = "\
@@ -77,19 +77,34 @@ fn django_under_gunicorn_is_moved_and_back() {
 
 #[test]
 fn a_ruby_program_with_database_yml_is_moved_and_back() {
-    if let Some(app) = ruby("") {
+    if let Some(app) = ruby("", None) {
         moved_and_back(&app);
     }
 }
 
-/// The service in Ruby, with some words of its own about its configuration; `None` where it cannot be had.
-pub(super) fn ruby(words: &str) -> Option<Application> {
+#[test]
+fn without_root_an_application_of_ones_own_is_moved_and_back() {
+    if !is_root() {
+        return;
+    }
+    if let Some(app) = ruby("", Some(65_534)) {
+        moved_and_back(&app);
+    }
+}
+
+/// The service in Ruby, with some words of its own about its configuration, of the tests' account or another;
+/// `None` where it cannot be had.
+pub(super) fn ruby(words: &str, uid: Option<u32>) -> Option<Application> {
     if !can_load("ruby", &["-e", "require 'mysql2'"], "Ruby's mysql2") {
         return None;
     }
     let server = Server::start(Kind::Mariadb)?;
     fill_table(&server);
-    let place = Place::beside(&server);
+    let mut place = Place::beside(&server);
+    if let Some(uid) = uid {
+        server.open_to_all();
+        place = place.owned_by(uid);
+    }
     let file = "config/database.yml";
     place.write(&[
         (file, include_str!("files/ruby/database.yml")),
