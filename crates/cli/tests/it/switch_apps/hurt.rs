@@ -11,6 +11,7 @@ use std::thread;
 
 use looptax_dsn::Kind;
 use looptax_testkit::runner::Finished;
+use rustix::process::Signal;
 
 use super::application::{Application, Group, Place, Way};
 use super::{expect_on, looptax, php, programs, switch};
@@ -60,6 +61,33 @@ fn an_application_that_does_not_start_with_the_socket_has_its_old_file_back() {
     let before = app.bytes();
     let run = app.while_visited(|| switch(&app, &[]).run());
     expect_as_before(&app, &run, &before, "is as it was before");
+}
+
+#[test]
+fn an_application_that_goes_on_over_tcp_has_its_old_file_back() {
+    let knows_better = "config = config.except('socket').merge('host' => '127.0.0.1')";
+    let Some(app) = programs::ruby(knows_better, None) else {
+        return;
+    };
+    expect_on(&app, Way::Tcp);
+    let before = app.bytes();
+    let run = app.while_visited(|| switch(&app, &["--within", "8s"]).run());
+    expect_as_before(&app, &run, &before, "over TCP");
+}
+
+#[test]
+fn whoever_interrupts_the_proof_has_the_old_file_back() {
+    let Some(app) = ruby() else {
+        return;
+    };
+    let before = app.bytes();
+    // Nobody restarts the service, so that there is nothing to be seen.
+    let words = ["switch", "--yes", "--within", "10m"];
+    let mut running = looptax(&app).args(words).args([&app.file]).spawn();
+    running.wait_for("the new file", || (app.bytes() != before).then_some(()));
+    running.signal(Signal::INT);
+    let run = running.wait();
+    expect_as_before(&app, &run, &before, "stopped before it was proved");
 }
 
 #[test]

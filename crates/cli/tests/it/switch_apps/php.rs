@@ -194,6 +194,14 @@ fn symfony_is_moved_and_back() {
     }
 }
 
+#[test]
+fn connections_of_a_page_each_are_proved_without_asking_for_a_page() {
+    if let Some(mut app) = symfony(true) {
+        app.url = None;
+        moved_and_back(&app);
+    }
+}
+
 /// Symfony with Doctrine; its account can reach the socket where that is open. `None` where it cannot be had.
 pub(super) fn symfony(is_open: bool) -> Option<Application> {
     let needed = [
