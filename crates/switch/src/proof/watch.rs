@@ -192,6 +192,16 @@ impl Watch {
         !self.seen.over_tcp.is_empty() || self.seen.n_unclear > 0
     }
 
+    /// Whether a connection of the application over TCP, of whatever time, is open now.
+    pub fn is_still_over_tcp(&self) -> bool {
+        let open = { self.outlook.iter() }.flat_map(Outlook::look);
+        let open = open.filter(|it| it.inode != 0);
+        open.filter_map(|it| it.tcp).any(|(from, _)| {
+            let holder = self.clients.get(&from);
+            holder.is_some_and(|it| self.application.has(it))
+        })
+    }
+
     /// New connections since the last look, with their holders.
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
         let mut new = Vec::new();
