@@ -6,6 +6,7 @@
 mod companion;
 mod error;
 mod history;
+mod json_path;
 mod load;
 mod older;
 mod place;

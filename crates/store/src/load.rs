@@ -9,6 +9,7 @@ use looptax_record::{Record, SCHEMA_VERSION};
 use serde::Deserialize;
 
 use crate::StoreError;
+use crate::json_path::path_at;
 use crate::older::name_remedies;
 
 /// The one field that every generation of records has.
@@ -48,28 +49,13 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
 }
 
 fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
-    let mut json = serde_json::Deserializer::from_slice(text);
-    let mut record: Record =
-        serde_path_to_error::deserialize(&mut json).map_err(|error| StoreError::Broken {
-            path: path.to_owned(),
-            field: field(error.path()),
-            source: error.into_inner(),
-        })?;
-    json.end().map_err(|source| StoreError::Broken {
+    let read = serde_json::from_slice(text);
+    let mut record: Record = read.map_err(|source| StoreError::Broken {
         path: path.to_owned(),
-        field: "the end".to_owned(),
+        field: path_at(text, source.line(), source.column()),
         source,
     })?;
     name_remedies(&mut record);
     record.schema_version = SCHEMA_VERSION;
     Ok(record)
-}
-
-/// The innermost field whose name is known: what is cut off within a name ends in a question mark.
-fn field(path: &serde_path_to_error::Path) -> String {
-    let text = path.to_string();
-    match text.trim_end_matches('?').trim_end_matches('.') {
-        "" => ".".to_owned(),
-        known => known.to_owned(),
-    }
 }
