@@ -8,8 +8,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    ErrorBuffer, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NLMSG_ERROR, NetlinkBuffer,
+    NetlinkHeader, NetlinkMessage,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
@@ -18,6 +18,7 @@ use netlink_packet_route::link::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_ROUTE;
+use rustix::net::netdevice::name_to_index;
 
 const ANSWER_BYTES: usize = 32 << 10;
 /// Bits of an address that name the network.
@@ -59,8 +60,7 @@ impl Netlink {
         self.ask(
             RouteNetlinkMessage::NewLink(link),
             NLM_F_CREATE | NLM_F_EXCL,
-        )?;
-        Ok(())
+        )
     }
 
     pub(super) fn set_up(&mut self, name: &str) -> io::Result<()> {
@@ -68,16 +68,14 @@ impl Netlink {
         link.header.index = self.index_of(name)?;
         link.header.flags = LinkFlags::Up;
         link.header.change_mask = LinkFlags::Up;
-        self.ask(RouteNetlinkMessage::SetLink(link), 0)?;
-        Ok(())
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
     pub(super) fn put_on_bridge(&mut self, name: &str, bridge: &str) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = self.index_of(name)?;
         link.attributes = vec![LinkAttribute::Controller(self.index_of(bridge)?)];
-        self.ask(RouteNetlinkMessage::SetLink(link), 0)?;
-        Ok(())
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
     pub(super) fn add_address(&mut self, name: &str, address: Ipv4Addr) -> io::Result<()> {
@@ -92,25 +90,15 @@ impl Netlink {
         self.ask(
             RouteNetlinkMessage::NewAddress(message),
             NLM_F_CREATE | NLM_F_EXCL,
-        )?;
-        Ok(())
+        )
     }
 
-    fn index_of(&mut self, name: &str) -> io::Result<u32> {
-        let mut link = LinkMessage::default();
-        link.attributes = vec![LinkAttribute::IfName(name.to_owned())];
-        match self.ask(RouteNetlinkMessage::GetLink(link), 0)? {
-            Some(RouteNetlinkMessage::NewLink(found)) => Ok(found.header.index),
-            _ => Err(io::ErrorKind::NotFound.into()),
-        }
+    fn index_of(&self, name: &str) -> io::Result<u32> {
+        Ok(name_to_index(&self.socket, name)?)
     }
 
-    /// Sends one request; gives the kernel's answer where it has one beside its "done".
-    fn ask(
-        &mut self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<Option<RouteNetlinkMessage>> {
+    /// Sends one request, and waits for the kernel's word that it is done.
+    fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
         let mut packet = NetlinkMessage::new(header, message.into());
@@ -118,18 +106,17 @@ impl Netlink {
         let mut bytes = vec![0; packet.buffer_len()];
         packet.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
-        let mut found = None;
-        loop {
-            let mut answer = Vec::with_capacity(ANSWER_BYTES);
-            self.socket.recv(&mut answer, 0)?;
-            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
-                .map_err(io::Error::other)?;
-            match answer.payload {
-                NetlinkPayload::InnerMessage(message) => found = Some(message),
-                NetlinkPayload::Error(error) if error.code.is_none() => return Ok(found),
-                NetlinkPayload::Error(error) => return Err(error.to_io()),
-                _ => return Err(io::ErrorKind::InvalidData.into()),
-            }
+        let mut answer = Vec::with_capacity(ANSWER_BYTES);
+        self.socket.recv(&mut answer, 0)?;
+        // The library's own reading of answers knows every message there is, and is a large part of a small program.
+        let answer = NetlinkBuffer::new_checked(&answer).map_err(io::Error::other)?;
+        if answer.message_type() != NLMSG_ERROR {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let said = ErrorBuffer::new_checked(answer.payload()).map_err(io::Error::other)?;
+        match said.code() {
+            None => Ok(()),
+            Some(code) => Err(io::Error::from_raw_os_error(code.get().wrapping_neg())),
         }
     }
 }
