@@ -233,8 +233,9 @@ impl Edits {
         plan: &mut Plan,
     ) -> Result<(), Failure> {
         let new = rewritten(text, &self.here).filter(|new| new != text);
-        let is_unit = original
-            .path()
+        let unit = original.path().file_name().unwrap_or_default();
+        let unit = unit.to_string_lossy().into_owned();
+        let is_unit = Path::new(&unit)
             .extension()
             .is_some_and(|it| it == "service");
         match new {
@@ -249,7 +250,7 @@ impl Edits {
                     remarks: remarks(&path, &edited.original),
                     path,
                 });
-                plan.reload = Some("systemctl daemon-reload, and restart the unit".to_owned());
+                plan.reload = Some(follow::restart_of(&unit));
                 plan.edited.push(edited);
             }
             Some(new) => {

@@ -32,10 +32,11 @@ mod xml;
 mod yaml;
 
 pub use change::SET_ELSEWHERE;
+pub use code::Included;
 pub use containers::services;
 pub use found::{Credentials, Found, Reading};
 pub use provider::{Assigned, Provider, assign, assigned, drop_in};
-pub use read::{names, read, read_as, usual_files, variables};
+pub use read::{included, names, read, read_as, usual_files, variables};
 pub use rewrite::{Moves, Rewrite, Variable, rewritten};
 pub use setting::Problem;
 pub use source::Source;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bind::{MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
 use super::bound::Bound;
+use super::code::Included;
 use super::containers::in_containers;
 use super::format::format_of;
 use super::found::Reading;
@@ -26,6 +27,12 @@ pub fn usual_files() -> Vec<&'static str> {
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// The files that a program of this path reads beside its own, by its words for them.
+pub fn included(path: &str, text: &str) -> Vec<(String, String)> {
+    let language = format_of(Some(path), text).language();
+    language.map_or_else(Vec::new, |language| code::files(text, language))
 }
 
 /// The variables that a `.env` sets.
@@ -101,7 +108,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         };
         let (settings, problems) = texts
             .entry(format as u8)
-            .or_insert_with(|| settings_of(&text, format));
+            .or_insert_with(|| settings_of(&text, format, source.included));
         reading.problems.append(problems);
         let own = bound_of(app, settings, source);
         if own.len() == MOST_CONNECTIONS {
@@ -147,7 +154,7 @@ fn guess_more(
     }
     let (settings, _) = texts
         .entry(format as u8)
-        .or_insert_with(|| settings_of(text, format));
+        .or_insert_with(|| settings_of(text, format, source.included));
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.start));
     let known: BTreeSet<usize> = known.collect();
@@ -248,9 +255,9 @@ fn looked_for(candidates: &[&App]) -> Vec<String> {
         .collect()
 }
 
-fn settings_of(text: &str, format: Format) -> Read {
+fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
     if let Some(language) = format.language() {
-        let (mut settings, problems) = code::read(text, language);
+        let (mut settings, problems) = code::read(text, language, included);
         doubt_repeated(&mut settings);
         return (settings, problems);
     }

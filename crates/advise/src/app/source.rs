@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::code::Included;
+
 /// Largest file that is read. Configuration that people write has some kilobytes.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
@@ -16,6 +18,10 @@ pub struct Source<'a> {
     pub neighbours: &'a [String],
     /// The program whose environment it is, which tells it too: `php-fpm8.2`.
     pub program: Option<&'a str>,
+    /// What it reads besides, of what [`included`] names.
+    ///
+    /// [`included`]: super::included
+    pub included: &'a [Included],
     /// The environment of the process that reads it, where that is known.
     pub environment: Option<&'a BTreeMap<String, String>>,
 }

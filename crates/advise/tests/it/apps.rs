@@ -50,6 +50,7 @@ pub(crate) fn reading(path: &str, text: &[u8]) -> Reading {
     read(&Source {
         path: Some(path),
         bytes: text,
+        included: &[],
         neighbours: &[],
         program: None,
         environment: None,
@@ -353,6 +354,7 @@ fn r20_a_variable_that_the_known_environment_has_not_leaves_nothing_open() {
         let found = read(&Source {
             path: Some("/srv/config/database.php"),
             bytes: text,
+            included: &[],
             neighbours: &[],
             program: None,
             environment: environment.as_ref(),
@@ -390,6 +392,7 @@ fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
     let found = read(&Source {
         path: Some("wp-config.php"),
         bytes: b"<?php define('DB_HOST', getenv('DB_HOST'));",
+        included: &[],
         neighbours: &[],
         program: None,
         environment: Some(&environment),
@@ -398,6 +401,7 @@ fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
     let own = read(&Source {
         path: None,
         bytes: b"DATABASE_URL=\"postgres://u@127.0.0.1/d\"\nPATH=/bin\n",
+        included: &[],
         neighbours: &[],
         program: Some("ruby3.1"),
         environment: None,

@@ -1,7 +1,7 @@
 //! What a file does not settle is never told as certain, and never rewritten.
 
 use looptax_advise::Takes;
-use looptax_advise::app::{Found, Source, read};
+use looptax_advise::app::{Found, Included, Source, included, read};
 
 use crate::apps::{fields, reading};
 
@@ -121,6 +121,47 @@ fn what_another_file_may_set_again_is_open_and_an_applications_own_files_set_not
 }
 
 #[test]
+fn a_file_that_is_read_besides_and_sets_something_else_leaves_no_doubt() {
+    let main = "<?php\n$databases['default']['default'] = ['driver' => 'mysql', 'host' => '127.0.0.1'];\ninclude __DIR__ . '/more.php';";
+    let path = "/srv/sites/default/settings.php";
+    let doubt = |text: &str| {
+        let files = included(path, main);
+        assert_eq!(files[0].1, "more.php");
+        let more = [Included {
+            words: files[0].0.clone(),
+            text: text.to_owned(),
+        }];
+        let reading = read(&Source {
+            included: &more,
+            path: Some(path),
+            bytes: main.as_bytes(),
+            neighbours: &[],
+            program: None,
+            environment: None,
+        });
+        reading.found[0]
+            .takes
+            .is_none()
+            .then(|| reading.found[0].why.clone())
+    };
+    assert_eq!(doubt("<?php $settings['x'] = 1;"), None);
+    let sure =
+        doubt("<?php $databases['default']['default'] = ['driver' => 'mysql', 'host' => 'db'];");
+    let sure = sure.unwrap();
+    assert!(
+        sure.contains("set by __DIR__ . '/more.php' as well") && !sure.contains("perhaps"),
+        "{sure}"
+    );
+    for text in [
+        "<?php $databases = [];",
+        "<?php include 'third.php';",
+        "<?php extract($_GET);",
+    ] {
+        assert!(doubt(text).is_some(), "{text}");
+    }
+}
+
+#[test]
 fn branches_of_python_ruby_javascript_and_shells_are_open() {
     let condition = "set under a condition";
     let host = "DATABASES = {'default': {'ENGINE': 'x.mysql',\n 'HOST': '127.0.0.1'}}\n";
@@ -213,6 +254,7 @@ fn an_environment_that_is_known_settles_what_a_file_leaves_to_it() {
     let reading = read(&Source {
         path: Some("wp-config.php"),
         bytes: b"<?php define('DB_HOST', getenv('X') ?: '127.0.0.1');",
+        included: &[],
         neighbours: &[],
         program: None,
         environment: Some(&environment),

@@ -105,6 +105,7 @@ fn a_file_under_another_name_is_recognised_by_its_content_or_named() {
     let source = Source {
         path: Some("/srv/own.php"),
         bytes: b"<?php define('DB_HOST', '127.0.0.1');",
+        included: &[],
         neighbours: &[],
         program: None,
         environment: None,

@@ -158,7 +158,8 @@ impl Doing<'_> {
             .watches
             .iter()
             .map(looptax_switch::Watch::application);
-        let usual = { applications }.find_map(|it| usual_reload(&it.example()?))?;
+        let usual = || { applications }.find_map(|it| usual_reload(&it.example()?));
+        let usual = subject.plan.reload.clone().or_else(usual)?;
         let question = format!("Run `{usual}` once the file is written?");
         terminal::agrees(&question).then_some(usual)
     }

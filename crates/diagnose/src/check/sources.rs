@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{self, Found, Reading, Source};
+use looptax_advise::app::{self, Found, Included, Reading, Source};
 use looptax_discover::{Process, Survey};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
@@ -21,6 +21,8 @@ use crate::find::may_be;
 
 /// Names in a folder that are looked at: they tell whose `.env` it is.
 const MOST_NAMES: usize = 4096;
+/// Files that are read beside a program's own.
+const MOST_INCLUDED: usize = 16;
 
 /// A place that was looked into.
 #[derive(Debug)]
@@ -146,9 +148,11 @@ fn looked(
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let neighbours = names_in(path.parent().unwrap_or(path));
     let of_laravel = laravel_environment(path, manner.environment);
+    let included = included(path, bytes);
     let source = Source {
         path: Some(&whole.to_string_lossy()),
         bytes,
+        included: &included,
         neighbours: &neighbours,
         program: None,
         environment: of_laravel.as_ref().or(manner.environment),
@@ -162,6 +166,20 @@ fn looked(
         reading,
         services: services(path, &neighbours),
     })
+}
+
+/// What a program reads beside its own file, one level deep.
+fn included(path: &Path, bytes: &[u8]) -> Vec<Included> {
+    let text = String::from_utf8_lossy(bytes);
+    let files = app::included(&path.to_string_lossy(), &text).into_iter();
+    let read = files.take(MOST_INCLUDED).filter_map(|(words, file)| {
+        let bytes = read_bounded(&path.parent()?.join(file)).ok()?;
+        Some(Included {
+            words,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    });
+    read.collect()
 }
 
 fn unknown_application(name: &str) -> Failure {
@@ -238,6 +256,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
         reading: app::read(&Source {
             path: None,
             bytes: text.as_bytes(),
+            included: &[],
             neighbours: &neighbours,
             program: Some(&process.program_name()),
             environment: Some(&environment),

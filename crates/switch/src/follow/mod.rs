@@ -14,7 +14,7 @@ mod unit;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use place::{Followed, Reader};
-pub(crate) use unit::drop_in_of;
+pub(crate) use unit::{drop_in_of, is_unit, restart_of};
 
 /// Finds where variables are set; `names` says of each whether it tells where a connection goes.
 pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Followed {

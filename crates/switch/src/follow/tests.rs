@@ -11,7 +11,7 @@ use looptax_discover::{Home, Process, process};
 use tempfile::TempDir;
 
 use super::place::Elsewhere;
-use super::{Followed, Reader, drop_in_of, find};
+use super::{Followed, Reader, drop_in_of, find, is_unit};
 use crate::file::Original;
 
 struct System(TempDir);
@@ -203,6 +203,8 @@ fn a_pool_of_php_fpm_is_edited_where_it_is_the_only_one() {
 fn a_unit_that_was_named_gets_a_drop_in_unless_something_else_sets_the_same() {
     let system = System::with(&[("etc/systemd/system/app.service", UNIT)]);
     let original = Original::read(&system.path("etc/systemd/system/app.service")).unwrap();
+    assert!(is_unit(original.path()));
+    assert!(!is_unit(&system.path("srv/app.service")));
     let new = UNIT.replace("DB_HOST=127.0.0.1 'DB_USER=o x'", "DB_SOCKET=/run/x");
     let edited = drop_in_of(&original, UNIT, &new).unwrap().unwrap();
     let text = String::from_utf8(edited.new).unwrap();

@@ -74,9 +74,16 @@ pub(super) fn find(
         }
         followed.add(place, &values);
     }
-    followed.reload = Some(format!(
-        "systemctl daemon-reload && systemctl restart {unit}"
-    ));
+    followed.reload = Some(restart_of(unit));
+}
+
+/// The command that has a unit take its changed environment; of a template the instances are not known.
+pub(crate) fn restart_of(unit: &str) -> String {
+    let reload = "systemctl daemon-reload";
+    if unit.contains("@.") {
+        return reload.to_owned();
+    }
+    format!("{reload} && systemctl restart {unit}")
 }
 
 /// The unit's file and its drop-ins in the order in which they count; `None` where it has none.
@@ -117,6 +124,18 @@ fn environment_files(text: &str) -> Vec<PathBuf> {
     plain.map(PathBuf::from).collect()
 }
 
+/// Whether it is a service's own file, where systemd reads it.
+pub(crate) fn is_unit(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "service") && root_of(path).is_some()
+}
+
+/// What lies before the folders of units.
+fn root_of(path: &Path) -> Option<&Path> {
+    let folder = path.parent()?.to_str()?;
+    let mut roots = FOLDERS.iter().filter_map(|it| folder.strip_suffix(it));
+    roots.next().map(Path::new)
+}
+
 /// What changes a unit's environment from one text to another as a drop-in of its own; `None` where the texts differ in
 /// more than that, or something beside the unit sets the same.
 ///
@@ -140,10 +159,7 @@ pub(crate) fn drop_in_of(
     let Some(text) = drop_in(&changed, &gone.collect::<Vec<_>>()) else {
         return Ok(None);
     };
-    let root = FOLDERS
-        .iter()
-        .find_map(|folder| path.parent()?.to_str()?.strip_suffix(folder));
-    let Some(root) = root.map(Path::new) else {
+    let Some(root) = root_of(path) else {
         return Ok(None);
     };
     let touched: BTreeSet<&String> = changed.iter().map(|it| &it.0).collect();

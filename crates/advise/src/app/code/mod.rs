@@ -7,10 +7,12 @@
 
 mod condition;
 mod expression;
+mod include;
 mod lexer;
 mod walk;
 
-pub(crate) use walk::read;
+pub use include::Included;
+pub(crate) use include::{files, read};
 
 /// The language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use std::ops::Range;
 use super::Language;
 use super::condition::{Condition, conditions};
 use super::lexer::{Kind, Token, tokens};
-use crate::app::setting::{LineStarts, Problem, Read, Setting, named};
+use crate::app::setting::{LineStarts, Problem, Setting, named};
 
 /// Deepest nesting that is followed. Real configurations have six levels.
 const MOST_DEPTH: usize = 32;
 
-/// The settings of a program's text.
-pub(crate) fn read(text: &str, language: Language) -> Read {
+/// A program's text, walked through.
+pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
     let tokens = tokens(text, language);
     let mut walk = Walk {
         text,
@@ -34,11 +34,19 @@ pub(crate) fn read(text: &str, language: Language) -> Read {
         problems: Vec::new(),
     };
     walk.statements();
-    walk.doubt_by_includes();
-    (walk.settings, walk.problems)
+    walk.forget_own_files();
+    walk
 }
 
-struct Walk<'a> {
+/// What a file sets that is read beside this one.
+pub(super) struct Sets {
+    /// As far as that is understood.
+    pub(super) paths: Vec<Vec<String>>,
+    /// All of it: what it sets to nothing, or by a call, is named there at least.
+    pub(super) text: String,
+}
+
+pub(super) struct Walk<'a> {
     text: &'a str,
     language: Language,
     tokens: Vec<Token>,
@@ -47,11 +55,11 @@ struct Walk<'a> {
     /// What does not always run.
     conditions: Vec<Condition>,
     /// Other files that are read: where that is said, and their names.
-    includes: Vec<(usize, String)>,
+    pub(super) includes: Vec<(usize, String)>,
     /// PHP's `$i`, as far as it was counted.
     counters: BTreeMap<String, usize>,
-    settings: Vec<Setting>,
-    problems: Vec<Problem>,
+    pub(super) settings: Vec<Setting>,
+    pub(super) problems: Vec<Problem>,
 }
 
 /// Where a value belongs.
@@ -133,6 +141,12 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::setting::Read;
+
+    fn read(text: &str, language: Language) -> Read {
+        let walk = walked(text, language);
+        (walk.settings, walk.problems)
+    }
     use crate::app::setting::Value;
 
     /// `path=value` of each setting, `$NAME` for a variable, `?` for what is hidden.

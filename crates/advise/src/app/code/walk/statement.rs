@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::Language;
 use super::super::lexer::{Kind, Token};
-use super::{MOST_DEPTH, Slot, Walk};
+use super::{MOST_DEPTH, Sets, Slot, Walk};
 use crate::app::setting::named;
 
 /// Parts of the names of files that applications read themselves, and that set no connection.
@@ -157,19 +157,38 @@ impl Walk<'_> {
         false
     }
 
-    /// What another file may set, too, is not certain: a constant where that is read before, else where it is
-    /// read afterwards.
-    pub(super) fn doubt_by_includes(&mut self) {
+    /// Those that applications read themselves say nothing of connections.
+    pub(super) fn forget_own_files(&mut self) {
         let is_own = |name: &str| OWN_FILES.iter().any(|own| name.contains(own));
         self.includes.retain(|(_, name)| !is_own(name));
+    }
+
+    /// What another file may set, too, is not certain: a constant where that is read before, else where it is
+    /// read afterwards. `sets` is what each of them sets; `None` where it may be anything.
+    pub(in crate::app::code) fn doubt_by_includes(&mut self, sets: &[Option<Sets>]) {
+        let (text, is_php) = (self.text, self.language == Language::Php);
         for setting in &mut self.settings {
             let is_constant = setting.item.starts_with("define");
             let is_between = |at: usize| (at < setting.start) == is_constant;
-            let other = self.includes.iter().find(|(at, _)| is_between(*at));
-            if let Some((_, name)) = other.filter(|_| setting.doubt.is_none()) {
+            let is_same = |path: &Vec<String>| {
+                path.starts_with(&setting.path) || setting.path.starts_with(path)
+            };
+            let sets_it = |sets: &Sets| sets.paths.iter().any(is_same);
+            // A list's own name may be none of its parts'.
+            let first = setting.path.first().map_or("", |it| it);
+            let is_named = is_constant || !is_php || text.contains(&format!("${first}"));
+            let may_set = |sets: &Option<Sets>| {
+                let Some(sets) = sets else { return true };
+                sets_it(sets) || !is_named || sets.text.contains(first)
+            };
+            let mut others = self.includes.iter().zip(sets);
+            let other = others.find(|((at, _), sets)| is_between(*at) && may_set(sets));
+            if let Some(((_, name), sets)) = other.filter(|_| setting.doubt.is_none()) {
                 let order = if is_constant { "before" } else { "after" };
+                let is_sure = sets.as_ref().is_some_and(sets_it);
+                let perhaps = if is_sure { "" } else { "perhaps " };
                 setting.doubt = Some(format!(
-                    "perhaps set by {name} as well, which is read {order} it"
+                    "{perhaps}set by {name} as well, which is read {order} it"
                 ));
             }
         }
