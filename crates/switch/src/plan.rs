@@ -235,9 +235,7 @@ impl Edits {
         let new = rewritten(text, &self.here).filter(|new| new != text);
         let unit = original.path().file_name().unwrap_or_default();
         let unit = unit.to_string_lossy().into_owned();
-        let is_unit = Path::new(&unit)
-            .extension()
-            .is_some_and(|it| it == "service");
+        let is_unit = follow::is_unit(original.path());
         match new {
             Some(new) if is_unit => {
                 let Some(edited) = follow::drop_in_of(&original, text, &new)? else {
