@@ -82,8 +82,8 @@ pub enum SwitchError {
         /// The switch.
         id: String,
     },
-    /// It changed accounts, which are on a server.
-    #[error("{id} changed accounts of {server}")]
+    /// It changed a server, by more than files.
+    #[error("{id} mended something of {server}, and is taken back there or not at all")]
     OnServer {
         /// The switch.
         id: String,
@@ -123,7 +123,9 @@ impl Explain for SwitchError {
                     path.display()
                 )
             }
-            Self::OnServer { .. } => "name an administrator there: --admin DSN".to_owned(),
+            Self::OnServer { id, .. } => {
+                format!("looptax switch --undo {id} --admin DSN, with an administrator there")
+            }
             Self::Busy { .. } => "wait until it has ended".to_owned(),
             Self::Unknown { .. } => "looptax switch --list shows them".to_owned(),
         })

@@ -242,6 +242,7 @@ impl Work {
     /// # Errors
     /// As [`Work::write`].
     pub fn finish(&mut self) -> Result<(), SwitchError> {
+        self.refuse_fix()?;
         if let Some(file) = self.files.iter().find(|file| look(file) == Lies::Other) {
             let path = file.path.clone();
             return Err(SwitchError::Changed { path });
@@ -262,12 +263,7 @@ impl Work {
     /// [`SwitchError::Rewritten`] where they wrote the very lines of the switch: then nothing is done. Else as
     /// [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
-        if let Some(Fix::Account { server }) = self.fix() {
-            return Err(SwitchError::OnServer {
-                id: self.id.clone(),
-                server: server.clone(),
-            });
-        }
+        self.refuse_fix()?;
         self.bring_back(why)?;
         self.end(how)
     }
@@ -275,6 +271,20 @@ impl Work {
     /// Files that somebody else had written meanwhile, as they were put back.
     pub fn shared(&self) -> &[PathBuf] {
         &self.shared
+    }
+
+    /// What changed a server is not ended by its files alone.
+    fn refuse_fix(&self) -> Result<(), SwitchError> {
+        let Some(fix) = self.fix() else {
+            return Ok(());
+        };
+        Err(SwitchError::OnServer {
+            id: self.id.clone(),
+            server: match fix {
+                Fix::Account { server } => server.clone(),
+                Fix::Hba { data } => format!("PostgreSQL in {}", data.display()),
+            },
+        })
     }
 
     /// Puts every old file back that is not there yet; the switch goes on.

@@ -91,8 +91,12 @@ impl AccountFix {
             statements: Vec::new(),
             by_hand: Vec::new(),
         };
-        for step in steps {
-            fix.take(step)?;
+        for (step, is_of_socket) in steps {
+            if is_of_socket {
+                fix.take(step)?;
+            } else {
+                fix.by_hand.push(step.to_owned());
+            }
         }
         Ok(fix)
     }
@@ -127,7 +131,7 @@ impl AccountFix {
         backwards.flat_map(Prepared::shown_undo).collect()
     }
 
-    /// Statements that are left to people, since nothing would take them back exactly.
+    /// Statements that are left to people: nothing would take them back exactly, or they let others do without TLS.
     pub fn by_hand(&self) -> &[String] {
         &self.by_hand
     }
@@ -216,19 +220,25 @@ impl Prepared {
     }
 }
 
-/// What the points of an account and its TLS say to run, where they say that it would not work as it is.
-fn statements(points: &[Point]) -> Vec<&str> {
-    let is_meant = |point: &&Point| {
-        let codes = [
-            PointCode::AccountMissing,
-            PointCode::RightsMissing,
-            PointCode::AccountDemandsTls,
-        ];
-        point.outcome == Outcome::Fail && codes.contains(&point.code)
-    };
-    let steps = points.iter().filter(is_meant).flat_map(|it| &it.steps);
-    let steps = steps.filter(|it| it.place == StepPlace::Sql);
-    steps.map(|it| &*it.text).collect()
+/// What the points of an account and its TLS say to run, where they say that it would not work as it is; and whether it is
+/// about the socket alone.
+fn statements(points: &[Point]) -> Vec<(&str, bool)> {
+    let codes = [
+        PointCode::AccountMissing,
+        PointCode::RightsMissing,
+        PointCode::AccountDemandsTls,
+    ];
+    let is_meant = |point: &&Point| point.outcome == Outcome::Fail && codes.contains(&point.code);
+    let mut found = Vec::new();
+    for point in points.iter().filter(is_meant) {
+        for step in point.steps.iter().filter(|it| it.place == StepPlace::Sql) {
+            // Over TCP, and from other machines, TLS is somebody's wish.
+            let is_of_socket =
+                point.code != PointCode::AccountDemandsTls || step.text.contains("@'localhost' ");
+            found.push((&*step.text, is_of_socket));
+        }
+    }
+    found
 }
 
 /// What a password has that a statement of text cannot say.
@@ -407,4 +417,42 @@ fn fixed(work: &Work, of: usize) -> Option<&Digest> {
         Step::Fixed { idx, state } if *idx == of => Some(state),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_record::Topic;
+
+    use super::*;
+
+    #[test]
+    fn tls_is_given_up_for_the_socket_alone() {
+        let point = |code, outcome, step: &str| {
+            Point::new(Topic::Account, code, outcome, "x", "y").with_steps(StepPlace::Sql, [step])
+        };
+        let demands = PointCode::AccountDemandsTls;
+        let local = "ALTER USER 'a'@'localhost' REQUIRE NONE;";
+        let any = "ALTER USER 'a'@'%' REQUIRE NONE;";
+        let points = [
+            point(demands, Outcome::Fail, local),
+            point(demands, Outcome::Fail, any),
+            point(demands, Outcome::Unknown, local),
+            point(PointCode::HbaRejects, Outcome::Fail, "SELECT 1"),
+        ];
+        assert_eq!(statements(&points), [(local, true), (any, false)]);
+    }
+
+    #[test]
+    fn a_servers_words_are_told_without_the_password() {
+        let password = Secret::new("p'w");
+        let clear = "CREATE USER x IDENTIFIED BY 'p''w'";
+        let shown = "CREATE USER x IDENTIFIED BY '…'";
+        for (text, expected) in [
+            ("near 'p''w''", "near '…''"),
+            ("p'w is too short", "… is too short"),
+            (clear, shown),
+        ] {
+            assert_eq!(masked(text, clear, shown, &password), expected);
+        }
+    }
 }

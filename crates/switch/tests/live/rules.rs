@@ -94,6 +94,9 @@ fn check_mended(cluster: &Cluster, admin: Option<&Address>) {
     assert_eq!(known[0].standing, Standing::Ended(End::Prepared));
     assert_eq!(known[0].files[0].1, Lies::New);
     let mut work = open(&beside.kept, "20261123-1").unwrap();
+    work.put_back("without the server", End::Undone)
+        .unwrap_err();
+    work.finish().unwrap_err();
     undo(&mut work, admin, "wanted", End::Undone).unwrap();
     assert_eq!(fs::read(file).unwrap(), before);
     assert_eq!(owner(file), owned);

@@ -122,6 +122,14 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         .filter(|it| it.listed().standing == SwitchStanding::Interrupted);
     for switch in open {
         let id = switch.id.clone();
+        if switch.fix.is_some() {
+            let words = format!(
+                "note: {id} ({}) was interrupted: `looptax switch --undo {id} --admin DSN` takes it back\n",
+                switch.title
+            );
+            doing.terminal.words_for(true, &words);
+            continue;
+        }
         let words = format!(
             "note: {id} ({}) was interrupted: `looptax switch --undo {id}` puts the old files back, `--finish {id}` writes what is left\n",
             switch.title
