@@ -11,6 +11,7 @@
 
 mod accounts;
 mod beside;
+mod bytes;
 mod elsewhere;
 mod rules;
 
@@ -42,7 +43,7 @@ const MYSQLS: &[Kind] = &[Kind::Mariadb, Kind::Mysql];
 const POSTGRES: &[Kind] = &[Kind::Postgres];
 
 fn trials() -> Vec<Trial> {
-    let all: [Live; 9] = [
+    let all: [Live; 10] = [
         (
             "an_account_of_tcp_alone_gets_in_over_the_socket_and_goes_again",
             MYSQLS,
@@ -77,6 +78,11 @@ fn trials() -> Vec<Trial> {
             "a_value_of_the_environment_is_written_where_it_is_set",
             MYSQLS,
             elsewhere::laravel,
+        ),
+        (
+            "bytes_beside_the_value_stay_whatever_they_are",
+            &[Kind::Mariadb],
+            bytes::kept,
         ),
         ("root_needs_no_administrator", POSTGRES, rules::by_root),
         (
