@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::fixture::{Server, free_address};
 
 /// How long an application may take to start, or to take its configuration: far over what any takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What every page shows that was read from the database.
 pub(super) const ROW: &str = "A row of a table";
@@ -252,12 +252,17 @@ impl Place {
 
     /// Starts a program in the folder, its words in a log.
     pub(super) fn start(&self, program: impl AsRef<Path>, args: &[&str]) -> Group {
-        let mut command = self.command(program, args);
+        self.start_logged(&mut self.command(program, args))
+    }
+
+    /// The same for a command that is made already.
+    pub(super) fn start_logged(&self, command: &mut Command) -> Group {
         let mut options = fs::File::options();
         let log = options.create(true).append(true).open(self.path("log"));
         let log = log.expect("the scratch folder can be written");
         let log_too = log.try_clone().expect("a file can be had twice");
-        Group::spawn(command.stdout(log_too).stderr(log))
+        let child = command.stdout(log_too).stderr(log).process_group(0).spawn();
+        Group(child.expect("the program starts"))
     }
 
     /// Runs a program of the application to its end.
@@ -286,13 +291,12 @@ impl Place {
 pub(super) struct Group(Child);
 
 impl Group {
-    pub(super) fn spawn(command: &mut Command) -> Self {
-        let child = command.process_group(0).spawn();
-        Self(child.expect("the program starts"))
-    }
-
     pub(super) fn pid(&self) -> u32 {
         self.0.id()
+    }
+
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.0.try_wait().is_ok_and(|status| status.is_some())
     }
 }
 

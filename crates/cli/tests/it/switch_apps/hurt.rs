@@ -4,16 +4,18 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
 use looptax_dsn::Kind;
+use looptax_testkit::patience;
 use looptax_testkit::runner::Finished;
 use rustix::process::Signal;
 
-use super::application::{Application, Group, Place, Way};
+use super::application::{Application, Group, PATIENCE, Place, Way};
 use super::{expect_on, looptax, php, programs, switch};
 use crate::fixture::{Server, is_root};
 
@@ -129,7 +131,7 @@ fn a_server_that_dies_during_the_proof_takes_no_file_with_it() {
     // It stays away until the switch is over.
     let run = switch(&app, &["--within", "6s"]).run();
     run.expect_code(1);
-    let _server = server.start();
+    let _server = server.start(&app.place);
     expect_as_before(&app, &run, &before, "the server does not answer any more");
 }
 
@@ -271,7 +273,7 @@ struct Restartable {
     words: Vec<String>,
     uid: u32,
     gid: u32,
-    spent: PathBuf,
+    socket: PathBuf,
 }
 
 impl Restartable {
@@ -279,23 +281,35 @@ impl Restartable {
         let proc = PathBuf::from(format!("/proc/{}", server.it.pid));
         let words = fs::read_to_string(proc.join("cmdline")).expect("the server runs");
         let whose = fs::metadata(&server.it.socket).expect("the server listens");
-        let folder = server.it.socket.with_file_name("init.sql");
         Self {
             words: words.split_terminator('\0').map(str::to_owned).collect(),
             uid: whose.uid(),
             gid: whose.gid(),
-            spent: folder,
+            socket: server.it.socket.clone(),
         }
     }
 
-    fn start(&self) -> Group {
+    /// Starts it until it listens: somebody may have its port for a moment.
+    fn start(&self, place: &Place) -> Group {
         // Its configuration names a file that was for its first start alone.
-        fs::write(&self.spent, "").expect("our own server's folder");
+        let spent = self.socket.with_file_name("init.sql");
+        fs::write(&spent, "").expect("our own server's folder");
+        let mut group = self.start_once(place);
+        patience::wait_for("the server", PATIENCE, || {
+            if group.has_ended() {
+                group = self.start_once(place);
+            }
+            UnixStream::connect(&self.socket).ok()
+        });
+        group
+    }
+
+    fn start_once(&self, place: &Place) -> Group {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).stdin(Stdio::null());
         if rustix::process::geteuid().is_root() {
             command.uid(self.uid).gid(self.gid);
         }
-        Group::spawn(command.stdout(Stdio::null()).stderr(Stdio::null()))
+        place.start_logged(&mut command)
     }
 }
