@@ -146,9 +146,9 @@ find_missing() {
     replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
     test) programs+=(haproxy pgbouncer ip nft perl setfacl) ;;
     applications)
-      programs=(php php-fpm php-mysql php-redis lighttpd wordpress php-laravel-framework
-        php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal python3-django python3-gunicorn
-        python3-psycopg2 ruby ruby-mysql2 node node-mysql postfix-mysql)
+      programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
+        php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal
+        python3-django python3-gunicorn python3-psycopg2 ruby ruby-mysql2 node node-mysql postfix-mysql)
       ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;

@@ -110,7 +110,12 @@ fn lay_out_wordpress(place: &Place) {
 
 #[test]
 fn wordpress_is_moved_and_back() {
-    let Some(php) = Php::find("mysqli", &["/usr/share/wordpress/wp-settings.php"]) else {
+    let needed = [
+        "wp-settings.php",
+        "wp-content/themes/twentytwentyone/style.css",
+    ];
+    let needed = needed.map(|name| format!("{CORE}/{name}"));
+    let Some(php) = Php::find("mysqli", &needed.each_ref().map(String::as_str)) else {
         return;
     };
     let Some(server) = Server::start(Kind::Mariadb) else {
