@@ -17,7 +17,7 @@ use looptax_wire::WireError;
 use crate::conversation::ProtocolConnection;
 use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, Link, PathError};
-pub use activity::Activity;
+pub use activity::ServerCounts;
 pub use seen::{ClientSeen, SeenAs, ServerView};
 
 impl Conversation {

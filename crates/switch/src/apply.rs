@@ -324,7 +324,7 @@ fn decide(
     let mut unproved = None;
     for watch in watches {
         let title = watch.watched().title.clone();
-        match watch.judge(is_last)? {
+        match watch.judge(is_last, order.page.is_some())? {
             Judgement::Fails(code, words) => {
                 return Some(Judged::Fails(step(code, format!("{title}: {words}"))));
             }
@@ -364,7 +364,7 @@ fn back(work: &Work) -> SwitchStep {
 /// That the server is gone, of which the page's failure follows.
 fn server_gone(watch: &mut Watch) -> Option<SwitchStep> {
     let title = watch.watched().title.clone();
-    match watch.judge(true)? {
+    match watch.judge(true, true)? {
         Judgement::Fails(code @ StepCode::ServerGone, words) => {
             Some(step(code, format!("{title}: {words}")))
         }

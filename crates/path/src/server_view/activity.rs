@@ -10,11 +10,9 @@ use crate::conversation::ProtocolConnection;
 use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, Link, PathError};
 
-/// What a server says of its connections.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// Sessions of the user who asks, but for the one that asks.
-    pub sessions: Vec<ClientSeen>,
+/// What a server counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerCounts {
     /// Connections of anybody since it started; PostgreSQL: sessions of the database. `None` where it does not tell.
     pub n_connections: Option<u64>,
     /// Logins of anybody that it refused since it started. `None` where it does not tell.
@@ -22,7 +20,26 @@ pub struct Activity {
 }
 
 impl Conversation {
-    /// Asks who else is logged in as `user`, which is ours.
+    /// Asks who else is logged in as `user`, which is ours. A light question.
+    ///
+    /// # Errors
+    /// [`PathError::Protocol`] when the server refuses the question, or is gone.
+    pub fn other_sessions(&mut self, user: &str) -> Result<Vec<ClientSeen>, PathError> {
+        let endpoint = self.endpoint().to_string();
+        let answer = match &mut self.connection {
+            ProtocolConnection::Mysql(it) => mysql_sessions(it, user),
+            ProtocolConnection::Postgres(it) => postgres_sessions(it),
+            ProtocolConnection::Redis(it) => redis_sessions(it),
+            ProtocolConnection::Memcached(_) | ProtocolConnection::Echo(_) => Ok(Vec::new()),
+        };
+        answer.map_err(|source| PathError::Protocol {
+            action: ASK_CONNECTIONS,
+            endpoint,
+            source,
+        })
+    }
+
+    /// Asks what the server has counted so far: to be asked now and then.
     ///
     /// # Errors
     /// [`PathError::Protocol`] when the server refuses the question, or is gone.
@@ -31,19 +48,19 @@ impl Conversation {
     /// `Connections` and `Aborted_connects`: dev.mysql.com and mariadb.com, server status variables. `sessions` of
     /// `pg_stat_database`: postgresql.org, since version 14. `total_connections_received`, `errorstat_*`: redis.io,
     /// INFO. `total_connections`: memcached's doc/protocol.txt.
-    pub fn activity(&mut self, user: &str) -> Result<Activity, PathError> {
+    pub fn counts(&mut self) -> Result<ServerCounts, PathError> {
         let endpoint = self.endpoint().to_string();
         let answer = match &mut self.connection {
-            ProtocolConnection::Mysql(it) => mysql(it, user),
-            ProtocolConnection::Postgres(it) => postgres(it),
-            ProtocolConnection::Redis(it) => redis(it),
-            ProtocolConnection::Memcached(it) => it.stats("").map(|stats| Activity {
+            ProtocolConnection::Mysql(it) => mysql_counts(it),
+            ProtocolConnection::Postgres(it) => postgres_counts(it),
+            ProtocolConnection::Redis(it) => redis_counts(it),
+            ProtocolConnection::Memcached(it) => it.stats("").map(|stats| ServerCounts {
                 n_connections: { stats.iter() }
                     .find(|(name, _)| name == "total_connections")
                     .and_then(|(_, value)| value.parse().ok()),
-                ..Activity::default()
+                n_refused: None,
             }),
-            ProtocolConnection::Echo(_) => Ok(Activity::default()),
+            ProtocolConnection::Echo(_) => Ok(ServerCounts::default()),
         };
         answer.map_err(|source| PathError::Protocol {
             action: ASK_CONNECTIONS,
@@ -61,14 +78,23 @@ fn session(connection_id: u64, seen_as: SeenAs) -> ClientSeen {
     }
 }
 
-fn mysql(
+fn mysql_sessions(
     connection: &mut looptax_wire::mysql::Connection<Link>,
     user: &str,
-) -> Result<Activity, WireError> {
+) -> Result<Vec<ClientSeen>, WireError> {
     let quoted = user.replace('\\', "\\\\").replace('\'', "''");
     let sessions = connection.query(&format!(
         "SELECT ID, HOST FROM information_schema.PROCESSLIST WHERE USER = '{quoted}' AND ID <> CONNECTION_ID()"
     ))?;
+    let told = sessions.iter();
+    Ok(told
+        .filter_map(|row| Some(session(number(row, 0)?, mysql_host(&text(row, 1)?))))
+        .collect())
+}
+
+fn mysql_counts(
+    connection: &mut looptax_wire::mysql::Connection<Link>,
+) -> Result<ServerCounts, WireError> {
     let counts = connection
         .query("SHOW GLOBAL STATUS WHERE Variable_name IN ('Connections', 'Aborted_connects')")?;
     let count = |name: &str| {
@@ -77,22 +103,28 @@ fn mysql(
             .find(|row| text(row, 0).as_deref() == Some(name))?;
         number(row, 1)
     };
-    Ok(Activity {
-        sessions: { sessions.iter() }
-            .filter_map(|row| Some(session(number(row, 0)?, mysql_host(&text(row, 1)?))))
-            .collect(),
+    Ok(ServerCounts {
         n_connections: count("Connections"),
         n_refused: count("Aborted_connects"),
     })
 }
 
-fn postgres(
+fn postgres_sessions(
     connection: &mut looptax_wire::postgres::Connection<Link>,
-) -> Result<Activity, WireError> {
+) -> Result<Vec<ClientSeen>, WireError> {
     let sessions = connection.query(
         "SELECT pid, host(client_addr), client_port FROM pg_stat_activity \
          WHERE usename = session_user AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
     )?;
+    let told = sessions.iter();
+    Ok(told
+        .filter_map(|row| Some(session(number(row, 0)?, postgres_client(row))))
+        .collect())
+}
+
+fn postgres_counts(
+    connection: &mut looptax_wire::postgres::Connection<Link>,
+) -> Result<ServerCounts, WireError> {
     let counted = connection
         .query("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
     let counted = match counted {
@@ -100,16 +132,13 @@ fn postgres(
         Err(WireError::Server { .. }) => Vec::new(),
         counted => counted?,
     };
-    Ok(Activity {
-        sessions: { sessions.iter() }
-            .filter_map(|row| Some(session(number(row, 0)?, postgres_client(row))))
-            .collect(),
+    Ok(ServerCounts {
         n_connections: counted.first().and_then(|row| number(row, 0)),
         n_refused: None,
     })
 }
 
-fn redis(connection: &mut Connection<Link>) -> Result<Activity, WireError> {
+fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, WireError> {
     let own = connection.connection_id();
     let list = redis_text(connection, &[b"CLIENT", b"LIST"])?;
     let user_of = |line: &str| {
@@ -120,12 +149,14 @@ fn redis(connection: &mut Connection<Link>) -> Result<Activity, WireError> {
     let user = list.lines().find(is_own).and_then(user_of);
     let sessions = list.lines().filter(|line| user_of(line) == user);
     let sessions = sessions.filter_map(|line| redis_client(line, None));
-    let sessions = sessions.filter(|it| it.connection_id != own).collect();
+    Ok(sessions.filter(|it| it.connection_id != own).collect())
+}
+
+fn redis_counts(connection: &mut Connection<Link>) -> Result<ServerCounts, WireError> {
     let stats = redis_text(connection, &[b"INFO", b"stats"])?;
     // Since Redis 6.2.
     let errors = redis_text(connection, &[b"INFO", b"errorstats"]).unwrap_or_default();
-    Ok(Activity {
-        sessions,
+    Ok(ServerCounts {
         n_connections: stats
             .lines()
             .find_map(|line| line.strip_prefix("total_connections_received:"))

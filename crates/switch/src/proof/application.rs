@@ -38,6 +38,8 @@ impl Kin {
 pub struct Application {
     kin: Vec<Kin>,
     pids: BTreeSet<u32>,
+    /// Processes like its own that run beside it: other programs of the same interpreter and user.
+    bystanders: BTreeSet<u32>,
 }
 
 impl Application {
@@ -48,6 +50,37 @@ impl Application {
             self.kin.push(kin);
         }
         self.pids.insert(process.pid);
+    }
+
+    /// Counts in the workers of those that were counted in, or their master's; who is like them and runs without them is
+    /// somebody else.
+    pub fn know_the_others(&mut self) {
+        let known: Vec<Process> = { self.pids.iter() }
+            .filter_map(|pid| process(*pid))
+            .collect();
+        let mut family = Vec::new();
+        let mut bystanders = BTreeSet::new();
+        looptax_discover::any_process(|it| {
+            if self.pids.contains(&it.pid) {
+                return false;
+            }
+            if known.iter().any(|own| is_family(own, it)) {
+                family.push(it.clone());
+            } else if self.kin.contains(&Kin::new(it)) && !self.is_of_a_unit(it) {
+                bystanders.insert(it.pid);
+            }
+            false
+        });
+        for process in &family {
+            self.add(process);
+        }
+        self.bystanders = bystanders;
+    }
+
+    /// Whether a process belongs to the unit or container of those that were counted in.
+    fn is_of_a_unit(&self, process: &Process) -> bool {
+        let kin = Kin::new(process);
+        kin.unit.is_some() && self.kin.contains(&kin)
     }
 
     /// Whether nothing is known of it.
@@ -62,7 +95,7 @@ impl Application {
 
     /// Whether a process is one of its.
     pub fn has(&self, process: &Process) -> bool {
-        self.kin.contains(&Kin::new(process))
+        self.kin.contains(&Kin::new(process)) && !self.bystanders.contains(&process.pid)
     }
 
     /// Whether one of its users owns a socket of this user.
@@ -102,4 +135,14 @@ impl Application {
     pub fn pids(&self) -> Vec<u32> {
         self.pids.iter().copied().collect()
     }
+}
+
+/// Whether one is the other's child, or both are of one master that runs the same program.
+fn is_family(one: &Process, other: &Process) -> bool {
+    let is_same_program = one.program.is_some() && one.program == other.program;
+    if one.parent == other.pid || other.parent == one.pid {
+        return is_same_program;
+    }
+    let master = || process(one.parent).is_some_and(|it| it.program == one.program);
+    is_same_program && one.parent == other.parent && one.parent > 1 && master()
 }

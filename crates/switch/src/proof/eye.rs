@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{Activity, ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs};
+use looptax_path::{ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs, ServerCounts};
 use looptax_wire::Login;
 
 /// Logins that ask.
@@ -32,17 +32,6 @@ pub(super) struct Session {
     pub(super) id: u64,
     /// Where it comes from; `None` for the socket.
     pub(super) from: Option<SocketAddr>,
-}
-
-/// What both logins are told.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Told {
-    /// Sessions of the account whose transport the server tells, but for ours.
-    pub(super) sessions: Vec<Session>,
-    /// Connections of anybody so far.
-    pub(super) n_connections: Option<u64>,
-    /// Refused logins of anybody so far.
-    pub(super) n_refused: Option<u64>,
 }
 
 impl Eye {
@@ -95,34 +84,32 @@ impl Eye {
         self.over_tcp.is_none() && self.over_socket.is_none()
     }
 
-    /// Asks both.
-    pub(super) fn ask(&mut self) -> Result<Told, String> {
+    /// Sessions of the account whose transport the server tells, but for ours.
+    pub(super) fn sessions(&mut self) -> Result<Vec<Session>, String> {
         let own: Vec<u64> = { [&self.over_tcp, &self.over_socket].into_iter().flatten() }
             .map(Conversation::connection_id)
             .collect();
-        let mut told = Told::default();
+        let mut found: Vec<Session> = Vec::new();
         for conversation in [&mut self.over_tcp, &mut self.over_socket] {
             let Some(conversation) = conversation else {
                 continue;
             };
-            let asked = conversation.activity(&self.user);
-            let activity = asked.map_err(|error| error.to_string())?;
-            told.take(&activity, &own);
-        }
-        Ok(told)
-    }
-}
-
-impl Told {
-    fn take(&mut self, activity: &Activity, own: &[u64]) {
-        let others = { activity.sessions.iter() }.filter(|it| !own.contains(&it.connection_id));
-        for session in others.filter_map(session) {
-            if !self.sessions.contains(&session) {
-                self.sessions.push(session);
+            let listed = conversation.other_sessions(&self.user);
+            let listed = listed.map_err(|error| error.to_string())?;
+            for session in listed.iter().filter_map(session) {
+                if !own.contains(&session.id) && !found.contains(&session) {
+                    found.push(session);
+                }
             }
         }
-        self.n_connections = self.n_connections.max(activity.n_connections);
-        self.n_refused = self.n_refused.max(activity.n_refused);
+        Ok(found)
+    }
+
+    /// What the server has counted so far; nothing where it does not tell.
+    pub(super) fn counts(&mut self) -> ServerCounts {
+        let both = [&mut self.over_tcp, &mut self.over_socket];
+        let asked = both.into_iter().flatten().find_map(|it| it.counts().ok());
+        asked.unwrap_or_default()
     }
 }
 

@@ -26,6 +26,10 @@ pub(super) struct Seen {
     pub(super) n_sessions: u64,
     /// Connections of the application's processes to the socket, as the kernel lists them.
     pub(super) n_of_application: u64,
+    /// Who made those, as far as that was seen.
+    pub(super) over_socket: BTreeSet<String>,
+    /// Who else connected to the socket, and is known not to be the application.
+    pub(super) strangers: BTreeSet<String>,
     /// Connections of anybody to the socket, as the kernel lists them.
     pub(super) n_over_socket: u64,
     /// Connections of anybody over TCP, as the kernel lists them, closed ones too.
@@ -39,6 +43,10 @@ pub(super) struct Seen {
     pub(super) n_refused: Option<u64>,
     /// When the first came over the socket.
     pub(super) first_over_socket: Option<Duration>,
+    /// Who of the application holds a connection over TCP that was there before.
+    pub(super) held: BTreeSet<String>,
+    /// Whether a page of the application is asked all the time.
+    pub(super) is_asked: bool,
     /// The application's connections over TCP.
     pub(super) over_tcp: Vec<OverTcp>,
     /// When the application had been reloaded: what came before may be of the old file.
@@ -83,7 +91,7 @@ impl Seen {
     /// Connections that came over the socket by the server's count: all but those that the kernel saw over TCP, and
     /// those that were refused. Good for nothing where it is not known that the kernel sees those over TCP.
     fn n_counted_over_socket(&self) -> u64 {
-        let is_known = self.n_over_socket > 0 || self.is_tcp_seen_whole;
+        let is_known = (self.n_over_socket > 0 || self.is_tcp_seen_whole) && self.held.is_empty();
         let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
         let counted = self.n_counted.filter(|_| is_countable).unwrap_or(0);
         let rest = counted
@@ -97,11 +105,13 @@ impl Seen {
         self.n_over_tcp > 0 && self.n_counted == Some(self.n_over_tcp)
     }
 
-    /// Whether somebody was let in over the socket.
+    /// Whether the application was let in over the socket. Others may use the account there: where somebody was seen who
+    /// is not the application, it has to be seen itself.
     pub(super) fn is_over_socket(&self) -> bool {
+        let is_own = self.n_of_application > 0 || self.strangers.is_empty();
         let is_blind = self.unasked.is_some() && self.n_refused.is_none_or(|it| it == 0);
         let by_kernel = self.n_of_application > 0 && is_blind;
-        self.n_sessions > 0 || by_kernel || self.n_counted_over_socket() > 0
+        is_own && (self.n_sessions > 0 || by_kernel || self.n_counted_over_socket() > 0)
     }
 
     /// Decides, where that is possible now; `is_last` where no more time is left.
@@ -115,7 +125,8 @@ impl Seen {
         let last_over_tcp = self.over_tcp.iter().map(|it| it.at).max();
         let came_last = last_over_tcp.max(self.first_over_socket);
         let is_quiet = came_last.is_some_and(|at| now >= at + QUIET)
-            && !self.over_tcp.iter().any(|it| it.is_open);
+            && !self.over_tcp.iter().any(|it| it.is_open)
+            && self.held.is_empty();
         if self.is_over_socket() && is_quiet && self.gone.is_none() {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
@@ -135,17 +146,54 @@ impl Seen {
             let words = "its processes do not run any more".to_owned();
             return Judgement::Fails(StepCode::ApplicationGone, words);
         }
+        if !self.held.is_empty() {
+            return Judgement::Unproved(self.words_of_held());
+        }
         if self.is_over_socket() {
             return Judgement::Holds(self.how_it_is_known());
         }
-        if self.n_unclear > 0 {
+        if self.n_unclear > 0 || self.is_asked && self.n_over_tcp > 0 {
             let words = format!(
-                "{} short connections of processes like the application's came over TCP, none over the socket",
-                self.n_unclear
+                "{} short {} came over TCP, and none over the socket",
+                self.n_over_tcp,
+                plural(self.n_over_tcp, "connection")
             );
             return Judgement::Fails(StepCode::StillOverTcp, words);
         }
-        Judgement::Unproved("nothing connected, neither over the socket nor over TCP".to_owned())
+        Judgement::Unproved(self.words_of_nothing())
+    }
+
+    /// Who has not let go of what it had before the file was written.
+    fn words_of_held(&self) -> String {
+        let came = if self.is_over_socket() {
+            "others came over the socket, and"
+        } else {
+            "nothing new connected:"
+        };
+        let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
+        format!(
+            "{came} {} still has its connection over TCP of before: restart or reload it",
+            who.join(", ")
+        )
+    }
+
+    /// What came where nothing came of the application.
+    fn words_of_nothing(&self) -> String {
+        if !self.strangers.is_empty() {
+            let who: Vec<&str> = self.strangers.iter().map(|it| &**it).collect();
+            return format!(
+                "over the socket came {} alone, and the application is taken to be what used the account over TCP before; --pid names another",
+                who.join(", ")
+            );
+        }
+        if self.n_over_tcp > 0 {
+            return format!(
+                "{} short {} came over TCP, whose could not be seen, and none over the socket",
+                self.n_over_tcp,
+                plural(self.n_over_tcp, "connection")
+            );
+        }
+        "nothing connected, neither over the socket nor over TCP".to_owned()
     }
 
     fn how_it_is_known(&self) -> String {
@@ -171,6 +219,17 @@ impl Seen {
         } else {
             format!("{how}, and none of the application over TCP since, after the last ones ended")
         }
+    }
+
+    fn whose(&self) -> String {
+        if self.over_socket.is_empty() {
+            return String::new();
+        }
+        let mut who: Vec<&str> = self.over_socket.iter().map(|it| &**it).collect();
+        let n_more = who.len().saturating_sub(3);
+        who.truncate(3);
+        let more = if n_more > 0 { " and others" } else { "" };
+        format!(" ({}{more})", who.join(", "))
     }
 
     /// Who connects over TCP after the application was reloaded, or never let go of what it opened since.
@@ -345,6 +404,58 @@ mod tests {
             panic!("{seen:?}")
         };
         assert!(words.contains("the server was not asked"), "{words}");
+    }
+
+    #[test]
+    fn who_was_not_restarted_keeps_it_from_being_proved() {
+        let mut seen = Seen {
+            n_sessions: 1,
+            n_of_application: 1,
+            first_over_socket: Some(S(1)),
+            held: ["python3 7".to_owned()].into(),
+            ..Seen::default()
+        };
+        assert!(!holds(&seen, 10));
+        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else {
+            panic!("{seen:?}")
+        };
+        assert!(words.contains("python3 7 still has"), "{words}");
+        seen.held.clear();
+        assert!(holds(&seen, 10));
+    }
+
+    #[test]
+    fn another_program_with_the_account_proves_nothing_of_the_application() {
+        let mut seen = Seen {
+            n_sessions: 1,
+            n_over_socket: 1,
+            n_counted: Some(5),
+            first_over_socket: Some(S(1)),
+            strangers: ["mariadb 9".to_owned()].into(),
+            ..Seen::default()
+        };
+        assert!(!holds(&seen, 10));
+        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else {
+            panic!("{seen:?}")
+        };
+        assert!(words.contains("mariadb 9 alone"), "{words}");
+        seen.n_of_application = 1;
+        assert!(holds(&seen, 10));
+    }
+
+    #[test]
+    fn a_page_that_goes_on_over_tcp_has_not_moved() {
+        let mut seen = Seen {
+            n_over_tcp: 30,
+            n_counted: Some(30),
+            ..Seen::default()
+        };
+        assert!(matches!(
+            seen.judge(S(60), true),
+            Some(Judgement::Unproved(_))
+        ));
+        seen.is_asked = true;
+        assert_eq!(fails_with(&seen, 60, true), Some(StepCode::StillOverTcp));
     }
 
     #[test]

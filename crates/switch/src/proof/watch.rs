@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use looptax_discover::{Outlook, Process, Server, Sighting, holders};
 use looptax_dsn::Address;
+use looptax_path::ServerCounts;
 
 use crate::clock::Since;
 
@@ -45,15 +46,19 @@ pub struct Watch {
     known_sessions: BTreeSet<u64>,
     /// Who holds the client's end of connections over TCP.
     clients: BTreeMap<SocketAddr, Process>,
-    base: Counts,
+    /// Connections over TCP that are open now.
+    open_tcp: BTreeSet<SocketAddr>,
+    /// The application's connections over TCP, of whatever time.
+    own_tcp: BTreeMap<SocketAddr, String>,
+    /// Those of them that were there before what is counted began.
+    earlier_tcp: BTreeMap<SocketAddr, String>,
+    base: ServerCounts,
+    counted: Since,
     seen: Seen,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    connections: Option<u64>,
-    refused: Option<u64>,
-}
+/// Between two questions for the server's counts, which cost it more than others.
+const BETWEEN_COUNTS: Duration = Duration::from_millis(500);
 
 impl Watch {
     /// Looks for the first time, before anything is written: who uses the account over TCP is the application, beside
@@ -71,7 +76,11 @@ impl Watch {
             known_inodes: BTreeSet::new(),
             known_sessions: BTreeSet::new(),
             clients: BTreeMap::new(),
-            base: Counts::default(),
+            open_tcp: BTreeSet::new(),
+            own_tcp: BTreeMap::new(),
+            earlier_tcp: BTreeMap::new(),
+            base: ServerCounts::default(),
+            counted: Since::now(),
             seen: Seen {
                 unasked,
                 ..Seen::default()
@@ -89,6 +98,7 @@ impl Watch {
     fn first_look(&mut self) {
         let found = self.ask();
         let new = self.look();
+        let is_named = !self.application.is_unknown();
         for (sighting, holder) in new {
             let (Some((from, _)), Some(holder)) = (sighting.tcp, holder) else {
                 continue;
@@ -98,10 +108,25 @@ impl Watch {
                 None => true,
             };
             if is_account && holder.pid != std::process::id() {
-                self.application.add(&holder);
+                self.own_tcp.insert(from, named(Some(&holder)));
+                if !is_named {
+                    self.application.add(&holder);
+                }
             }
         }
         self.was_running = !self.application.is_unknown();
+        self.application.know_the_others();
+        let own = |from: &SocketAddr| {
+            self.clients
+                .get(from)
+                .is_some_and(|it| self.application.has(it))
+        };
+        let others: Vec<SocketAddr> = { self.own_tcp.keys().copied() }
+            .filter(|it| !own(it))
+            .collect();
+        for from in others {
+            self.own_tcp.remove(&from);
+        }
         // Containers have a network of their own.
         let pids = self.application.pids();
         self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
@@ -111,6 +136,7 @@ impl Watch {
 
     /// Learns from what came before anything is written whether the kernel sees each connection that the server counts.
     pub fn calibrate(&mut self) {
+        self.count();
         self.tick();
         self.seen.is_tcp_seen_whole = self.seen.is_seen_whole();
     }
@@ -121,13 +147,9 @@ impl Watch {
         let is_tcp_seen_whole = self.seen.is_tcp_seen_whole;
         self.ask();
         self.look();
-        if let Ok(told) = self.eye.ask() {
-            self.base = Counts {
-                connections: told.n_connections,
-                refused: told.n_refused,
-            };
-        }
+        self.base = self.eye.counts();
         self.start = Since::now();
+        self.earlier_tcp = self.own_tcp.clone();
         self.seen = Seen {
             unasked,
             is_tcp_seen_whole,
@@ -154,6 +176,10 @@ impl Watch {
     /// Looks once more.
     pub fn tick(&mut self) {
         let now = self.start.elapsed();
+        // Before the look: a connection that comes between is then seen, and not counted.
+        if self.counted.elapsed() >= BETWEEN_COUNTS {
+            self.count();
+        }
         for (sighting, holder) in self.look() {
             self.take_sighting(sighting, holder.as_ref(), now);
         }
@@ -167,13 +193,27 @@ impl Watch {
         if self.seen.n_refused.is_some_and(|it| it > 0) {
             self.seen.refused_since.get_or_insert(now);
         }
+        let held = { self.earlier_tcp.iter() }.filter(|(from, _)| self.open_tcp.contains(from));
+        self.seen.held = held.map(|(_, who)| who.clone()).collect();
     }
 
-    /// What follows; `is_last` where no more time is left.
-    pub fn judge(&mut self, is_last: bool) -> Option<Judgement> {
+    fn count(&mut self) {
+        self.counted = Since::now();
+        let now = self.eye.counts();
+        let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        self.seen.n_counted = since(now.n_connections, self.base.n_connections);
+        self.seen.n_refused = since(now.n_refused, self.base.n_refused);
+    }
+
+    /// What follows; `is_last` where no more time is left. `is_asked` where a page of the application is asked all the
+    /// time.
+    pub fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judgement> {
         if is_last {
+            self.count();
+            self.tick();
             self.seen.is_application_gone = self.was_running && !self.application.runs();
         }
+        self.seen.is_asked = is_asked;
         self.seen.judge(self.start.elapsed(), is_last)
     }
 
@@ -194,21 +234,21 @@ impl Watch {
 
     /// Whether a connection of the application over TCP, of whatever time, is open now.
     pub fn is_still_over_tcp(&self) -> bool {
-        let open = { self.outlook.iter() }.flat_map(Outlook::look);
-        let open = open.filter(|it| it.inode != 0);
-        open.filter_map(|it| it.tcp).any(|(from, _)| {
-            let holder = self.clients.get(&from);
-            holder.is_some_and(|it| self.application.has(it))
-        })
+        self.own_tcp.keys().any(|from| self.open_tcp.contains(from))
     }
 
     /// New connections since the last look, with their holders.
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
         let mut new = Vec::new();
-        for sighting in { self.outlook.as_ref() }
+        let all = { self.outlook.as_ref() }
             .map(Outlook::look)
-            .unwrap_or_default()
-        {
+            .unwrap_or_default();
+        let open = { all.iter() }.filter(|it| it.inode != 0);
+        self.open_tcp = { open }
+            .filter_map(|it| it.tcp)
+            .map(|(from, _)| from)
+            .collect();
+        for sighting in all {
             let is_new = match sighting.tcp {
                 Some(ends) => self.known_tcp.insert(ends),
                 None => self.known_inodes.insert(sighting.inode),
@@ -239,22 +279,19 @@ impl Watch {
         if self.eye.is_shut() && self.seen.gone.is_none() {
             return None;
         }
-        let told = match self.eye.ask() {
-            Ok(told) if !self.eye.is_shut() => told,
+        let all = match self.eye.sessions() {
+            Ok(all) if !self.eye.is_shut() => all,
             asked => {
                 self.open_again(asked.err());
                 return None;
             }
         };
         self.seen.gone = None;
-        let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        self.seen.n_counted = since(told.n_connections, self.base.connections);
-        self.seen.n_refused = since(told.n_refused, self.base.refused);
         for it in &mut self.seen.over_tcp {
-            let lists = |id| told.sessions.iter().any(|now| now.id == id);
+            let lists = |id| all.iter().any(|now| now.id == id);
             it.is_open = it.session.is_some_and(lists);
         }
-        let all = told.sessions.into_iter();
+        let all = all.into_iter();
         Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
     }
 
@@ -262,24 +299,18 @@ impl Watch {
     fn open_again(&mut self, why: Option<String>) {
         let now = self.start.elapsed();
         let (mut eye, _) = Eye::open(&self.of.address, self.of.tcp, &self.of.socket);
-        match eye.ask() {
-            Ok(told) if !eye.is_shut() => {
-                self.base = Counts {
-                    connections: told.n_connections,
-                    refused: told.n_refused,
-                };
-                self.seen.gone = None;
-            }
-            _ => {
-                let why = why.unwrap_or_else(|| "nobody can log in".to_owned());
-                self.seen.gone.get_or_insert((now, why));
-            }
+        if eye.is_shut() || eye.sessions().is_err() {
+            let why = why.unwrap_or_else(|| "nobody can log in".to_owned());
+            self.seen.gone.get_or_insert((now, why));
+        } else {
+            self.base = eye.counts();
+            self.seen.gone = None;
         }
         self.eye = eye;
     }
 
     fn take_sighting(&mut self, sighting: Sighting, holder: Option<&Process>, now: Duration) {
-        if holder.is_some_and(|it| it.pid == std::process::id()) {
+        if holder.is_some_and(is_looptax) {
             return;
         }
         let is_ours = match holder {
@@ -289,10 +320,7 @@ impl Watch {
                 .is_some_and(|uid| self.application.has_user(uid)),
         };
         if sighting.tcp.is_none() {
-            self.seen.n_over_socket += 1;
-            if is_ours || self.application.is_unknown() {
-                self.seen.n_of_application += 1;
-            }
+            self.take_socket(holder, is_ours);
             return;
         }
         self.seen.n_over_tcp += 1;
@@ -312,13 +340,25 @@ impl Watch {
         }
     }
 
+    fn take_socket(&mut self, holder: Option<&Process>, is_ours: bool) {
+        self.seen.n_over_socket += 1;
+        if is_ours || self.application.is_unknown() {
+            self.seen.n_of_application += 1;
+            self.seen
+                .over_socket
+                .extend(holder.map(|it| named(Some(it))));
+        } else if let Some(holder) = holder {
+            self.seen.strangers.insert(named(Some(holder)));
+        }
+    }
+
     fn take_session(&mut self, session: &Session, now: Duration) {
         let Some(from) = session.from else {
             self.seen.n_sessions += 1;
             return;
         };
         let holder = self.clients.get(&from);
-        if holder.is_some_and(|it| it.pid == std::process::id()) {
+        if holder.is_some_and(is_looptax) {
             return;
         }
         let is_other =
@@ -327,6 +367,7 @@ impl Watch {
             self.seen.others.insert(named(holder));
         } else {
             self.seen.n_unclear = self.seen.n_unclear.saturating_sub(1);
+            self.own_tcp.insert(from, named(holder));
             self.seen.over_tcp.push(OverTcp {
                 who: named(holder),
                 at: now,
@@ -335,6 +376,11 @@ impl Watch {
             });
         }
     }
+}
+
+/// Whoever else asks servers just now is no application.
+fn is_looptax(process: &Process) -> bool {
+    process.pid == std::process::id() || process.program_name() == "looptax"
 }
 
 fn named(process: Option<&Process>) -> String {
