@@ -12,6 +12,8 @@ use crate::{CheckedConnection, Edit, StepCode};
 pub struct Switched {
     /// Its name, for `--undo`; `null` where nothing was written.
     pub id: Option<String>,
+    /// Switches that prepared the server for this one; each has an `--undo` of its own.
+    pub prepared: Vec<String>,
     /// The connections of the file.
     pub connections: Vec<SwitchConnection>,
     /// The files that are written.
@@ -37,6 +39,8 @@ pub struct SwitchConnection {
     pub socket: Option<String>,
     /// What becomes of it.
     pub fate: SwitchFate,
+    /// The applications of which one has to be named; empty where none is known, or none has to be.
+    pub may_be: Vec<String>,
     /// Of `check.changes` the one that is made.
     pub change_idx: Option<usize>,
     /// What `looptax check` says of it.
@@ -105,6 +109,8 @@ pub enum FileRemarkCode {
     Conffile,
     /// It lies in a git work tree.
     GitTree,
+    /// Its folder takes no new file of this user.
+    FolderClosed,
 }
 
 /// How the outcome is proved.
@@ -170,6 +176,8 @@ pub struct ListedSwitch {
 pub enum SwitchStanding {
     /// Nothing was written.
     Planned,
+    /// A looptax is at work on it.
+    UnderWay,
     /// It was interrupted under way: to be finished or undone.
     Interrupted,
     /// Moved, and proved.

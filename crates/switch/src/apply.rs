@@ -20,7 +20,7 @@ const LEAST_PAUSE: Duration = Duration::from_millis(3);
 /// A pause is so many times as long as the look before it.
 const PAUSE_PER_LOOK: u32 = 4;
 /// Pause between two requests for the page.
-const PAGE_PAUSE: Duration = Duration::from_millis(200);
+const PAGE_PAUSE: Duration = Duration::from_millis(500);
 /// So long a page has to be another one before that counts: whatever restarts may stumble at first.
 const STUBBORN: Duration = Duration::from_secs(5);
 /// So long the application is waited for after the old files are back.
@@ -70,6 +70,7 @@ pub fn carry_out(
     watches: &mut [Watch],
     tell: Tell<'_>,
 ) -> Result<Carried, SwitchError> {
+    let _lock = order.kept.lock()?;
     watches.iter_mut().for_each(Watch::calibrate);
     let mut work = Work::plan(order.kept, order.day, order.at, order.title, order.edited)?;
     let id = work.id().to_owned();
@@ -200,12 +201,6 @@ impl Carrying<'_, '_> {
         let start = Since::now();
         let mut differs = None;
         let mut page = self.order.page.clone();
-        // Without a reload whoever keeps its connections has not noticed a thing.
-        let is_untouched = self.order.reload.is_none() && page.is_none();
-        if is_untouched && !watches.is_empty() && watches.iter().all(Watch::is_still_over_tcp) {
-            let words = "the application is connected over TCP as it was before".to_owned();
-            return step(StepCode::WorksAsBefore, words);
-        }
         while start.elapsed() < AGAIN.min(self.order.within) {
             if let Some(page) = &mut page {
                 differs = page.differs();
@@ -215,10 +210,16 @@ impl Carrying<'_, '_> {
                 }
             }
             watches.iter_mut().for_each(Watch::tick);
-            let is_back = watches.iter().all(Watch::is_over_tcp_again);
-            if page.is_none() && is_back && !watches.is_empty() {
-                let words = "the application connects over TCP again".to_owned();
-                return step(StepCode::WorksAsBefore, words);
+            if page.is_none() && !watches.is_empty() {
+                let words = if watches.iter().all(Watch::is_over_tcp_again) {
+                    "the application connects over TCP again"
+                } else if watches.iter().all(Watch::is_still_over_tcp) {
+                    "the application is connected over TCP as it was before"
+                } else {
+                    thread::sleep(LEAST_PAUSE);
+                    continue;
+                };
+                return step(StepCode::WorksAsBefore, words.to_owned());
             }
             thread::sleep(LEAST_PAUSE);
         }
@@ -377,6 +378,10 @@ fn run(command: &str, within: Duration, stop: &AtomicBool) -> Result<SwitchStep,
     let failed = |words| Err(step(StepCode::ReloadFailed, words));
     match reload::run(command, within, stop) {
         Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {command}"))),
+        Ok(ran) if ran.code.is_none() && stop.load(Ordering::Relaxed) => {
+            let words = format!("stopped while `{command}` ran");
+            Err(step(StepCode::Stopped, words))
+        }
         Ok(ran) => {
             let how = match ran.code {
                 Some(code) => format!("ended with {code}"),

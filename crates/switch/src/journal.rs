@@ -236,6 +236,15 @@ impl Journal {
     }
 }
 
+/// Whether a looptax works on it just now.
+pub(crate) fn is_busy(folder: &Path) -> bool {
+    let Ok(file) = File::open(folder.join(NAME)) else {
+        return false;
+    };
+    let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
+    locked == Err(Errno::WOULDBLOCK)
+}
+
 /// Reads the steps of a journal, whoever may be at work on it; a line that is no step is left out.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Step>, SwitchError> {
     let unreadable = |why: String| SwitchError::Unreadable {

@@ -41,7 +41,8 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
         })?,
     };
     let (mut found, mut unread) = (Vec::new(), Vec::new());
-    for entry in entries.flatten() {
+    let folders = entries.flatten().filter(|it| it.path().is_dir());
+    for entry in folders {
         let id = entry.file_name().to_string_lossy().into_owned();
         match read(kept, &id) {
             // Killed before it had a plan: nothing was touched.
@@ -71,7 +72,12 @@ fn read(kept: &Kept, id: &str) -> Result<Option<Switch>, SwitchError> {
         id: id.to_owned(),
         at: at.clone(),
         title: title.clone(),
-        standing: Standing::after(&steps),
+        standing: match Standing::after(&steps) {
+            Standing::Interrupted | Standing::Planned if journal::is_busy(&kept.folder_of(id)) => {
+                Standing::UnderWay
+            }
+            standing => standing,
+        },
         files: files.iter().map(lies).collect(),
         fix: fix.clone(),
         steps,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{Moves, Rewrite, Variable, rewritten};
+use looptax_advise::app::{Rewrite, Variable, rewritten};
 use looptax_diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_failure::Failure;
 use looptax_record::{Edit, SwitchVerdict};
@@ -167,18 +167,8 @@ fn fate(found: &Switchable, application: Option<&str>) -> Fate {
         SwitchVerdict::Open => return Fate::Open,
         SwitchVerdict::WouldWork => {}
     }
-    if found.is_guessed {
-        return Fate::WhichApplication(Vec::new());
-    }
-    let titles: Vec<&str> = { found.checked.changes.iter() }
-        .map(|it| &*it.title)
-        .collect();
-    let named =
-        application.and_then(|name| titles.iter().position(|it| it.eq_ignore_ascii_case(name)));
-    // Whichever is meant, the same bytes are written.
-    let idx = named.or_else(|| all_alike(&found.moves).then_some(0));
-    let Some(idx) = idx else {
-        return Fate::WhichApplication(titles.into_iter().map(str::to_owned).collect());
+    let Some(idx) = which(found, application) else {
+        return Fate::WhichApplication(found.may_be(application).unwrap_or_default());
     };
     match found.moves.get(idx) {
         Some(Some(_)) => Fate::Moves(idx),
@@ -186,8 +176,12 @@ fn fate(found: &Switchable, application: Option<&str>) -> Fate {
     }
 }
 
-fn all_alike(moves: &[Option<Moves>]) -> bool {
-    moves.windows(2).all(|pair| pair[0] == pair[1])
+/// The change of the application that is meant; whichever it is where the same bytes are written.
+fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
+    let mut titles = found.checked.changes.iter().map(|it| &it.title);
+    let named = application.and_then(|name| titles.position(|it| it.eq_ignore_ascii_case(name)));
+    let is_known = !found.is_guessed && found.moves.windows(2).all(|pair| pair[0] == pair[1]);
+    named.or_else(|| is_known.then_some(0))
 }
 
 /// What is written for all connections together.

@@ -5,7 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{IFlags, StatVfsMountFlags, fstatvfs, ioctl_getflags};
+use rustix::fs::{
+    Access, AtFlags, CWD, IFlags, StatVfsMountFlags, accessat, fstatvfs, ioctl_getflags,
+};
 
 use crate::file::{Original, State};
 
@@ -34,6 +36,8 @@ pub enum Remark {
     Immutable,
     /// Its file system is mounted for reading.
     ReadOnly,
+    /// Its folder takes no new file of this user.
+    FolderClosed,
     /// This program writes it anew.
     ManagedBy(&'static str),
     /// It belongs to this package, which asks about changes when it is upgraded.
@@ -45,7 +49,7 @@ pub enum Remark {
 impl Remark {
     /// Whether writing cannot succeed while it is so.
     pub fn forbids(&self) -> bool {
-        matches!(self, Self::Immutable | Self::ReadOnly)
+        matches!(self, Self::Immutable | Self::ReadOnly | Self::FolderClosed)
     }
 
     /// Whether writing it may be undone, or be wrong, without anybody noticing: somebody has to agree to that.
@@ -75,6 +79,19 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<Remark> {
     }
     if fstatvfs(folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
         found.push(Remark::ReadOnly);
+    }
+    let folder = original.path.parent().unwrap_or(&original.path);
+    let is_read_only = found.contains(&Remark::ReadOnly);
+    if !is_read_only
+        && accessat(
+            CWD,
+            folder,
+            Access::WRITE_OK | Access::EXEC_OK,
+            AtFlags::EACCESS,
+        )
+        .is_err()
+    {
+        found.push(Remark::FolderClosed);
     }
     found.extend(manager(&original.bytes).map(Remark::ManagedBy));
     found.extend(package_of(Path::new("/var/lib/dpkg/info"), &original.path).map(Remark::Conffile));

@@ -29,6 +29,8 @@ pub enum Lies {
 pub enum Standing {
     /// Nothing was written.
     Planned,
+    /// A looptax is at work on it.
+    UnderWay,
     /// It was interrupted while files, or the proof, were under way.
     Interrupted,
     /// It has come to an end.

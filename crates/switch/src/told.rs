@@ -85,6 +85,10 @@ fn connection(planned: &Planned, number: usize) -> SwitchConnection {
         user: { planned.found.address.as_ref() }.and_then(|it| it.user.clone()),
         socket: planned.found.socket.clone(),
         fate,
+        may_be: match &planned.fate {
+            Fate::WhichApplication(titles) => titles.clone(),
+            _ => Vec::new(),
+        },
         change_idx,
         check: planned.found.checked.clone(),
     }
@@ -107,6 +111,11 @@ fn remark(remark: &Remark) -> FileRemark {
         Remark::ReadOnly => (
             FileRemarkCode::ReadOnly,
             "its file system is mounted for reading alone".to_owned(),
+        ),
+        Remark::FolderClosed => (
+            FileRemarkCode::FolderClosed,
+            "its folder takes no new file of this user: run it as root, or as the folder's owner"
+                .to_owned(),
         ),
         Remark::ManagedBy(program) => (
             FileRemarkCode::Managed,
@@ -165,6 +174,7 @@ fn holds(lies: Lies) -> FileHolds {
 fn standing(standing: Standing) -> SwitchStanding {
     match standing {
         Standing::Planned => SwitchStanding::Planned,
+        Standing::UnderWay => SwitchStanding::UnderWay,
         Standing::Interrupted => SwitchStanding::Interrupted,
         Standing::Ended(End::Moved) => SwitchStanding::Moved,
         Standing::Ended(End::Prepared) => SwitchStanding::Prepared,

@@ -149,6 +149,9 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
         Value::Variable { fallback, .. } => bound.resolved.get(&Role::Url).or(fallback.as_ref()),
         Value::Hidden => None,
     };
+    if let Some(old) = old {
+        value = with_scheme_of(old, value);
+    }
     let rest = match old.and_then(|old| url::parse(old)) {
         Some(Parsed::Spoken { rest, .. }) => rest,
         _ => Vec::new(),
@@ -186,6 +189,28 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
         Writing::ByHand
     };
     Some(planned)
+}
+
+/// The new address with the old one's scheme where both mean the same kind of server: one program knows `postgresql` and
+/// not `postgres`, and what stands behind a plus is a driver.
+fn with_scheme_of(old: &str, new: String) -> String {
+    let families = [
+        ["postgres", "postgresql", "pgsql"],
+        ["mysql", "mysql2", "mariadb"],
+    ];
+    let family = |scheme: &str| {
+        let base = scheme.split('+').next().unwrap_or(scheme);
+        families.iter().position(|it| it.contains(&base))
+    };
+    let parts = old.split_once("://").zip(new.split_once("://"));
+    match parts {
+        Some(((old, _), (scheme, rest)))
+            if family(old).is_some() && family(old) == family(scheme) =>
+        {
+            format!("{old}://{rest}")
+        }
+        _ => new,
+    }
 }
 
 /// The names in a URL's query.
@@ -325,4 +350,33 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
             Writing::ByHand
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_stays_where_it_means_the_same_server() {
+        let check = |old: &str, new: &str, expected: &str| {
+            assert_eq!(with_scheme_of(old, new.to_owned()), expected, "{old}");
+        };
+        check(
+            "postgresql://h/d",
+            "postgres:///d?host=/s",
+            "postgresql:///d?host=/s",
+        );
+        check(
+            "mysql+pymysql://h/d",
+            "mysql+mysqldb:///d?unix_socket=/s",
+            "mysql+pymysql:///d?unix_socket=/s",
+        );
+        check("redis://h/1", "unix:///s?db=1", "unix:///s?db=1");
+        check(
+            "jdbc:mysql://h/d",
+            "jdbc:mariadb://h/d?localSocket=/s",
+            "jdbc:mariadb://h/d?localSocket=/s",
+        );
+        check("h", "postgres:///d", "postgres:///d");
+    }
 }

@@ -65,11 +65,15 @@ pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
     let all = || apps().iter().filter(|it| it.name != GUESSED);
     let is_named = |it: &&App| [&it.name, &it.title].iter().any(|own| plain(own) == wanted);
     let mut own: Vec<&App> = all().filter(is_named).collect();
-    if own.is_empty() && wanted.len() >= SHORTEST_PART {
+    if own.is_empty() {
         let has_part = |it: &&App| {
-            [&it.name, &it.title]
-                .iter()
-                .any(|own| plain(own).contains(&wanted))
+            let is_first = it
+                .name
+                .split('_')
+                .next()
+                .is_some_and(|first| plain(first) == wanted);
+            let has_it = |own: &&String| plain(own).contains(&wanted);
+            is_first || wanted.len() >= SHORTEST_PART && [&it.name, &it.title].iter().any(has_it)
         };
         own = all().filter(has_part).collect();
     }

@@ -63,11 +63,11 @@ pub(crate) struct SwitchArgs {
     pub(crate) force: bool,
     /// Where the account lacks what it takes on the socket: run the statements that the plan shows, with --admin. They
     /// are a switch of their own, and --undo takes them back.
-    #[arg(long, requires = "admin", conflicts_with_all = ["dry_run", "patch"])]
+    #[arg(long, requires = "admin", conflicts_with = "patch")]
     pub(crate) fix_account: bool,
     /// Where `pg_hba.conf` lets nobody in over the socket: write the line that the plan shows above the one that
     /// decides now, and have the server read it. It is a switch of its own, and --undo takes it back.
-    #[arg(long, conflicts_with_all = ["dry_run", "patch"])]
+    #[arg(long, conflicts_with = "patch")]
     pub(crate) fix_hba: bool,
     /// An administrator of the server, for --fix-account, --fix-hba and their --undo; the password in
     /// `LOOPTAX_ADMIN_PASSWORD`: `mysql://root@localhost/?socket=/run/mysqld/mysqld.sock`. Root may fix

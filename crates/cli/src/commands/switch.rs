@@ -7,6 +7,7 @@ mod planned;
 
 use std::path::{Path, PathBuf};
 
+use looptax_diagnose::check::sources;
 use looptax_discover::survey;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
@@ -84,14 +85,23 @@ impl Doing<'_> {
             socket: args.socket.as_deref(),
             n_connections: args.connections,
         };
+        if !args.patch && !args.dry_run && kept()?.is_busy() {
+            return Err(Failure::usage(
+                "another looptax switch is under way, and its proof would take our logins for the application's",
+                "wait until it has ended",
+            ));
+        }
         let mut subject = look_at(wish, about, &survey)?;
         if args.patch {
             return planned::print_patch(&subject.plan);
         }
-        if fixes::mend(self, &subject, &survey)? {
+        let prepared = fixes::mend(self, &subject, &survey)?;
+        if !prepared.is_empty() {
             subject = look_at(wish, about, &looptax_discover::survey(Some(&survey)))?;
         }
         let mut switched = planned::told(&subject, args);
+        switched.prepared = prepared;
+        self.hint_at_owner(file, &subject);
         let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let source = source.display().to_string();
         self.show(&report::switch_plan(
@@ -117,6 +127,23 @@ impl Doing<'_> {
         let reload = self.reload(&subject);
         switched.proof.reload.clone_from(&reload);
         self.carry_out(&mut subject, switched, page, reload.as_deref(), &source)
+    }
+
+    /// Root reaches what an application may not.
+    fn hint_at_owner(self, file: &Path, subject: &Subject) {
+        let mut applications = subject
+            .watches
+            .iter()
+            .map(looptax_switch::Watch::application);
+        let is_known = self.args.user.is_some() || self.args.pid.is_some();
+        if is_known || applications.any(|it| !it.is_unknown()) {
+            return;
+        }
+        if let Some(owner) = sources::owner(file) {
+            self.terminal.words(&format!(
+                "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
+            ));
+        }
     }
 
     fn nothing(self, mut switched: Switched) -> Result<Exit, Failure> {
@@ -204,6 +231,7 @@ impl Doing<'_> {
         let exit = match carried.outcome {
             SwitchOutcome::Moved => Exit::Done,
             SwitchOutcome::Unproved => Exit::Invalid,
+            _ if switched.steps.iter().any(|it| it.code == StepCode::Stopped) => Exit::Interrupted,
             _ => Exit::No,
         };
         self.end(&switched, exit)

@@ -154,6 +154,10 @@ fn what_nobody_connects_by_is_moved_and_not_proved_and_comes_back_byte_for_byte(
     );
 
     let id = switched["id"].as_str().unwrap();
+    let moved = scene.now();
+    let only_said = scene.run(&["--undo", id, "--dry-run"]);
+    only_said.expect_code(0);
+    assert_eq!(scene.now(), moved);
     scene.run(&["--undo", id, "--yes"]).expect_code(0);
     assert_eq!(scene.now(), scene.before);
     assert_eq!(scene.standings(), ["undone"]);
@@ -263,7 +267,7 @@ fn who_may_not_write_the_folder_is_told_and_nothing_is_kept() {
         ])
         .uid(65534)
         .run();
-    run.expect_error(2, &["cannot write a new", "as root, or as the owner"]);
+    run.expect_error(2, &["cannot be written", "takes no new file of this user"]);
     assert_eq!(fs::read(&file).unwrap(), scene.before);
 }
 
@@ -334,6 +338,9 @@ fn an_interrupted_switch_is_told_at_the_next_start_and_can_be_finished() {
     running.wait_for("the file to be written", || {
         (fs::read(&path).ok()? != before).then_some(())
     });
+    assert_eq!(scene.standings(), ["under-way"]);
+    let second = scene.switch(&["--yes"]);
+    second.expect_error(2, &["another looptax switch is under way"]);
     running.signal(Signal::KILL);
     let _ended = running.wait();
     assert_eq!(scene.standings(), ["interrupted"]);

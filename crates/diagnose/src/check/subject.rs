@@ -14,6 +14,9 @@ use super::answer::{self, Around};
 use super::own_ip;
 use super::sources::{self, FileText, Looked, Unseen};
 
+/// Applications whose settings are named where none of them was found.
+const MOST_WANTED: usize = 6;
+
 /// A connection of a file, and what would be written there.
 #[derive(Debug)]
 pub struct Switchable {
@@ -32,6 +35,26 @@ pub struct Switchable {
     pub moves: Vec<Option<Moves>>,
     /// The variables of the environment that its settings are, first those that say where it goes.
     pub variables: Vec<String>,
+}
+
+impl Switchable {
+    /// The applications of which one has to be named, none where none is known; `None` where it is clear.
+    pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
+        if self.is_guessed {
+            return Some(Vec::new());
+        }
+        let mut titles = self.checked.changes.iter().map(|it| it.title.clone());
+        let is_named =
+            application.is_some_and(|name| titles.any(|it| it.eq_ignore_ascii_case(name)));
+        let is_alike = self.moves.windows(2).all(|pair| pair[0] == pair[1]);
+        (!is_named && !is_alike).then(|| {
+            self.checked
+                .changes
+                .iter()
+                .map(|it| it.title.clone())
+                .collect()
+        })
+    }
 }
 
 fn tcp_here(address: &Address) -> Option<SocketAddr> {
@@ -189,7 +212,14 @@ impl Sources {
         let hint = if wanted.is_empty() {
             "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `looptax check DSN` takes the address itself".to_owned()
         } else {
-            format!("looked for {}", wanted.join("; "))
+            let n_more = wanted.len().saturating_sub(MOST_WANTED);
+            let more = if n_more > 0 {
+                format!("; and those of {n_more} more")
+            } else {
+                String::new()
+            };
+            let first: Vec<&str> = wanted.into_iter().take(MOST_WANTED).collect();
+            format!("looked for {}{more}", first.join("; "))
         };
         Failure::usage(format!("`{}`: {what}", path.display()), hint)
     }

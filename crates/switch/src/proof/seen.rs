@@ -204,8 +204,9 @@ impl Seen {
                 plural(counted, "connection"),
             ),
             (None, n) => format!(
-                "the server saw {n} {} over the socket",
-                plural(n, "session")
+                "the server saw {n} {} over the socket{}",
+                plural(n, "session"),
+                self.whose()
             ),
             (why, _) => format!(
                 "the kernel saw {} {} of the application to the socket; the server was not asked there: {}",

@@ -1,7 +1,7 @@
 //! Switches of earlier: listed, undone, finished, and offered where one was interrupted.
 
 use looptax_failure::Failure;
-use looptax_record::{ListedSwitch, SwitchStanding, SwitchStep};
+use looptax_record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
 use looptax_switch::{Kept, Step, Switch};
 
@@ -31,19 +31,20 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let kept = kept()?;
     let switch = find(&kept, id)?;
     let listed = switch.listed();
-    if listed.standing == SwitchStanding::Undone || listed.standing == SwitchStanding::PutBack {
-        return Err(Failure::usage(
-            format!("{} is undone already", switch.id),
-            "looptax switch --list shows the others",
-        ));
-    }
+    let others = others_that_stand(&kept, &switch)?;
+    refuse_undone(&listed, &others)?;
     let doing = Doing { args, terminal };
     doing.show(&report::switches(
         std::slice::from_ref(&listed),
         terminal.style(),
     ))?;
+    refuse_ground_of_others(&switch, &others, args)?;
+    if args.dry_run {
+        doing.show("nothing was changed\n")?;
+        return Ok(Exit::Done);
+    }
     doing.may_ask()?;
-    if !args.yes && !terminal::agrees("Put the old files back?") {
+    if !args.yes && !terminal::agrees(question(&switch)) {
         return Ok(Exit::No);
     }
     let mut work = looptax_switch::open(&kept, &switch.id)?;
@@ -62,6 +63,15 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
         steps.push(step);
     };
     looptax_switch::undo(work, reload.as_deref(), args.within, &stop, &mut tell)?;
+    if reload.is_none() {
+        tell(still_over_the_socket(&switch));
+    }
+    for it in others.iter().filter(|it| it.fix.is_some()) {
+        let (id, title) = (&it.id, &it.title);
+        doing.show(&format!(
+            "note: {title} stays; back with: looptax switch --undo {id}\n"
+        ))?;
+    }
     let after = find(&kept, &switch.id)?.listed();
     if args.json.is_printed() {
         terminal::json(&after)?;
@@ -69,12 +79,92 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// The command that had the application read its files then; it runs where somebody agrees to it.
-fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
-    let command = switch.steps.iter().rev().find_map(|it| match it {
+fn question(switch: &Switch) -> &'static str {
+    if switch.fix.is_some() {
+        "Take that back?"
+    } else {
+        "Put the old files back?"
+    }
+}
+
+/// What the application has to be told, which goes on as it is.
+fn still_over_the_socket(switch: &Switch) -> SwitchStep {
+    let then = reload_of(switch).map_or_else(String::new, |it| format!("; then it was: {it}"));
+    SwitchStep {
+        code: StepCode::ReloadByHand,
+        words: format!("reload the application, which is over the socket until then{then}"),
+    }
+}
+
+/// Other switches that still stand, oldest first.
+fn others_that_stand(kept: &Kept, than: &Switch) -> Result<Vec<Switch>, Failure> {
+    let (all, _) = looptax_switch::list(kept)?;
+    let stands = |it: &Switch| {
+        let standing = it.listed().standing;
+        matches!(
+            standing,
+            SwitchStanding::Moved | SwitchStanding::Unproved | SwitchStanding::Prepared
+        )
+    };
+    Ok(all
+        .into_iter()
+        .filter(|it| it.id != than.id && stands(it))
+        .collect())
+}
+
+fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure> {
+    if !matches!(
+        listed.standing,
+        SwitchStanding::Undone | SwitchStanding::PutBack
+    ) {
+        return Ok(());
+    }
+    let hint = match others.last() {
+        Some(it) => format!(
+            "the last that stands is {} ({}): looptax switch --undo {}",
+            it.id, it.title, it.id
+        ),
+        None => "no other stands; looptax switch --list shows all".to_owned(),
+    };
+    Err(Failure::usage(
+        format!("{} is undone already", listed.id),
+        hint,
+    ))
+}
+
+/// Whoever was moved after a server was prepared may stand on that.
+fn refuse_ground_of_others(
+    switch: &Switch,
+    others: &[Switch],
+    args: &SwitchArgs,
+) -> Result<(), Failure> {
+    let later = others
+        .iter()
+        .filter(|it| it.fix.is_none() && it.at >= switch.at);
+    let later: Vec<&str> = later.map(|it| &*it.id).collect();
+    if switch.fix.is_none() || later.is_empty() || args.force {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!(
+            "{} was made before {}, whose application may need it to be let in",
+            switch.id,
+            later.join(", ")
+        ),
+        "undo those first, or take it back all the same with --force",
+    ))
+}
+
+fn reload_of(switch: &Switch) -> Option<String> {
+    switch.steps.iter().rev().find_map(|it| match it {
         Step::Running { command } => Some(command.clone()),
         _ => None,
-    })?;
+    })
+}
+
+/// The command that had the application read its files then; it runs where somebody agrees to it.
+fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
+    let command = reload_of(switch)?;
     if args.yes {
         return None;
     }

@@ -31,23 +31,30 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
     Ok(Some(address))
 }
 
-/// Mends what it can; says whether it did anything.
+/// Mends what it can; the names of the switches that did it. With `--dry-run` it only says what it would do.
 ///
 /// # Errors
 /// What keeps it from being mended; what was begun is taken back then.
-pub(super) fn mend(doing: Doing<'_>, subject: &Subject, survey: &Survey) -> Result<bool, Failure> {
+pub(super) fn mend(
+    doing: Doing<'_>,
+    subject: &Subject,
+    survey: &Survey,
+) -> Result<Vec<String>, Failure> {
     let args = doing.args;
+    let mut prepared = Vec::new();
     if !args.fix_account && !args.fix_hba {
-        return Ok(false);
+        return Ok(prepared);
     }
-    doing.may_ask()?;
+    if !args.dry_run {
+        doing.may_ask()?;
+    }
     let admin = admin(args)?;
-    let mut is_mended = false;
     let blocked = { subject.plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
     for (planned, client) in blocked.filter_map(|it| Some((it, it.found.address.as_ref()?))) {
+        refuse_unnamed(planned, args)?;
         let points = &planned.found.checked.points;
         if let (true, Some(admin)) = (args.fix_account, &admin) {
-            is_mended |= mend_account(doing, points, client, admin)?;
+            prepared.extend(mend_account(doing, points, client, admin)?);
         }
         if args.fix_hba {
             let server = planned.found.tcp.and_then(|tcp| {
@@ -64,10 +71,27 @@ pub(super) fn mend(doing: Doing<'_>, subject: &Subject, survey: &Survey) -> Resu
                 server,
                 admin: admin.as_ref(),
             };
-            is_mended |= mend_rules(doing, wish)?;
+            prepared.extend(mend_rules(doing, wish)?);
         }
     }
-    Ok(is_mended)
+    Ok(prepared)
+}
+
+/// Nothing is mended for a file that would not be written all the same.
+fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
+    let Some(titles) = planned.found.may_be(args.application.as_deref()) else {
+        return Ok(());
+    };
+    let names: Vec<String> = titles.iter().map(|it| format!("--as '{it}'")).collect();
+    let hint = if names.is_empty() {
+        "--as NAME says whose file it is; nothing was changed".to_owned()
+    } else {
+        format!("say {}; nothing was changed", names.join(" or "))
+    };
+    Err(Failure::usage(
+        "which application it is has to be known before anything is mended",
+        hint,
+    ))
 }
 
 fn mend_account(
@@ -75,9 +99,9 @@ fn mend_account(
     points: &[Point],
     client: &Address,
     admin: &Address,
-) -> Result<bool, Failure> {
+) -> Result<Option<String>, Failure> {
     let fix = match AccountFix::prepare(points, client, admin) {
-        Err(FixError::Nothing) => return Ok(false),
+        Err(FixError::Nothing) => return Ok(None),
         prepared => prepared?,
     };
     let mut text = "on the server, as the administrator (… is the client's password):\n".to_owned();
@@ -86,7 +110,7 @@ fn mend_account(
     text += &lines("by hand", fix.by_hand());
     doing.show(&cleaned(&text, doing.terminal.style()))?;
     if fix.statements().is_empty() || !agrees(doing, "Run them?") {
-        return Ok(false);
+        return Ok(None);
     }
     let user = client.user.as_deref().unwrap_or_default();
     let title = format!("the account {user} on the server's socket");
@@ -97,9 +121,9 @@ fn mend_account(
     )
 }
 
-fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<bool, Failure> {
+fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<Option<String>, Failure> {
     let fix = match HbaFix::prepare(wish) {
-        Err(FixError::Nothing) => return Ok(false),
+        Err(FixError::Nothing) => return Ok(None),
         prepared => prepared?,
     };
     let path = fix.edited.original.path().display().to_string();
@@ -111,7 +135,7 @@ fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<bool, Failure> {
     );
     doing.show(&cleaned(&text, doing.terminal.style()))?;
     if !agrees(doing, "Write it?") {
-        return Ok(false);
+        return Ok(None);
     }
     let title = format!("{path}: {}", fix.line);
     done(
@@ -125,7 +149,7 @@ fn done(
     doing: Doing<'_>,
     run: impl FnOnce(Named<'_>) -> Result<String, Failure>,
     title: &str,
-) -> Result<bool, Failure> {
+) -> Result<Option<String>, Failure> {
     let now = jiff::Zoned::now();
     let id = run(Named {
         day: &now.strftime("%Y%m%d").to_string(),
@@ -135,10 +159,13 @@ fn done(
     doing.show(&format!(
         "  done     prepared; back with: looptax switch --undo {id}\n\n"
     ))?;
-    Ok(true)
+    Ok(Some(id))
 }
 
 fn agrees(doing: Doing<'_>, question: &str) -> bool {
+    if doing.args.dry_run {
+        return false;
+    }
     doing.args.yes || terminal::agrees(question)
 }
 

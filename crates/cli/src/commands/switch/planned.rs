@@ -22,6 +22,7 @@ pub(super) fn told(subject: &Subject, args: &SwitchArgs) -> Switched {
     }
     Switched {
         id: None,
+        prepared: Vec::new(),
         files: subject.plan.files(),
         connections,
         unread: subject.plan.unread.clone(),

@@ -16,6 +16,7 @@ pub fn switches(all: &[ListedSwitch], style: Style) -> String {
 fn switch(listed: &ListedSwitch, style: Style) -> String {
     let standing = match listed.standing {
         SwitchStanding::Planned => "planned, and nothing was written",
+        SwitchStanding::UnderWay => "under way just now",
         SwitchStanding::Interrupted => "INTERRUPTED: --finish or --undo it",
         SwitchStanding::Moved => "moved, and proved",
         SwitchStanding::Prepared => "the server was prepared",
@@ -26,7 +27,15 @@ fn switch(listed: &ListedSwitch, style: Style) -> String {
     let at = listed.at.get(..16).unwrap_or(&listed.at).replace('T', " ");
     let head = format!("{}  {at}  {}: {standing}\n", listed.id, listed.title);
     let mut text = wrapped(&head, style);
+    let is_over = matches!(
+        listed.standing,
+        SwitchStanding::Planned | SwitchStanding::PutBack | SwitchStanding::Undone
+    );
     for file in &listed.files {
+        if is_over {
+            text += &wrapped(&format!("  {}\n", file.path), style);
+            continue;
+        }
         let holds = match file.holds {
             FileHolds::Old => "as it was before",
             FileHolds::New => "as it was written",

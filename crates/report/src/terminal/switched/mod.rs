@@ -89,8 +89,8 @@ fn why(connection: &SwitchConnection) -> String {
         SwitchFate::Blocked => ": stays, since it would not work as things are".to_owned(),
         SwitchFate::Open => ": stays, since something is not known".to_owned(),
         SwitchFate::WhichApplication => {
-            let names = connection.check.changes.iter();
-            let names: Vec<String> = names.map(|it| format!("--as '{}'", it.title)).collect();
+            let names = connection.may_be.iter();
+            let names: Vec<String> = names.map(|it| format!("--as '{it}'")).collect();
             if names.is_empty() {
                 return ": stays, since no application with such a file is known: --as NAME says whose it is".to_owned();
             }
@@ -121,7 +121,12 @@ fn lines_of(file: &SwitchFile, source: &str, style: Style) -> String {
     }
     for remark in &file.remarks {
         let word = if remark.forbids { "FAIL" } else { "note" };
-        text += &labelled(word, &remark.words, style);
+        let more = if remark.wants_a_word {
+            "; it is written with --force alone"
+        } else {
+            ""
+        };
+        text += &labelled(word, &format!("{}{more}", remark.words), style);
     }
     text
 }
@@ -200,10 +205,16 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
     };
     text += &labelled("then", &then, style);
     let whom: Vec<String> = { moved.iter() }
-        .map(|it| it.user.clone().unwrap_or_else(|| it.check.product.clone()))
+        .map(|it| {
+            it.user
+                .clone()
+                .unwrap_or_else(|| "the application".to_owned())
+        })
         .collect();
     let page =
         { proof.url.as_ref() }.map_or_else(String::new, |url| format!(", {url} as it is now"));
+    let mut whom = whom;
+    whom.dedup();
     let words = format!(
         "within {} s the server must see {} over the socket, and nothing of the application over TCP{page}; else the old file comes back",
         proof.within_s,

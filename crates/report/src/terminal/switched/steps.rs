@@ -32,6 +32,9 @@ pub fn switch_step(step: &SwitchStep, style: Style) -> String {
 pub fn switch_end(switched: &Switched, style: Style) -> String {
     let id = switched.id.as_deref().unwrap_or("last");
     let words = match switched.outcome {
+        SwitchOutcome::Planned | SwitchOutcome::NotDone if !switched.prepared.is_empty() => {
+            "the file was not changed".to_owned()
+        }
         SwitchOutcome::Planned => "nothing was changed".to_owned(),
         SwitchOutcome::NothingToDo => "nothing to do: it is on the socket already".to_owned(),
         SwitchOutcome::NotDone => "nothing was changed: see above for what it takes".to_owned(),
@@ -46,7 +49,9 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
         SwitchOutcome::PutBack => "not moved: all is as it was before".to_owned(),
         SwitchOutcome::Undone => "undone".to_owned(),
     };
-    super::wrapped(&format!("{words}\n"), style)
+    let prepared = { switched.prepared.iter() }
+        .map(|it| format!("the server stays prepared; back with: looptax switch --undo {it}\n"));
+    super::wrapped(&format!("{words}\n{}", prepared.collect::<String>()), style)
 }
 
 /// Whether the application was not seen to work once the old file was back.
