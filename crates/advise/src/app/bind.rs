@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bound::Bound;
+use super::containers::kind_of_service;
 use super::found::Found;
 use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
@@ -39,7 +40,16 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .filter(|(_, roles)| is_connection(app, roles))
         .take(MOST_CONNECTIONS)
         .filter_map(|(captures, roles)| {
-            let applies = applies(app, &captures, &all, source)?;
+            let mut applies = applies(app, &captures, &all, source)?;
+            if applies == Applies::Perhaps
+                && let Some(Value::Text(host)) = roles.get(&Role::Host).map(|it| &all[*it].value)
+                && let Some(kind) = kind_of_service(host, &all)
+            {
+                if kind != app.kind {
+                    return None;
+                }
+                applies = Applies::Yes;
+            }
             let by_rank = [Role::Url, Role::Host, Role::Socket, Role::Database];
             let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
             let resolved = roles.iter().filter_map(|(role, idx)| {
@@ -57,9 +67,10 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                     })
                     .map(|(role, idx)| (*role, all[*idx].clone()))
                     .collect(),
+                is_kind_said: applies == Applies::Yes,
                 is_kind_known: applies != Applies::Perhaps || roles.contains_key(&Role::Url),
                 doubt: match applies {
-                    Applies::Yes => None,
+                    Applies::Yes | Applies::ByDefault => None,
                     Applies::Perhaps => {
                         Some(app.unsaid.clone()).filter(|_| !roles.contains_key(&Role::Url))
                     }
@@ -112,6 +123,8 @@ fn is_connection(app: &App, roles: &BTreeMap<Role, usize>) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 enum Applies {
     Yes,
+    /// Nothing says otherwise.
+    ByDefault,
     /// Nothing says so, and others have the same settings.
     Perhaps,
     /// What says so may not count.
@@ -162,7 +175,7 @@ fn applies(
     }
     match (app.otherwise, app.unsaid.is_empty()) {
         (false, _) => None,
-        (true, true) => Some(Applies::Yes),
+        (true, true) => Some(Applies::ByDefault),
         (true, false) => Some(Applies::Perhaps),
     }
 }
@@ -231,7 +244,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
                 let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(text)));
                 (is_own && url::parse(text)?.kind() == own).then(|| own.name())
             }
-            _ if has_another_kind(bound.app) => Some(UNKNOWN_KIND),
+            _ if has_another_kind(bound.app) && !bound.is_kind_said => Some(UNKNOWN_KIND),
             _ => Some(own.name()),
         },
     }

@@ -17,6 +17,8 @@ pub(crate) struct Bound {
     pub(crate) carrier: Option<&'static App>,
     /// Why it may not be this connection that counts.
     pub(super) doubt: Option<String>,
+    /// Whether a setting beside it says of which kind its server is.
+    pub(super) is_kind_said: bool,
     /// Whether the kind of its server is said anywhere.
     pub(super) is_kind_known: bool,
     /// Where it stands: its line, and of settings in one line which.

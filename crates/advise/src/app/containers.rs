@@ -1,5 +1,8 @@
 //! The environment of containers, as Compose files and Kubernetes' manifests spell it.
 
+use looptax_dsn::Kind;
+
+use super::keys;
 use super::lines::{Lines, expanded};
 use super::setting::{Joins, Setting, Value};
 use super::source::MOST_BYTES;
@@ -31,13 +34,18 @@ fn name_of(setting: &Setting) -> Option<String> {
     }
 }
 
-/// The variables, by their names alone: Compose's mappings and lists, Kubernetes' pairs of `name` and
+/// The variables, by their names alone, and the images of services by their paths: Compose's mappings and lists, Kubernetes' pairs of `name` and
 /// `value`.
 pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
     let mut found = Vec::new();
     // Where the last name stood, and what it was.
     let mut name: Option<(&[String], &str)> = None;
     for setting in settings {
+        // What a service runs says of which kind it is.
+        if matches!(setting.path.as_slice(), [top, _, key] if top == "services" && key == "image") {
+            found.push(setting.clone());
+            continue;
+        }
         let is_environment = |it: &String| it == "environment" || it == "env";
         let Some(at) = setting.path.iter().position(is_environment) else {
             continue;
@@ -66,6 +74,15 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
         }
     }
     found
+}
+
+/// The kind of server that a service of the same Compose file runs, by its image.
+pub(super) fn kind_of_service(host: &str, all: &[Setting]) -> Option<Kind> {
+    let is_image = |it: &&Setting| it.path == ["services", host, "image"];
+    match &all.iter().find(is_image)?.value {
+        Value::Text(image) => keys::kind_in(image),
+        _ => None,
+    }
 }
 
 fn called(mut setting: Setting, name: &str) -> Setting {

@@ -22,7 +22,9 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     }
     match name.rsplit('.').next().unwrap_or_default() {
         "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
+        "pl" | "pm" | "cgi" => Format::Perl,
         "py" => Format::Python,
+        "lua" => Format::Lua,
         "rb" => Format::Ruby,
         "js" | "ts" | "mjs" | "cjs" | "json" | "json5" => Format::Script,
         "yml" | "yaml" if text.lines().any(|it| it.starts_with("services:")) => Format::Containers,
@@ -46,6 +48,9 @@ fn by_content(text: &str) -> Format {
     if start.starts_with('{') {
         return Format::Script;
     }
+    if start.starts_with("#!") && start.lines().next().is_some_and(|it| it.contains("perl")) {
+        return Format::Perl;
+    }
     let lines = || {
         let trimmed = start.lines().map(str::trim);
         trimmed.filter(|it| !it.is_empty() && !it.starts_with(['#', ';']))
@@ -67,6 +72,10 @@ fn by_content(text: &str) -> Format {
     let n_variables = lines().filter(|it| is_variable(it)).count();
     if n_variables > 0 && n_variables * 2 >= lines().count() {
         return Format::Dotenv;
+    }
+    let has = |ends: &dyn Fn(&str) -> bool| lines().any(ends);
+    if has(&|it| it.ends_with('{')) && has(&|it| it == "}") {
+        return Format::Blocks;
     }
     if lines()
         .next()

@@ -6,26 +6,39 @@ use looptax_dsn::Kind;
 
 use super::bind::MOST_CONNECTIONS;
 use super::bound::Bound;
+use super::containers::kind_of_service;
 use super::keys::{self, Key};
 use super::lists;
 use super::setting::{Setting, Value};
 use super::source::MOST_BYTES;
-use super::table::{App, GUESSED, Role, apps};
+use super::table::{App, Format, GUESSED, Role, apps};
 use super::url;
 
 /// The connections among the settings, but for those that `is_known` of the table has.
-pub(super) fn connections(settings: &[Setting], is_known: &dyn Fn(&Setting) -> bool) -> Vec<Bound> {
+pub(super) fn connections(
+    settings: &[Setting],
+    format: Format,
+    is_known: &dyn Fn(&Setting) -> bool,
+) -> Vec<Bound> {
     let has_parts = |it: &&Setting| is_pdo(it) || is_keywords(it) || is_redis_list(it);
     let parts = settings.iter().filter(has_parts).flat_map(lists::parts);
-    let all: Vec<Setting> = settings.iter().cloned().chain(parts).collect();
+    let mut all: Vec<Setting> = settings.iter().cloned().chain(parts).collect();
+    for setting in &mut all {
+        let role = setting.path.last().and_then(|it| keys::key_of(it));
+        let is_secret = role.is_some_and(|it| it.role == Role::Password);
+        let is_open = matches!(&setting.value, Value::Text(text) if keys::is_placeholder(text));
+        if is_open && !is_secret {
+            setting.value = Value::Hidden;
+        }
+    }
+    let mut urls: Vec<(Option<Kind>, usize)> = Vec::new();
     let mut found: Vec<Bound> = Vec::new();
-    let mut groups: BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>> = BTreeMap::new();
+    let mut groups = Groups::new();
     for (idx, setting) in all.iter().enumerate() {
         let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
         let hidden = is_hidden_url(setting).then(by_path);
         if let Some(kind) = kind_of_url(setting).map(Some).or(hidden) {
-            let roles = BTreeMap::from([(Role::Url, idx)]);
-            found.extend(bound(kind, &roles, &all, setting.path.join(".")));
+            urls.push((kind, idx));
             continue;
         }
         let Some((name, parents)) = setting.path.split_last() else {
@@ -33,26 +46,41 @@ pub(super) fn connections(settings: &[Setting], is_known: &dyn Fn(&Setting) -> b
         };
         if name.is_empty() && by_path() == Some(Kind::Redis) {
             let roles = BTreeMap::from([(Role::Host, idx)]);
-            found.extend(bound(Some(Kind::Redis), &roles, &all, parents.join(".")));
+            let label = parents.join(".");
+            found.extend(bound(Some(Kind::Redis), &roles, &all, label, format));
             continue;
         }
         let name = name.rsplit(':').next().unwrap_or_default();
         if let Some(Key { role, prefix }) = keys::key_of(name) {
+            if role == Role::Database && keys::names_a_database(name) {
+                // `dbname` stands beside `dbhost` as well as beside `host`.
+                let other = format!("{prefix}_db").trim_start_matches('_').to_owned();
+                let group = groups.entry((parents.to_vec(), other)).or_default();
+                group.entry(role).or_insert(idx);
+            }
             let group = groups.entry((parents.to_vec(), prefix)).or_default();
             group.insert(role, idx);
         }
     }
-    for ((parents, prefix), roles) in groups {
+    for (kind, idx) in urls {
+        let mut roles = BTreeMap::from([(Role::Url, idx)]);
+        add_login(&mut roles, &all[idx].path, &groups);
+        found.extend(bound(kind, &roles, &all, all[idx].path.join("."), format));
+    }
+    for ((parents, prefix), mut roles) in groups.clone() {
         if found.len() >= MOST_CONNECTIONS {
             break;
         }
         if !is_connection(&parents, &prefix, &roles, &all) {
             continue;
         }
+        if all.iter().any(|it| it.path == parents && is_pdo(it)) {
+            add_login(&mut roles, &parents, &groups);
+        }
         let kind = kind_of_group(&parents, &prefix, &roles, &all);
         let label = parents.iter().map(String::as_str).chain([&*prefix]);
         let label: Vec<&str> = label.filter(|it| !it.is_empty()).collect();
-        found.extend(bound(kind, &roles, &all, label.join(".")));
+        found.extend(bound(kind, &roles, &all, label.join("."), format));
     }
     found.retain(|it| !it.roles.values().any(is_known));
     // A URL that is taken apart by the program is one connection, not two.
@@ -69,12 +97,38 @@ pub(super) fn connections(settings: &[Setting], is_known: &dyn Fn(&Setting) -> b
     found
 }
 
-/// PDO's `mysql:host=…;dbname=…`, which PHP hands on as it is.
-fn is_pdo(setting: &Setting) -> bool {
-    let Value::Text(text) = &setting.value else {
-        return false;
+type Groups = BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>>;
+
+/// User and password that stand beside a URL or a DSN.
+fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups) {
+    let Some((name, parents)) = path.split_last() else {
+        return;
     };
-    ["mysql:", "pgsql:"].iter().any(|it| text.starts_with(it)) && text.contains('=')
+    let beside = groups.get(&(parents.to_vec(), keys::prefix_of_url(name)));
+    for role in [Role::User, Role::Password] {
+        if let Some(idx) = beside.and_then(|it| it.get(&role)) {
+            roles.entry(role).or_insert(*idx);
+        }
+    }
+}
+
+/// The driver of PDO's `mysql:host=…;dbname=…`, which PHP hands on as it is, and of Perl's `dbi:mysql:host=…;database=…`.
+fn driver_of(text: &str) -> Option<Kind> {
+    let is_dbi = text
+        .get(..4)
+        .is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
+    let text = if is_dbi { &text[4..] } else { text };
+    match text.split_once(':')? {
+        ("mysql", rest) if rest.contains('=') => Some(Kind::Mysql),
+        ("pgsql", rest) if rest.contains('=') => Some(Kind::Postgres),
+        ("MariaDB", rest) if is_dbi && rest.contains('=') => Some(Kind::Mysql),
+        ("Pg", rest) if is_dbi && rest.contains('=') => Some(Kind::Postgres),
+        _ => None,
+    }
+}
+
+fn is_pdo(setting: &Setting) -> bool {
+    matches!(&setting.value, Value::Text(text) if driver_of(text).is_some())
 }
 
 /// libpq's `host=… user=… dbname=…`.
@@ -127,6 +181,9 @@ fn kind_of_url(setting: &Setting) -> Option<Kind> {
         // PDO's DSN, put together.
         return url::kind_of_scheme(raw.split_once(':')?.0);
     }
+    if ["@tcp(", "@unix("].iter().any(|it| raw.contains(it)) && !raw.contains(' ') {
+        return url::parse(raw).map(|it| it.kind());
+    }
     let (scheme, rest) = raw.split_once("://")?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | ':');
     let kind = url::kind_of_scheme(scheme).filter(|_| scheme.chars().all(is_scheme))?;
@@ -146,26 +203,53 @@ fn is_connection(
     let Some(place) = place.map(|idx| &all[*idx]) else {
         return false;
     };
-    let is_host = match &place.value {
+    let has = |role: Role| roles.contains_key(&role);
+    let port = text_in(roles, Role::Port, all).unwrap_or_default();
+    let has_own_port = |text: &str| {
+        let own = text
+            .rsplit_once(':')
+            .and_then(|it| keys::kind_of_port(it.1));
+        let has_user = has(Role::User) || has(Role::Password);
+        own.or(keys::kind_of_port(port).filter(|_| has_user))
+            .is_some()
+    };
+    let (is_host, is_of_port) = match &place.value {
         Value::Text(text) => {
             let is_part = |c: char| c.is_alphanumeric() || "._-:/[]@".contains(c);
-            !text.is_empty()
+            let is_named = !text.is_empty() || !port.is_empty();
+            let is_host = is_named
                 && text.chars().all(is_part)
                 && !text.contains("://")
-                && !matches!(&**text, "0.0.0.0" | "*" | "true" | "false" | "::")
+                && !matches!(&**text, "*" | "true" | "false")
+                && !["0.0.0.0", "::", "[::]"]
+                    .iter()
+                    .any(|it| listens_at(text, it));
+            (is_host, has_own_port(text))
         }
-        Value::Variable { .. } | Value::Hidden => true,
+        Value::Variable { .. } | Value::Hidden => (true, false),
     };
     let words = keys::is_about_a_database(prefix)
         || parents.iter().any(|it| keys::is_about_a_database(it))
         || pdo_of(place, all).is_some();
-    let has = |role: Role| roles.contains_key(&role);
     let is_other = [
-        "smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie",
+        "smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie", "ssh",
     ];
     let is_other = is_other.iter().any(|it| prefix.contains(it));
     let has_login = has(Role::User) && has(Role::Password) && has(Role::Database);
-    is_host && !is_other && (words || has_login)
+    is_host && !is_other && (words || has_login || is_of_port)
+}
+
+/// Whether a host is where a server listens, not where one connects to.
+fn listens_at(text: &str, everywhere: &str) -> bool {
+    let rest = text.strip_prefix(everywhere);
+    rest.is_some_and(|it| it.is_empty() || it.starts_with(':'))
+}
+
+fn text_in<'a>(roles: &BTreeMap<Role, usize>, role: Role, all: &'a [Setting]) -> Option<&'a str> {
+    match &all[*roles.get(&role)?].value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    }
 }
 
 /// The DSN of PDO that a part was taken from.
@@ -180,10 +264,7 @@ fn kind_of_group(
     roles: &BTreeMap<Role, usize>,
     all: &[Setting],
 ) -> Option<Kind> {
-    let text = |role: Role| match &all[*roles.get(&role)?].value {
-        Value::Text(text) => Some(text.as_str()),
-        _ => None,
-    };
+    let text = |role: Role| text_in(roles, role, all);
     let by_name = || {
         let own = roles
             .values()
@@ -196,8 +277,16 @@ fn kind_of_group(
             let (name, own_parents) = it.path.split_last()?;
             let name = name.to_lowercase();
             let rest = name
-                .strip_prefix(prefix)?
+                .strip_prefix(prefix)
+                .unwrap_or_default()
                 .trim_start_matches(['_', '-', '.']);
+            let of_parent = parents
+                .split_last()
+                .is_some_and(|(_, it)| it == own_parents)
+                && matches!(
+                    &*name,
+                    "client" | "dialect" | "driver" | "datasourceclass" | "datasourceclassname"
+                );
             let says = matches!(
                 rest,
                 "driver"
@@ -218,7 +307,8 @@ fn kind_of_group(
             let Value::Text(value) = &it.value else {
                 return None;
             };
-            keys::kind_in(value).filter(|_| says && own_parents == parents && it.doubt.is_none())
+            let says = says && own_parents == parents || of_parent;
+            keys::kind_in(value).filter(|_| says && it.doubt.is_none())
         })
     };
     let by_port = || keys::kind_of_port(text(Role::Port)?);
@@ -227,27 +317,26 @@ fn kind_of_group(
         .iter()
         .find(|it| it.path == parents && (is_pdo(it) || is_keywords(it)));
     if let Some(Value::Text(text)) = list.map(|it| &it.value)
-        && let Some(kind) = text
-            .split_once(':')
-            .and_then(|it| url::kind_of_scheme(it.0))
+        && let Some(kind) = driver_of(text)
     {
         return Some(kind);
     }
     if list.is_some() {
         return Some(Kind::Postgres);
     }
+    let by_image = || kind_of_service(text(Role::Host)?, all);
     by_driver()
         .or_else(by_name)
+        .or_else(by_image)
         .or_else(by_port)
         .or_else(by_host_port)
 }
 
-fn app_of(kind: Kind, is_pdo: bool) -> Option<&'static App> {
-    let title = if is_pdo { "PDO" } else { "an application" };
+fn app_of(kind: Kind, title: &str) -> Option<&'static App> {
     let mut own = apps()
         .iter()
         .filter(|it| it.name == GUESSED && it.kind == kind);
-    own.find(|it| it.title.contains(title))
+    own.find(|it| it.title == title)
 }
 
 fn bound(
@@ -255,20 +344,28 @@ fn bound(
     roles: &BTreeMap<Role, usize>,
     all: &[Setting],
     label: String,
+    format: Format,
 ) -> Option<Bound> {
     let by_rank = [Role::Url, Role::Host, Role::Socket];
     let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
     let is_pdo = pdo_of(&all[anchor], all).is_some();
-    let app = app_of(kind.unwrap_or(Kind::Mysql), is_pdo)?;
-    let value = |role: Role| match &all[*roles.get(&role)?].value {
-        Value::Text(text) => Some(text.as_str()),
-        _ => None,
+    // Both of PHP's drivers, and PDO, have the same C library's meaning of it.
+    let is_php = format == Format::Php && kind == Some(Kind::Mysql);
+    let title = match format {
+        Format::Perl if is_pdo => "a Perl program with DBI",
+        _ if is_pdo => "a PHP program with PDO",
+        _ if is_php => "a PHP program",
+        _ => "an application that is not known",
     };
+    let app = app_of(kind.unwrap_or(Kind::Mysql), title)?;
+    let value = |role: Role| text_in(roles, role, all);
     let host = match value(Role::Url).and_then(url::parse) {
         Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,
         _ => value(Role::Host).map(str::to_owned),
     };
-    let is_local = host.is_some_and(|it| it == "localhost" || it.starts_with("localhost:"));
+    let is_go = value(Role::Url).is_some_and(|it| it.contains("tcp("));
+    let is_local = host
+        .is_some_and(|it| it == "localhost" && !is_php && !is_go || it.starts_with("localhost:"));
     let has_socket = roles.contains_key(&Role::Socket);
     let doubt = match kind {
         None => Some("which kind of server is meant is not said"),
@@ -290,6 +387,7 @@ fn bound(
         is_environment: false,
         carrier: None,
         doubt: doubt.map(str::to_owned),
+        is_kind_said: false,
         is_kind_known: kind.is_some(),
         anchor: all[anchor].line * MOST_BYTES + anchor.min(MOST_BYTES - 1),
         label,

@@ -12,7 +12,7 @@ pub(super) struct Key {
     pub(super) prefix: String,
 }
 
-const ROLES: [(&str, Role); 29] = [
+const ROLES: [(&str, Role); 34] = [
     ("hosts", Role::Host),
     ("ip", Role::Host),
     ("unixsocket", Role::Socket),
@@ -30,6 +30,8 @@ const ROLES: [(&str, Role); 29] = [
     ("server", Role::Host),
     ("address", Role::Host),
     ("addr", Role::Host),
+    ("port_number", Role::Port),
+    ("portnumber", Role::Port),
     ("port", Role::Port),
     ("username", Role::User),
     ("user_name", Role::User),
@@ -41,6 +43,9 @@ const ROLES: [(&str, Role); 29] = [
     ("database", Role::Database),
     ("dbname", Role::Database),
     ("db_name", Role::Database),
+    ("database_name", Role::Database),
+    ("dbase", Role::Database),
+    ("db", Role::Database),
     ("name", Role::Database),
 ];
 
@@ -58,6 +63,29 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
         role: *role,
         prefix: prefix.to_owned(),
     })
+}
+
+/// Whether a name means a database by two words, of which the first may be what its neighbours share: `dbname`.
+pub(super) fn names_a_database(name: &str) -> bool {
+    let name = snake(name);
+    ["dbname", "db_name", "dbase"]
+        .iter()
+        .any(|it| name.ends_with(it))
+}
+
+/// What a URL's name shares with those of its login: `jdbc` of `jdbc_connection_string`.
+pub(super) fn prefix_of_url(name: &str) -> String {
+    let name = snake(name);
+    let ends = [
+        "connection_string",
+        "connection_url",
+        "connection",
+        "url",
+        "uri",
+        "dsn",
+    ];
+    let head = ends.iter().find_map(|it| name.strip_suffix(it));
+    head.unwrap_or_default().trim_end_matches('_').to_owned()
 }
 
 /// `dbHost`, `db-host` and `DB.HOST` as `db_host`.
@@ -86,9 +114,31 @@ pub(super) fn is_about_a_database(name: &str) -> bool {
     snake(name).split(['_', '/']).any(is_database_word)
 }
 
-/// The kind that a name, or a value like `mysqli`, speaks of.
+/// The kind that a name, or a value like `mysqli` or `PostgreSQL`, speaks of.
 pub(super) fn kind_in(name: &str) -> Option<Kind> {
-    snake(name).split(['_', '/']).find_map(kind_of_word)
+    let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
+    kind_of_word(&name.to_lowercase()).or_else(by_words)
+}
+
+/// What stands in the place of a value until somebody, or another program, fills it in.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let is_between = |open: &str, close: &str| {
+        let inside = text
+            .strip_prefix(open)
+            .and_then(|it| it.strip_suffix(close));
+        inside.is_some_and(|it| !it.is_empty())
+    };
+    // A name of a host has no underscores, and a macro little else.
+    let is_macro = text.contains('_')
+        && text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    is_macro
+        || is_between("<", ">")
+        || is_between("%", "%")
+        || is_between("@", "@")
+        || text.contains("process.env.")
 }
 
 fn kind_of_word(word: &str) -> Option<Kind> {
@@ -138,6 +188,20 @@ mod tests {
             assert_eq!(key_of(name), Some(expected), "{name}");
         }
         assert_eq!(key_of("localhost"), None);
+        assert_eq!(kind_in("MySQL"), Some(Kind::Mysql));
+        assert_eq!(kind_in("org.postgresql.Driver"), Some(Kind::Postgres));
+        for text in [
+            "DB_HOST",
+            "<db host>",
+            "@HOST@",
+            "%%host%%",
+            "#js process.env.H || 'h'",
+        ] {
+            assert!(is_placeholder(text), "{text}");
+        }
+        for text in ["DB", "db_host", "10.0.0.1", "@", "%"] {
+            assert!(!is_placeholder(text), "{text}");
+        }
         assert_eq!(kind_in("CACHE_REDIS"), Some(Kind::Redis));
         assert!(is_about_a_database("APP_DB") && !is_about_a_database("smtp"));
     }

@@ -291,7 +291,9 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
     if text.contains("<%") {
         return embedded(&text);
     }
-    if text.contains("{{") {
+    // Elixir's and Ruby's strings.
+    let is_put_together = kind == Lines::Pairs && text.contains("#{");
+    if text.contains("{{") || is_put_together {
         return Value::Hidden;
     }
     let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';

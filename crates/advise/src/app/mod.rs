@@ -1,11 +1,12 @@
 //! Configuration files of applications: which servers they name, and what to write instead.
 //!
 //! Text in, connections out; nothing is opened or run here, and every text is untrusted: it is read up
-//! to bounds. `code`, `lines` and `yaml` turn a file into settings with their places, the table
+//! to bounds. `blocks`, `code`, `lines`, `xml` and `yaml` turn a file into settings with their places, the table
 //! (`data/apps.toml`) says which settings are a connection (`bind`), `lookup` and `place` which transport it
 //! takes, `change` what would have to be written. Called by the command line.
 
 mod bind;
+mod blocks;
 mod bound;
 mod change;
 mod code;

@@ -14,7 +14,7 @@ use super::pattern::fits_path;
 use super::setting::{Problem, Read, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, apps};
-use super::{code, lines, sqlite, xml, yaml};
+use super::{blocks, code, lines, sqlite, xml, yaml};
 
 /// Paths below a folder where the table's applications keep their configuration, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`.
@@ -162,7 +162,7 @@ fn guess_more(
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.start));
     let known: BTreeSet<usize> = known.collect();
-    let guessed = guess::connections(settings, &|it| known.contains(&it.start));
+    let guessed = guess::connections(settings, format, &|it| known.contains(&it.start));
     reading.found.extend(merged(guessed, source));
 }
 
@@ -271,6 +271,11 @@ fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
         if kind != Lines::Arguments {
             doubt_repeated(&mut settings);
         }
+        return (settings, problems);
+    }
+    if matches!(format, Format::Blocks | Format::Lua) {
+        let (mut settings, problems) = blocks::read(text, format == Format::Lua);
+        doubt_repeated(&mut settings);
         return (settings, problems);
     }
     if format == Format::Xml {

@@ -20,6 +20,7 @@ const TABLE: &[u8] = packed!("apps");
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
     Php,
+    Perl,
     Python,
     Ruby,
     Script,
@@ -29,6 +30,10 @@ pub(crate) enum Format {
     Directives,
     /// Kamailio's definitions and parameters of modules.
     Kamailio,
+    /// `name {` and `name = {` around settings: Bacula, FreeRADIUS, Sphinx, Logstash, Play.
+    Blocks,
+    /// The same with values that only a program evaluates.
+    Lua,
     Dotenv,
     Ini,
     Pairs,
@@ -48,6 +53,7 @@ impl Format {
     pub(crate) const fn language(self) -> Option<Language> {
         Some(match self {
             Self::Php => Language::Php,
+            Self::Perl => Language::Perl,
             Self::Python => Language::Python,
             Self::Ruby => Language::Ruby,
             Self::Script => Language::Script,

@@ -59,6 +59,13 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
             None => go(text),
         };
     }
+    // Without a scheme nobody but Redis's clients takes one.
+    let with_scheme = format!("redis:{text}");
+    let text = if text.starts_with("//") {
+        &with_scheme
+    } else {
+        text
+    };
     if text.starts_with('/') {
         return Some(redis_socket(text));
     }
@@ -281,6 +288,7 @@ mod tests {
         check("u:p@unix(/run/s)/db", "mysql - 3306 u db /run/s ");
         check("redis:///run/r.sock", "redis - 6379 - - /run/r.sock ");
         check("/run/r.sock?db=2", "redis - 6379 - 2 /run/r.sock ");
+        check("//cache:6380", "redis cache 6380 - - - ");
         check(
             "tcp://127.0.0.1:6379?database=0",
             "redis 127.0.0.1 6379 - 0 - database=0",

@@ -20,7 +20,7 @@ const FUNCTION: &str = "set in a function, if that is called";
 pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Vec<Condition> {
     let program = Program::new(text, tokens);
     let mut found = match language {
-        Language::Php | Language::Script => program.braced(language),
+        Language::Php | Language::Perl | Language::Script => program.braced(language),
         Language::Python => program.indented(),
         Language::Ruby => program.ended(),
     };
@@ -37,6 +37,8 @@ fn reason(word: &str, language: Language) -> Option<&'static str> {
         | "except" => BRANCH,
         "foreach" | "for" | "while" | "until" => LOOP,
         "def" => FUNCTION,
+        "sub" if language == Language::Perl => FUNCTION,
+        "elsif" => BRANCH,
         "function" if language == Language::Php => FUNCTION,
         _ => return None,
     })

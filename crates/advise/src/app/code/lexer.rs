@@ -192,9 +192,10 @@ impl Lexer<'_> {
     /// Whether a variable or expression stands here within a string.
     fn is_variable(&self, quote: char, rest: &str) -> bool {
         match self.language {
-            Language::Php => {
+            Language::Php | Language::Perl => {
                 let follows = |c: char| c.is_alphabetic() || c == '_' || c == '{';
-                quote == '"' && rest.starts_with('$') && rest[1..].starts_with(follows)
+                let is_list = rest.starts_with('@') && self.language == Language::Perl;
+                quote == '"' && (rest.starts_with('$') || is_list) && rest[1..].starts_with(follows)
             }
             Language::Ruby => quote == '"' && rest.starts_with("#{"),
             Language::Script => quote == '`' && rest.starts_with("${"),
@@ -207,12 +208,14 @@ impl Lexer<'_> {
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;
         let language = self.language;
-        let has_few = quote == '\'' && matches!(language, Language::Php | Language::Ruby);
+        let has_few =
+            quote == '\'' && matches!(language, Language::Php | Language::Perl | Language::Ruby);
         let keeps_others = matches!(language, Language::Php | Language::Python);
         let is_kept = match c {
             _ if c == quote || c == '\\' => false,
             _ if has_few => true,
             'n' | 't' | 'r' => false,
+            '$' | '@' if language == Language::Perl => false,
             '$' => language != Language::Php && keeps_others,
             '\'' | '"' => language == Language::Php,
             'u' if language == Language::Php => !self.rest().starts_with("u{"),

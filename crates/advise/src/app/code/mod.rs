@@ -1,4 +1,4 @@
-//! Configuration that is written in a programming language: PHP, Python, Ruby, JavaScript, JSON.
+//! Configuration that is written in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON.
 //!
 //! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and
 //! escapes; `condition` tells what does not always run; `walk` follows assignments, `define` and nested lists to their literals; `expression`
@@ -19,6 +19,8 @@ pub(crate) use include::{files, read};
 pub(crate) enum Language {
     /// PHP, between `<?php` and `?>`.
     Php,
+    /// Perl.
+    Perl,
     /// Python.
     Python,
     /// Ruby.
@@ -32,7 +34,7 @@ impl Language {
     const fn line_comments(self) -> &'static [&'static str] {
         match self {
             Self::Php => &["//", "#"],
-            Self::Python | Self::Ruby => &["#"],
+            Self::Python | Self::Ruby | Self::Perl => &["#"],
             Self::Script => &["//"],
         }
     }
@@ -44,7 +46,7 @@ impl Language {
     /// What makes, behind a backslash in a string, something that is not worked out here.
     const fn knows_alone(self) -> &'static str {
         match self {
-            Self::Php => "efvux01234567",
+            Self::Php | Self::Perl => "efvux01234567",
             Self::Python => "abfvuxNU01234567\n\r",
             Self::Ruby => "abefvscCMux01234567\n\r",
             Self::Script => "bfvux0123456789\n\r",
@@ -53,6 +55,6 @@ impl Language {
 
     /// Whether a statement may end with its line.
     const fn ends_with_line(self) -> bool {
-        !matches!(self, Self::Php)
+        !matches!(self, Self::Php | Self::Perl)
     }
 }

@@ -12,6 +12,7 @@ impl Walk<'_> {
             "[" => Some(("]", 1)),
             "{" => Some(("}", 1)),
             "(" if self.word(ahead + 1) == "{" => Some((")", 1)),
+            "(" if self.language == Language::Perl => Some((")", 1)),
             "array" | "dict" if self.word(ahead + 1) == "(" => Some((")", 2)),
             _ => None,
         }
@@ -34,12 +35,22 @@ impl Walk<'_> {
         {
             n += 2;
         }
+        if self.word(n) == "(" && self.word(n - 1) == "require" && self.word(n + 2) == ")" {
+            n += 3;
+        }
         if self.word(n) != "(" {
             return None;
         }
+        // Python: a word or a text may stand before the first that has a name.
+        let has_first = self.language == Language::Python && self.word(n + 2) == ",";
+        let n = if has_first && self.word(n + 4) == "=" {
+            n + 2
+        } else {
+            n
+        };
         let is_named = self.is_word(n + 1)
             && (self.word(n + 2) == ":" || self.word(n + 2) == "=")
-            && self.language != Language::Php;
+            && !matches!(self.language, Language::Php | Language::Perl);
         (self.opening(n + 1).is_some() || is_named).then_some(n + 1)
     }
 
@@ -100,7 +111,7 @@ impl Walk<'_> {
         let (name, key) = self.name(ahead)?;
         let is_key = match self.word(ahead + 1) {
             "=>" => true,
-            ":" | "=" => self.language != Language::Php,
+            ":" | "=" => !matches!(self.language, Language::Php | Language::Perl),
             _ => false,
         };
         is_key.then_some((name, key, ahead + 2))

@@ -21,7 +21,7 @@ impl Walk<'_> {
         let at = head.at.start..tail.at.end;
         let raw = &self.text[at.clone()];
         let dialect = match self.language {
-            Language::Php => Dialect::Php,
+            Language::Php | Language::Perl => Dialect::Php,
             Language::Ruby => Dialect::Ruby,
             Language::Script => Dialect::Script,
             Language::Python => Dialect::Plain,

@@ -71,7 +71,7 @@ impl Walk<'_> {
             let mut slot = self.slot(vec![named(&name)], key);
             slot.ends_with_line = false;
             slot.is_define = true;
-            if self.word(0) != "define" {
+            if self.word(0) != "define" && self.language == Language::Php {
                 let what = format!("handed to {}(), which may set it or not", self.word(0));
                 slot.doubt = Some(what);
             }
@@ -87,9 +87,19 @@ impl Walk<'_> {
             }
             return;
         }
+        if self.is_type() {
+            return;
+        }
+        if self.word(0) == "default" && self.opening(1).is_some() {
+            self.at += 1;
+            let slot = self.slot(Vec::new(), 0..0);
+            self.value(&slot);
+            return;
+        }
         let Some((path, key, n_tokens)) = self.target() else {
             return;
         };
+        let n_tokens = n_tokens + self.n_of_type(n_tokens);
         let mut slot = self.slot(path, key);
         if self.word(n_tokens) == "=" {
             self.at += n_tokens + 1;
@@ -104,16 +114,46 @@ impl Walk<'_> {
     /// PHP: a function that is called with the name of a setting and its value, in `define`'s place.
     fn is_own_define(&self) -> bool {
         let token = self.tokens.get(self.at + 2);
-        self.language == Language::Php
-            && self.is_word(0)
-            && !matches!(self.word(0), "array" | "env" | "getenv")
-            && matches!(
-                token,
-                Some(Token {
-                    kind: Kind::Text(Some(_)),
-                    ..
-                })
-            )
+        let is_text = matches!(
+            token,
+            Some(Token {
+                kind: Kind::Text(Some(_)),
+                ..
+            })
+        );
+        match self.language {
+            Language::Php => {
+                let reads = matches!(self.word(0), "array" | "env" | "getenv");
+                self.is_word(0) && !reads && is_text
+            }
+            // Request Tracker's `Set($Name, 'value');`.
+            Language::Perl => self.word(0) == "Set" && self.word(2).starts_with('$'),
+            _ => false,
+        }
+    }
+
+    /// TypeScript: `type A = {…}` declares what a value is like, and is none.
+    fn is_type(&mut self) -> bool {
+        let is_own = self.language == Language::Script && self.word(0) == "type";
+        if !is_own || !self.is_word(1) || self.word(2) != "=" {
+            return false;
+        }
+        self.at += 3;
+        self.skip_expression(true);
+        true
+    }
+
+    /// TypeScript: how many tokens say, behind a name that is declared, of which type it is.
+    fn n_of_type(&self, ahead: usize) -> usize {
+        let before = self.at.checked_sub(1).map_or("", |at| {
+            let token = &self.tokens[at];
+            &self.text[token.at.clone()]
+        });
+        let declares = matches!(before, "const" | "let" | "var");
+        if !declares || self.language != Language::Script || self.word(ahead) != ":" {
+            return 0;
+        }
+        (1..64).find(|it| self.word(ahead + it) == "=").unwrap_or(0)
     }
 
     /// `require 'x.php';`, `from x import *`.
