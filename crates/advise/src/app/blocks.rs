@@ -1,5 +1,5 @@
 //! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them, as Bacula,
-//! FreeRADIUS, Sphinx, Logstash, Play and programs in Lua write them.
+//! `FreeRADIUS`, Sphinx, Logstash, Play and programs in Lua write them.
 //!
 //! Read line by line; a line that holds a whole block is left out. What stands in a branch is in doubt.
 
@@ -125,7 +125,10 @@ impl Walk {
     fn open_block(&mut self, head: &str) {
         let head = head.trim_end_matches(['=', ':', '>', '(', ' ', '\t']);
         let head = head.strip_prefix("local ").unwrap_or(head);
-        let first = head.split([' ', '\t']).next().unwrap_or_default();
+        let mut words = head.split([' ', '\t']);
+        let first = words.next().unwrap_or_default();
+        // Icinga's `object IdoMysqlConnection "name"`.
+        let first = words.next().filter(|_| first == "object").unwrap_or(first);
         let is_branch = matches!(first, "if" | "else" | "elseif" | "elsif" | "for" | "while");
         let mut names: Vec<String> = first
             .split('.')
@@ -181,11 +184,8 @@ fn value(raw: &str, is_program: bool) -> Option<(Value, Quotes)> {
     if let Some(quote) = quote {
         let inside = raw[1..].strip_suffix(quote);
         let inside = inside.filter(|it| !it.contains([quote, '\\']));
-        let value = match inside {
-            Some(text) if is_templated(text) => Value::Hidden,
-            Some(text) => expanded(text.to_owned(), Lines::Pairs),
-            None => Value::Hidden,
-        };
+        let known = inside.filter(|it| !is_templated(it));
+        let value = known.map_or(Value::Hidden, |it| expanded(it.to_owned(), Lines::Pairs));
         return Some((value, Quotes::Around(quote, Dialect::Ini)));
     }
     let quotes = Quotes::Bare(Bare::Word);
@@ -227,12 +227,11 @@ fn join_optional(settings: &mut Vec<Setting>) {
             _ => None,
         };
         let value = Value::Variable { name, fallback };
-        match before {
-            Some(before) => before.value = value,
-            None => {
-                setting.value = value;
-                joined.push(setting);
-            }
+        if let Some(before) = before {
+            before.value = value;
+        } else {
+            setting.value = value;
+            joined.push(setting);
         }
     }
     *settings = joined;

@@ -6,8 +6,11 @@ use looptax_dsn::Kind;
 
 use super::bind::MOST_CONNECTIONS;
 use super::bound::Bound;
-use super::containers::kind_of_service;
 use super::keys::{self, Key};
+use super::kinds::{
+    is_hidden_url, is_keywords, is_pdo, is_redis_list, kind_of_group, kind_of_url, pdo_of, text_in,
+};
+use super::library::kind_of_library;
 use super::lists;
 use super::setting::{Setting, Value};
 use super::source::MOST_BYTES;
@@ -18,8 +21,37 @@ use super::url;
 pub(super) fn connections(
     settings: &[Setting],
     format: Format,
+    text: &str,
     is_known: &dyn Fn(&Setting) -> bool,
 ) -> Vec<Bound> {
+    let all = with_parts(settings);
+    let sorted = sort(&all);
+    let mut found: Vec<Bound> = Vec::new();
+    for (idx, parents) in sorted.lists {
+        let roles = BTreeMap::from([(Role::Host, idx)]);
+        let label = parents.join(".");
+        found.extend(bound(Some(Kind::Redis), &roles, &all, label, format));
+    }
+    for (kind, idx) in sorted.urls {
+        let mut roles = BTreeMap::from([(Role::Url, idx)]);
+        add_login(&mut roles, &all[idx].path, &sorted.groups);
+        found.extend(bound(kind, &roles, &all, all[idx].path.join("."), format));
+    }
+    let mut named = named(&sorted.groups, &all);
+    join_references(&mut named, &all);
+    for it in named {
+        let by_library = || kind_of_library(text).filter(|_| format.language().is_some());
+        let kind = it.kind.or_else(by_library);
+        found.extend(bound(kind, &it.roles, &all, it.label, format));
+    }
+    found.retain(|it| !it.roles.values().any(is_known));
+    drop_doubles(&mut found);
+    found.truncate(MOST_CONNECTIONS);
+    found
+}
+
+/// All settings, with the parts of those that are lists; what somebody is to fill in is hidden.
+fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let has_parts = |it: &&Setting| is_pdo(it) || is_keywords(it) || is_redis_list(it);
     let parts = settings.iter().filter(has_parts).flat_map(lists::parts);
     let mut all: Vec<Setting> = settings.iter().cloned().chain(parts).collect();
@@ -31,59 +63,77 @@ pub(super) fn connections(
             setting.value = Value::Hidden;
         }
     }
-    let mut urls: Vec<(Option<Kind>, usize)> = Vec::new();
-    let mut found: Vec<Bound> = Vec::new();
-    let mut groups = Groups::new();
+    all
+}
+
+/// Settings by what they say; numbers are places among all of them.
+struct Sorted<'a> {
+    urls: Vec<(Option<Kind>, usize)>,
+    /// Addresses at the head of Redis's lists, and what those are called.
+    lists: Vec<(usize, &'a [String])>,
+    groups: Groups,
+}
+
+fn sort(all: &[Setting]) -> Sorted<'_> {
+    let mut sorted = Sorted {
+        urls: Vec::new(),
+        lists: Vec::new(),
+        groups: Groups::new(),
+    };
     for (idx, setting) in all.iter().enumerate() {
         let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
         let hidden = is_hidden_url(setting).then(by_path);
         if let Some(kind) = kind_of_url(setting).map(Some).or(hidden) {
-            urls.push((kind, idx));
+            sorted.urls.push((kind, idx));
             continue;
         }
         let Some((name, parents)) = setting.path.split_last() else {
             continue;
         };
         if name.is_empty() && by_path() == Some(Kind::Redis) {
-            let roles = BTreeMap::from([(Role::Host, idx)]);
-            let label = parents.join(".");
-            found.extend(bound(Some(Kind::Redis), &roles, &all, label, format));
+            sorted.lists.push((idx, parents));
             continue;
         }
         let name = name.rsplit(':').next().unwrap_or_default();
-        if let Some(Key { role, prefix }) = keys::key_of(name) {
-            if role == Role::Database && keys::names_a_database(name) {
-                // `dbname` stands beside `dbhost` as well as beside `host`.
-                let other = format!("{prefix}_db").trim_start_matches('_').to_owned();
-                let group = groups.entry((parents.to_vec(), other)).or_default();
-                group.entry(role).or_insert(idx);
-            }
-            let group = groups.entry((parents.to_vec(), prefix)).or_default();
-            group.insert(role, idx);
-        }
-    }
-    for (kind, idx) in urls {
-        let mut roles = BTreeMap::from([(Role::Url, idx)]);
-        add_login(&mut roles, &all[idx].path, &groups);
-        found.extend(bound(kind, &roles, &all, all[idx].path.join("."), format));
-    }
-    for ((parents, prefix), mut roles) in groups.clone() {
-        if found.len() >= MOST_CONNECTIONS {
-            break;
-        }
-        if !is_connection(&parents, &prefix, &roles, &all) {
+        let Some(Key { role, prefix }) = keys::key_of(name) else {
             continue;
+        };
+        if let Some(other) = keys::prefix_of_database(name, &prefix) {
+            // `dbname` stands beside `dbhost` as well as beside `host`.
+            let group = sorted.groups.entry((parents.to_vec(), other)).or_default();
+            group.entry(Role::Database).or_insert(idx);
         }
-        if all.iter().any(|it| it.path == parents && is_pdo(it)) {
-            add_login(&mut roles, &parents, &groups);
-        }
-        let kind = kind_of_group(&parents, &prefix, &roles, &all);
-        let label = parents.iter().map(String::as_str).chain([&*prefix]);
-        let label: Vec<&str> = label.filter(|it| !it.is_empty()).collect();
-        found.extend(bound(kind, &roles, &all, label.join("."), format));
+        let group = sorted.groups.entry((parents.to_vec(), prefix)).or_default();
+        group.insert(role, idx);
     }
-    found.retain(|it| !it.roles.values().any(is_known));
-    // A URL that is taken apart by the program is one connection, not two.
+    sorted
+}
+
+/// The groups that are connections.
+fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
+    let own = groups
+        .iter()
+        .filter(|((parents, prefix), roles)| is_connection(parents, prefix, roles, all));
+    let named = own
+        .take(MOST_CONNECTIONS)
+        .map(|((parents, prefix), roles)| {
+            let mut roles = roles.clone();
+            if all.iter().any(|it| it.path == *parents && is_pdo(it)) {
+                add_login(&mut roles, parents, groups);
+            }
+            let label = parents.iter().map(String::as_str).chain([&**prefix]);
+            let label: Vec<&str> = label.filter(|it| !it.is_empty()).collect();
+            Named {
+                kind: kind_of_group(parents, prefix, &roles, all),
+                label: label.join("."),
+                roles,
+            }
+        });
+    named.collect()
+}
+
+/// A URL that the program takes apart, or puts together of what stands beside it, is one connection, not two.
+fn drop_doubles(found: &mut Vec<Bound>) {
     let kinds: Vec<Kind> = { found.iter() }
         .filter(|it| it.roles.contains_key(&Role::Url))
         .map(|it| it.app.kind)
@@ -93,8 +143,55 @@ pub(super) fn connections(
         host.is_some_and(|it| it.value == Value::Hidden) && kinds.contains(&it.app.kind)
     };
     found.retain(|it| !is_taken_apart(it));
-    found.truncate(MOST_CONNECTIONS);
-    found
+    let hosts: Vec<Setting> = { found.iter() }
+        .filter_map(|it| it.roles.get(&Role::Host).cloned())
+        .collect();
+    let is_put_together = |it: &Bound| {
+        let url = it.roles.get(&Role::Url);
+        let Some(url) = url.filter(|it| it.value == Value::Hidden) else {
+            return false;
+        };
+        let own = url.path.split_last().map(|it| it.1);
+        hosts.iter().any(|host| {
+            let (name, parents) = host.path.split_last().unzip();
+            let raw = &url.item[url.literal.clone()];
+            own == parents && name.is_some_and(|it| raw.contains(it.as_str()))
+        })
+    };
+    found.retain(|it| !is_put_together(it));
+}
+
+/// A connection by the names of its settings.
+struct Named {
+    kind: Option<Kind>,
+    label: String,
+    roles: BTreeMap<Role, usize>,
+}
+
+/// `'host': HOST` beside `HOST = '…'` is one connection, at the place that the name was given.
+fn join_references(named: &mut Vec<Named>, all: &[Setting]) {
+    let host_of = |it: &Named| it.roles.get(&Role::Host).map(|idx| &all[*idx]);
+    let mut idx = 0;
+    while idx < named.len() {
+        let refers = host_of(&named[idx]).filter(|it| it.value == Value::Hidden);
+        let name = refers.map(|it| {
+            it.item[it.literal.clone()]
+                .trim_start_matches('$')
+                .to_owned()
+        });
+        let own = named.iter().position(|other| {
+            let host = host_of(other).map(|it| it.path.as_slice());
+            matches!((host, &name), (Some([own]), Some(name)) if own == name)
+        });
+        match own.filter(|it| *it != idx) {
+            Some(own) => {
+                let kind = named[idx].kind;
+                named[own].kind = named[own].kind.or(kind);
+                named.remove(idx);
+            }
+            None => idx += 1,
+        }
+    }
 }
 
 type Groups = BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>>;
@@ -104,92 +201,17 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
     let Some((name, parents)) = path.split_last() else {
         return;
     };
-    let beside = groups.get(&(parents.to_vec(), keys::prefix_of_url(name)));
+    let prefix = keys::prefix_of_url(name);
+    let outer = ["_jdbc", "_reactive"]
+        .iter()
+        .find_map(|it| prefix.strip_suffix(it));
+    let prefix = outer.unwrap_or(&prefix).to_owned();
+    let beside = groups.get(&(parents.to_vec(), prefix));
     for role in [Role::User, Role::Password] {
         if let Some(idx) = beside.and_then(|it| it.get(&role)) {
             roles.entry(role).or_insert(*idx);
         }
     }
-}
-
-/// The driver of PDO's `mysql:host=…;dbname=…`, which PHP hands on as it is, and of Perl's `dbi:mysql:host=…;database=…`.
-fn driver_of(text: &str) -> Option<Kind> {
-    let is_dbi = text
-        .get(..4)
-        .is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
-    let text = if is_dbi { &text[4..] } else { text };
-    match text.split_once(':')? {
-        ("mysql", rest) if rest.contains('=') => Some(Kind::Mysql),
-        ("pgsql", rest) if rest.contains('=') => Some(Kind::Postgres),
-        ("MariaDB", rest) if is_dbi && rest.contains('=') => Some(Kind::Mysql),
-        ("Pg", rest) if is_dbi && rest.contains('=') => Some(Kind::Postgres),
-        _ => None,
-    }
-}
-
-fn is_pdo(setting: &Setting) -> bool {
-    matches!(&setting.value, Value::Text(text) if driver_of(text).is_some())
-}
-
-/// libpq's `host=… user=… dbname=…`.
-fn is_keywords(setting: &Setting) -> bool {
-    let Value::Text(text) = &setting.value else {
-        return false;
-    };
-    if text.contains(';') {
-        return false;
-    }
-    let mut words = text.split_whitespace();
-    text.contains("host=") && text.contains("dbname=") && words.all(|it| it.contains('='))
-}
-
-/// `StackExchange.Redis`: `127.0.0.1:6379,password=…`.
-fn is_redis_list(setting: &Setting) -> bool {
-    let Value::Text(text) = &setting.value else {
-        return false;
-    };
-    let first = text.split(',').next().unwrap_or_default();
-    let port = first.rsplit_once(':').map_or("", |(_, port)| port);
-    let is_host = first
-        .chars()
-        .all(|c| c.is_alphanumeric() || ".-:".contains(c));
-    text.contains(',') && is_host && keys::kind_of_port(port) == Some(Kind::Redis)
-}
-
-/// Whether a variable of the environment is a database's URL, by the name of the setting.
-fn is_hidden_url(setting: &Setting) -> bool {
-    let name = setting
-        .path
-        .last()
-        .map(|it| it.to_lowercase())
-        .unwrap_or_default();
-    let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
-    let is_variable = matches!(setting.value, Value::Variable { fallback: None, .. });
-    is_url && is_variable && setting.path.iter().any(|it| keys::is_about_a_database(it))
-}
-
-/// The kind of the URL that a value is, or that it is put together to.
-fn kind_of_url(setting: &Setting) -> Option<Kind> {
-    let raw = setting.item.get(setting.literal.clone())?;
-    let raw = match &setting.value {
-        Value::Text(text) => text,
-        Value::Hidden => raw.trim_matches(['\'', '"', '`']),
-        // The file's own default says the kind.
-        Value::Variable { fallback, .. } => fallback.as_deref()?,
-    };
-    if setting.value == Value::Hidden && raw.contains("host=") {
-        // PDO's DSN, put together.
-        return url::kind_of_scheme(raw.split_once(':')?.0);
-    }
-    if ["@tcp(", "@unix("].iter().any(|it| raw.contains(it)) && !raw.contains(' ') {
-        return url::parse(raw).map(|it| it.kind());
-    }
-    let (scheme, rest) = raw.split_once("://")?;
-    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | ':');
-    let kind = url::kind_of_scheme(scheme).filter(|_| scheme.chars().all(is_scheme))?;
-    let is_whole = !rest.is_empty() && !rest.contains(' ');
-    let is_read = setting.value == Value::Hidden || url::parse(raw).is_some();
-    (is_whole && is_read).then_some(kind)
 }
 
 /// A host or a socket, and a word that it is one of a database, or a login and a database beside it.
@@ -201,7 +223,18 @@ fn is_connection(
 ) -> bool {
     let place = roles.get(&Role::Host).or_else(|| roles.get(&Role::Socket));
     let Some(place) = place.map(|idx| &all[*idx]) else {
-        return false;
+        // A DSN without a host.
+        let is_list = |it: &Setting| it.path == parents && is_pdo(it);
+        let is_place = |it: &Setting| {
+            let (name, own) = it.path.split_last().unzip();
+            let key = name.and_then(|it| keys::key_of(it.rsplit(':').next()?));
+            let is_role = key.is_some_and(|it| matches!(it.role, Role::Host | Role::Socket));
+            is_role && own == Some(parents)
+        };
+        if all.iter().any(is_place) {
+            return false;
+        }
+        return roles.contains_key(&Role::Database) && all.iter().any(is_list);
     };
     let has = |role: Role| roles.contains_key(&role);
     let port = text_in(roles, Role::Port, all).unwrap_or_default();
@@ -245,93 +278,6 @@ fn listens_at(text: &str, everywhere: &str) -> bool {
     rest.is_some_and(|it| it.is_empty() || it.starts_with(':'))
 }
 
-fn text_in<'a>(roles: &BTreeMap<Role, usize>, role: Role, all: &'a [Setting]) -> Option<&'a str> {
-    match &all[*roles.get(&role)?].value {
-        Value::Text(text) => Some(text.as_str()),
-        _ => None,
-    }
-}
-
-/// The DSN of PDO that a part was taken from.
-fn pdo_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setting> {
-    let (_, parents) = part.path.split_last()?;
-    all.iter().find(|it| it.path == parents && is_pdo(it))
-}
-
-fn kind_of_group(
-    parents: &[String],
-    prefix: &str,
-    roles: &BTreeMap<Role, usize>,
-    all: &[Setting],
-) -> Option<Kind> {
-    let text = |role: Role| text_in(roles, role, all);
-    let by_name = || {
-        let own = roles
-            .values()
-            .find_map(|idx| keys::kind_in(all[*idx].path.last()?));
-        own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
-    };
-    // What stands beside it and says of which kind it is: `driver`, `DB_TYPE`.
-    let by_driver = || {
-        all.iter().find_map(|it| {
-            let (name, own_parents) = it.path.split_last()?;
-            let name = name.to_lowercase();
-            let rest = name
-                .strip_prefix(prefix)
-                .unwrap_or_default()
-                .trim_start_matches(['_', '-', '.']);
-            let of_parent = parents
-                .split_last()
-                .is_some_and(|(_, it)| it == own_parents)
-                && matches!(
-                    &*name,
-                    "client" | "dialect" | "driver" | "datasourceclass" | "datasourceclassname"
-                );
-            let says = matches!(
-                rest,
-                "driver"
-                    | "type"
-                    | "dialect"
-                    | "adapter"
-                    | "client"
-                    | "engine"
-                    | "connection"
-                    | "provider"
-                    | "vendor"
-                    | "backend"
-                    | "dbdriver"
-                    | "dbtype"
-                    | "db_type"
-                    | "kind"
-            );
-            let Value::Text(value) = &it.value else {
-                return None;
-            };
-            let says = says && own_parents == parents || of_parent;
-            keys::kind_in(value).filter(|_| says && it.doubt.is_none())
-        })
-    };
-    let by_port = || keys::kind_of_port(text(Role::Port)?);
-    let by_host_port = || keys::kind_of_port(text(Role::Host)?.rsplit_once(':')?.1);
-    let list = all
-        .iter()
-        .find(|it| it.path == parents && (is_pdo(it) || is_keywords(it)));
-    if let Some(Value::Text(text)) = list.map(|it| &it.value)
-        && let Some(kind) = driver_of(text)
-    {
-        return Some(kind);
-    }
-    if list.is_some() {
-        return Some(Kind::Postgres);
-    }
-    let by_image = || kind_of_service(text(Role::Host)?, all);
-    by_driver()
-        .or_else(by_name)
-        .or_else(by_image)
-        .or_else(by_port)
-        .or_else(by_host_port)
-}
-
 fn app_of(kind: Kind, title: &str) -> Option<&'static App> {
     let mut own = apps()
         .iter()
@@ -346,7 +292,7 @@ fn bound(
     label: String,
     format: Format,
 ) -> Option<Bound> {
-    let by_rank = [Role::Url, Role::Host, Role::Socket];
+    let by_rank = [Role::Url, Role::Host, Role::Socket, Role::Database];
     let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
     let is_pdo = pdo_of(&all[anchor], all).is_some();
     // Both of PHP's drivers, and PDO, have the same C library's meaning of it.
@@ -363,9 +309,12 @@ fn bound(
         Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,
         _ => value(Role::Host).map(str::to_owned),
     };
-    let is_go = value(Role::Url).is_some_and(|it| it.contains("tcp("));
-    let is_local = host
-        .is_some_and(|it| it == "localhost" && !is_php && !is_go || it.starts_with("localhost:"));
+    // Java has no sockets of its own, and Go says it.
+    let says_tcp =
+        value(Role::Url).is_some_and(|it| it.contains("tcp(") || it.starts_with("jdbc:"));
+    let is_local = host.is_some_and(|it| {
+        it == "localhost" && !is_php && !says_tcp || it.starts_with("localhost:")
+    });
     let has_socket = roles.contains_key(&Role::Socket);
     let doubt = match kind {
         None => Some("which kind of server is meant is not said"),

@@ -12,7 +12,7 @@ pub(super) struct Key {
     pub(super) prefix: String,
 }
 
-const ROLES: [(&str, Role); 34] = [
+const ROLES: [(&str, Role); 37] = [
     ("hosts", Role::Host),
     ("ip", Role::Host),
     ("unixsocket", Role::Socket),
@@ -40,6 +40,9 @@ const ROLES: [(&str, Role); 34] = [
     ("password", Role::Password),
     ("passwd", Role::Password),
     ("pass", Role::Password),
+    ("pwd", Role::Password),
+    ("pw", Role::Password),
+    ("auth", Role::Password),
     ("database", Role::Database),
     ("dbname", Role::Database),
     ("db_name", Role::Database),
@@ -52,6 +55,10 @@ const ROLES: [(&str, Role); 34] = [
 /// What a setting is called by its last word; `None` for what no connection has.
 pub(super) fn key_of(name: &str) -> Option<Key> {
     let name = snake(name);
+    // `redis_host1` and `redis_port1` belong together.
+    let name = name
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .to_owned();
     let (end, role) = ROLES.iter().find(|(end, _)| {
         let head = name.strip_suffix(end);
         // `dbhost` is two words, `localhost` is one.
@@ -65,12 +72,21 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
     })
 }
 
-/// Whether a name means a database by two words, of which the first may be what its neighbours share: `dbname`.
-pub(super) fn names_a_database(name: &str) -> bool {
+/// What else the name of a database may share with its neighbours: `dbname` is `db` and `name`, too.
+pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
-    ["dbname", "db_name", "dbase"]
-        .iter()
-        .any(|it| name.ends_with(it))
+    let ends = [
+        ("dbname", "db"),
+        ("db_name", "db"),
+        ("dbase", "db"),
+        ("database", "database"),
+    ];
+    let (_, word) = ends.iter().find(|it| name.ends_with(it.0))?;
+    Some(
+        format!("{prefix}_{word}")
+            .trim_start_matches('_')
+            .to_owned(),
+    )
 }
 
 /// What a URL's name shares with those of its login: `jdbc` of `jdbc_connection_string`.

@@ -65,8 +65,11 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         } else {
             setting(line, [idx + 1, line_start], &section, kind)
         };
+        // Quarkus' `%prod.name=value`.
+        let is_profile = kind == Lines::Pairs && trimmed.starts_with('%');
+        let is_conditional = depth > 0 || is_profile;
         settings.extend(found.map(|found| Setting {
-            doubt: (depth > 0).then(|| format!("set under a condition (line {})", idx + 1)),
+            doubt: is_conditional.then(|| format!("set under a condition (line {})", idx + 1)),
             ..found
         }));
     }

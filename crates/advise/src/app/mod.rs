@@ -15,6 +15,8 @@ mod format;
 mod found;
 mod guess;
 mod keys;
+mod kinds;
+mod library;
 mod lines;
 mod lists;
 mod lookup;

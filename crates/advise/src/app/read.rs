@@ -162,7 +162,7 @@ fn guess_more(
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.start));
     let known: BTreeSet<usize> = known.collect();
-    let guessed = guess::connections(settings, format, &|it| known.contains(&it.start));
+    let guessed = guess::connections(settings, format, text, &|it| known.contains(&it.start));
     reading.found.extend(merged(guessed, source));
 }
 

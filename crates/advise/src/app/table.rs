@@ -30,7 +30,7 @@ pub(crate) enum Format {
     Directives,
     /// Kamailio's definitions and parameters of modules.
     Kamailio,
-    /// `name {` and `name = {` around settings: Bacula, FreeRADIUS, Sphinx, Logstash, Play.
+    /// `name {` and `name = {` around settings: Bacula, `FreeRADIUS`, Sphinx, Logstash, Play.
     Blocks,
     /// The same with values that only a program evaluates.
     Lua,

@@ -51,6 +51,7 @@ const PLACE_NAMES: [&str; 12] = [
 pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
     let text = text.strip_prefix("jdbc:").unwrap_or(text);
+    let text = text.strip_prefix("vertx-reactive:").unwrap_or(text);
     if text.contains("tcp(") || text.contains("unix(") {
         return match text.split_once("://") {
             // PEAR's form of the same, with a scheme.
@@ -117,6 +118,7 @@ pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
 /// The kind of server that a scheme speaks of: `jdbc:mysql`, `postgresql+psycopg2`.
 pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
     let scheme = scheme.trim_start_matches("jdbc:");
+    let scheme = scheme.trim_start_matches("vertx-reactive:");
     let scheme = scheme.split(['+', ':']).next().unwrap_or_default();
     Some(match scheme {
         "mysql" | "mysql2" | "mysqli" | "mariadb" | "trilogy" => Kind::Mysql,

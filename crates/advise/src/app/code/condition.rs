@@ -14,6 +14,7 @@ const MOST_CONDITIONS: usize = 500;
 
 const BRANCH: &str = "set under a condition";
 const LOOP: &str = "set in a loop";
+const SETTINGS: &str = "set as the default of a variable of the environment";
 const FUNCTION: &str = "set in a function, if that is called";
 
 /// All of a text.
@@ -33,12 +34,13 @@ pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Ve
 
 fn reason(word: &str, language: Language) -> Option<&'static str> {
     Some(match word {
-        "if" | "elseif" | "else" | "elif" | "switch" | "case" | "catch" | "unless" | "try"
-        | "except" => BRANCH,
+        "if" | "elseif" | "elsif" | "else" | "elif" | "switch" | "case" | "catch" | "unless"
+        | "try" | "except" => BRANCH,
         "foreach" | "for" | "while" | "until" => LOOP,
         "def" => FUNCTION,
         "sub" if language == Language::Perl => FUNCTION,
-        "elsif" => BRANCH,
+        // Of Pydantic, whose fields are variables of the environment first.
+        "class" if language == Language::Python => SETTINGS,
         "function" if language == Language::Php => FUNCTION,
         _ => return None,
     })
@@ -121,7 +123,10 @@ impl<'a> Program<'a> {
             let Some(reason) = reason(self.word(idx), language) else {
                 continue;
             };
+            // What OTRS and its forks call of every such file.
+            let is_called = self.word(idx) == "sub" && self.word(idx + 1) == "Load";
             let is_name = matches!(before, "." | "->" | "::" | "function" | "$")
+                || is_called
                 || self.word(idx) == "try"
                 || language == Language::Script && matches!(self.word(idx + 1), ":" | "," | "=");
             if !(is_name || self.word(idx) == "case" || before == "case") {
@@ -206,7 +211,10 @@ impl<'a> Program<'a> {
             while let Some((_, from, reason)) = open.pop_if(|it| it.0 >= indent) {
                 found.push((from..start, reason));
             }
-            if let Some(reason) = reason(self.word(idx), Language::Python) {
+            let named = reason(self.word(idx), Language::Python);
+            let named =
+                named.filter(|it| *it != SETTINGS || self.word(idx + 3).ends_with("Settings"));
+            if let Some(reason) = named {
                 open.push((indent, start, reason));
             }
         }

@@ -48,14 +48,18 @@ impl Walk<'_> {
         } else {
             n
         };
+        let is_perl = self.language == Language::Perl
+            && self.word(n + 2) == "=>"
+            && self.name(n + 1).is_some();
         let is_named = self.is_word(n + 1)
             && (self.word(n + 2) == ":" || self.word(n + 2) == "=")
             && !matches!(self.language, Language::Php | Language::Perl);
-        (self.opening(n + 1).is_some() || is_named).then_some(n + 1)
+        (self.opening(n + 1).is_some() || is_named || is_perl).then_some(n + 1)
     }
 
     /// The value that begins here: a list is followed, anything else is a setting.
     pub(super) fn value(&mut self, slot: &Slot) {
+        self.skip_cast();
         let opened = self.opening(0).map(|(close, n)| (close, n, false));
         let called = || self.calls_with_names(0).map(|n| (")", n, true));
         let Some((close, n_tokens, is_call)) = opened.or_else(called) else {
@@ -72,6 +76,14 @@ impl Walk<'_> {
         }
         self.at += n_tokens;
         self.entries(slot, close, is_call);
+    }
+
+    /// PHP's `(object)` before a list.
+    pub(super) fn skip_cast(&mut self) {
+        let is_cast = self.word(0) == "(" && self.word(1) == "object" && self.word(2) == ")";
+        if is_cast && self.language == Language::Php {
+            self.at += 3;
+        }
     }
 
     fn entries(&mut self, slot: &Slot, close: &str, is_call: bool) {

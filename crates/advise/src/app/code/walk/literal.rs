@@ -27,6 +27,8 @@ impl Walk<'_> {
             Language::Python => Dialect::Plain,
         };
         let quotes = match (&value, raw.chars().next()) {
+            // Between double ones an `@` begins a list.
+            _ if self.language == Language::Perl => Quotes::Around('\'', dialect),
             (Value::Text(_), Some(quote @ ('\'' | '"' | '`'))) if used.len() == 1 => {
                 Quotes::Around(quote, dialect)
             }

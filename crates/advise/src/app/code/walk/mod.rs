@@ -237,6 +237,43 @@ mod tests {
     }
 
     #[test]
+    fn perl_is_read() {
+        check(
+            "our $host = 'h'; # x\n$Self->{DatabaseHost} = \"m\";\nSet($Name , 'n');\nA->config(dsn => 'd', c => ['e', $ENV{X}]);\n$y = \"a@b\";\n",
+            Language::Perl,
+            &[
+                "host=h",
+                "Self/DatabaseHost=m",
+                "Name=n",
+                "config/dsn=d",
+                "config/c/0=e",
+                "config/c/1=?",
+                "y=?",
+            ],
+        );
+    }
+
+    #[test]
+    fn types_are_no_values() {
+        check(
+            "type A = { host: string };\nconst b: { [k: string]: C } = { host: 'h' };\nexport default { c: 1 };\nexports.k = require('k')({ d: 2 });\n",
+            Language::Script,
+            &["b/host=h", "c=1", "exports/k/d=2"],
+        );
+        check(
+            "A: str = 'b'\nif x: c = 'd'\nclass S(BaseSettings):\n    E: str = 'f'\ng = f(n, h='i')\n",
+            Language::Python,
+            &["A=b", "c=d", "E=f", "g/h=i"],
+        );
+        let (settings, _) = read(
+            "class S:\n    E: str = 'f'\nG: str = 'h'\n",
+            Language::Python,
+        );
+        let doubted: Vec<bool> = settings.iter().map(|it| it.doubt.is_some()).collect();
+        assert_eq!(doubted, [true, false]);
+    }
+
+    #[test]
     fn a_setting_is_shown_without_its_neighbours_and_changed_in_place() {
         let text = "<?php define('A', 'x'); define( 'DB_HOST' , '127.0.0.1' ) ; // secret";
         let (settings, _) = read(text, Language::Php);

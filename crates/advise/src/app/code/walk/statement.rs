@@ -21,7 +21,8 @@ const OWN_FILES: [&str; 8] = [
 
 impl Walk<'_> {
     pub(super) fn statements(&mut self) {
-        let is_whole = self.language == Language::Script && matches!(self.word(0), "{" | "[");
+        let may_be_whole = matches!(self.language, Language::Script | Language::Perl);
+        let is_whole = may_be_whole && matches!(self.word(0), "{" | "[");
         if is_whole {
             self.value(&self.slot(Vec::new(), 0..0));
         }
@@ -82,6 +83,7 @@ impl Walk<'_> {
         if self.word(0) == "return" {
             let slot = self.slot(Vec::new(), 0..0);
             self.at += 1;
+            self.skip_cast();
             if self.opening(0).is_some() {
                 self.value(&slot);
             }
@@ -99,8 +101,12 @@ impl Walk<'_> {
         let Some((path, key, n_tokens)) = self.target() else {
             return;
         };
-        let n_tokens = n_tokens + self.n_of_type(n_tokens);
+        let n_of_type = self.n_of_type(n_tokens);
+        let n_tokens = n_tokens + n_of_type;
         let mut slot = self.slot(path, key);
+        if n_of_type > 0 && self.language == Language::Python && self.is_indented() {
+            slot.doubt = Some("the default of a class's field".to_owned());
+        }
         if self.word(n_tokens) == "=" {
             self.at += n_tokens + 1;
             self.value(&slot);
@@ -143,17 +149,41 @@ impl Walk<'_> {
         true
     }
 
-    /// TypeScript: how many tokens say, behind a name that is declared, of which type it is.
+    /// Whether anything stands before this token in its line.
+    fn is_indented(&self) -> bool {
+        self.starts.start_of(self.starts.line(self.start())) < self.start()
+    }
+
+    /// TypeScript and Python: how many tokens say, behind a name that is declared, of which type it is.
     fn n_of_type(&self, ahead: usize) -> usize {
         let before = self.at.checked_sub(1).map_or("", |at| {
             let token = &self.tokens[at];
             &self.text[token.at.clone()]
         });
-        let declares = matches!(before, "const" | "let" | "var");
-        if !declares || self.language != Language::Script || self.word(ahead) != ":" {
+        let declares = match self.language {
+            Language::Script => matches!(before, "const" | "let" | "var"),
+            // The first word of a line, which begins no branch.
+            Language::Python => {
+                let line = self.starts.line(self.start());
+                let begins = &self.text[self.starts.start_of(line)..self.start()];
+                let is_branch = matches!(self.word(0), "else" | "try" | "finally");
+                begins.trim().is_empty() && !is_branch
+            }
+            _ => false,
+        };
+        if !declares || self.word(ahead) != ":" {
             return 0;
         }
-        (1..64).find(|it| self.word(ahead + it) == "=").unwrap_or(0)
+        let line = self.starts.line(self.start());
+        let is_near = |it: &usize| {
+            let token = self.tokens.get(self.at + ahead + it);
+            let is_same = token.is_some_and(|it| self.starts.line(it.at.start) == line);
+            is_same || self.language == Language::Script
+        };
+        let mut ahead_of_it = (1..64).take_while(is_near);
+        ahead_of_it
+            .find(|it| self.word(ahead + it) == "=")
+            .unwrap_or(0)
     }
 
     /// `require 'x.php';`, `from x import *`.
@@ -252,6 +282,10 @@ impl Walk<'_> {
         loop {
             let (found, n_more) = match self.word(n) {
                 "->" | "." | "::" if self.is_word(n + 1) => (self.name(n + 1)?, 2),
+                // Perl's `$a->{b}`.
+                "->" if self.word(n + 1) == "{" && self.word(n + 3) == "}" => {
+                    (self.name(n + 2)?, 4)
+                }
                 "[" if self.word(n + 2) == "]" => (self.index(n + 1)?, 3),
                 "[" if self.word(n + 1) == "]" => (("0".to_owned(), key.clone()), 2),
                 _ => return Some((path, key, n)),

@@ -1,0 +1,186 @@
+//! The kind of server that a value, or what stands beside it, speaks of, where no application of the table is known.
+
+use std::collections::BTreeMap;
+
+use looptax_dsn::Kind;
+
+use super::containers::kind_of_service;
+use super::keys;
+use super::setting::{Setting, Value};
+use super::table::Role;
+use super::url;
+
+/// The driver of PDO's `mysql:host=…;dbname=…`, which PHP hands on as it is, and of Perl's `dbi:mysql:host=…;database=…`.
+pub(super) fn driver_of(text: &str) -> Option<Kind> {
+    let is_dbi = text
+        .get(..4)
+        .is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
+    let text = if is_dbi { &text[4..] } else { text };
+    match text.split_once(':')? {
+        ("mysql", rest) if rest.contains('=') => Some(Kind::Mysql),
+        ("pgsql", rest) if rest.contains('=') => Some(Kind::Postgres),
+        ("MariaDB", rest) if is_dbi && rest.contains('=') => Some(Kind::Mysql),
+        ("Pg", rest) if is_dbi && rest.contains('=') => Some(Kind::Postgres),
+        _ => None,
+    }
+}
+
+pub(super) fn is_pdo(setting: &Setting) -> bool {
+    matches!(&setting.value, Value::Text(text) if driver_of(text).is_some())
+}
+
+/// libpq's `host=… user=… dbname=…`.
+pub(super) fn is_keywords(setting: &Setting) -> bool {
+    let Value::Text(text) = &setting.value else {
+        return false;
+    };
+    if text.contains(';') {
+        return false;
+    }
+    let mut words = text.split_whitespace();
+    text.contains("host=") && text.contains("dbname=") && words.all(|it| it.contains('='))
+}
+
+/// `StackExchange.Redis`: `127.0.0.1:6379,password=…`.
+pub(super) fn is_redis_list(setting: &Setting) -> bool {
+    let Value::Text(text) = &setting.value else {
+        return false;
+    };
+    let first = text.split(',').next().unwrap_or_default();
+    let port = first.rsplit_once(':').map_or("", |(_, port)| port);
+    let is_host = first
+        .chars()
+        .all(|c| c.is_alphanumeric() || ".-:".contains(c));
+    text.contains(',') && is_host && keys::kind_of_port(port) == Some(Kind::Redis)
+}
+
+/// Whether a variable of the environment is a database's URL, by the name of the setting.
+pub(super) fn is_hidden_url(setting: &Setting) -> bool {
+    let name = setting
+        .path
+        .last()
+        .map(|it| it.to_lowercase())
+        .unwrap_or_default();
+    let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
+    let is_variable = matches!(setting.value, Value::Variable { fallback: None, .. });
+    is_url && is_variable && setting.path.iter().any(|it| keys::is_about_a_database(it))
+}
+
+/// The kind of the URL that a value is, or that it is put together to.
+pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
+    let raw = setting.item.get(setting.literal.clone())?;
+    let raw = match &setting.value {
+        Value::Text(text) => text,
+        Value::Hidden => raw.trim_matches(['\'', '"', '`']),
+        // The file's own default says the kind.
+        Value::Variable { fallback, .. } => fallback.as_deref()?,
+    };
+    if setting.value == Value::Hidden && raw.contains("host=") {
+        // PDO's DSN, put together.
+        return driver_of(raw).or_else(|| url::kind_of_scheme(raw.split_once(':')?.0));
+    }
+    if ["@tcp(", "@unix("].iter().any(|it| raw.contains(it)) && !raw.contains(' ') {
+        return url::parse(raw).map(|it| it.kind());
+    }
+    let (scheme, rest) = raw.split_once("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | ':');
+    let kind = url::kind_of_scheme(scheme).filter(|_| scheme.chars().all(is_scheme))?;
+    let is_whole = !rest.is_empty() && !rest.contains(' ');
+    let is_read = setting.value == Value::Hidden || url::parse(raw).is_some();
+    (is_whole && is_read).then_some(kind)
+}
+
+/// The DSN of PDO that a part was taken from.
+pub(super) fn pdo_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setting> {
+    let (_, parents) = part.path.split_last()?;
+    all.iter().find(|it| it.path == parents && is_pdo(it))
+}
+
+pub(super) fn text_in<'a>(
+    roles: &BTreeMap<Role, usize>,
+    role: Role,
+    all: &'a [Setting],
+) -> Option<&'a str> {
+    match &all[*roles.get(&role)?].value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    }
+}
+
+pub(super) fn kind_of_group(
+    parents: &[String],
+    prefix: &str,
+    roles: &BTreeMap<Role, usize>,
+    all: &[Setting],
+) -> Option<Kind> {
+    let text = |role: Role| text_in(roles, role, all);
+    let by_name = || {
+        let own = roles
+            .values()
+            .find_map(|idx| keys::kind_in(all[*idx].path.last()?));
+        let own = own.or_else(|| keys::kind_in(prefix));
+        own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
+    };
+    // What stands beside it and says of which kind it is: `driver`, `DB_TYPE`.
+    let by_driver = || {
+        all.iter().find_map(|it| {
+            let (name, own_parents) = it.path.split_last()?;
+            let name = name.to_lowercase();
+            let rest = name
+                .strip_prefix(prefix)
+                .unwrap_or_default()
+                .trim_start_matches(['_', '-', '.']);
+            let of_parent = parents
+                .split_last()
+                .is_some_and(|(_, it)| it == own_parents)
+                && matches!(
+                    &*name,
+                    "client" | "dialect" | "driver" | "datasourceclass" | "datasourceclassname"
+                );
+            let says = matches!(
+                rest,
+                "driver"
+                    | "drivername"
+                    | "type"
+                    | "dialect"
+                    | "adapter"
+                    | "client"
+                    | "engine"
+                    | "connection"
+                    | "provider"
+                    | "vendor"
+                    | "backend"
+                    | "dbdriver"
+                    | "dbtype"
+                    | "db_type"
+                    | "kind"
+            );
+            let Value::Text(value) = &it.value else {
+                // A DSN that is put together.
+                let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
+                return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
+            };
+            let says = says && own_parents == parents || of_parent;
+            keys::kind_in(value).filter(|_| says && it.doubt.is_none())
+        })
+    };
+    let by_port = || keys::kind_of_port(text(Role::Port)?);
+    let by_host_port = || keys::kind_of_port(text(Role::Host)?.rsplit_once(':')?.1);
+    let list = all
+        .iter()
+        .find(|it| it.path == parents && (is_pdo(it) || is_keywords(it)));
+    if let Some(Value::Text(text)) = list.map(|it| &it.value)
+        && let Some(kind) = driver_of(text)
+    {
+        return Some(kind);
+    }
+    if list.is_some() {
+        return Some(Kind::Postgres);
+    }
+    let by_image = || kind_of_service(text(Role::Host)?, all);
+    by_driver()
+        .or_else(by_name)
+        .or_else(by_image)
+        .or_else(by_port)
+        .or_else(by_host_port)
+}
