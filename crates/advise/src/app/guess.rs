@@ -44,7 +44,11 @@ pub(super) fn connections(
         let kind = it.kind.or_else(by_library);
         found.extend(bound(kind, &it.roles, &all, it.label, format));
     }
-    found.retain(|it| !it.roles.values().any(is_known));
+    // Two URLs may share a login.
+    found.retain(|it| match it.roles.get(&Role::Url) {
+        Some(url) => !is_known(url),
+        None => !it.roles.values().any(is_known),
+    });
     drop_doubles(&mut found);
     found.truncate(MOST_CONNECTIONS);
     found

@@ -160,7 +160,9 @@ pub(super) fn kind_of_group(
                 let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
                 return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
             };
-            let says = says && own_parents == parents || of_parent;
+            // Sphinx's `type` beside `sql_host`.
+            let is_bare = matches!(&*name, "type" | "driver" | "dialect" | "adapter" | "engine");
+            let says = (says || is_bare) && own_parents == parents || of_parent;
             keys::kind_in(value).filter(|_| says && it.doubt.is_none())
         })
     };

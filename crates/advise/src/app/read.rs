@@ -145,7 +145,8 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     reading
 }
 
-/// Where the table's applications found nothing, or the text is an environment, in which others may find more.
+/// What stands beside what the table's applications found: URLs, and whatever there is where they found nothing or the text
+/// is an environment, in which others may find more.
 fn guess_more(
     reading: &mut Reading,
     texts: &mut BTreeMap<u8, Read>,
@@ -153,16 +154,16 @@ fn guess_more(
     source: &Source<'_>,
 ) {
     let format = format_of(source.path, text);
-    if !reading.found.is_empty() && !format.is_environment() {
-        return;
-    }
+    let has_others = !reading.found.is_empty() && !format.is_environment();
     let (settings, _) = texts
         .entry(format as u8)
         .or_insert_with(|| settings_of(text, format, source.included));
     let known = reading.found.iter().flat_map(|it| &it.bound);
-    let known = known.flat_map(|it| it.roles.values().map(|it| it.start));
-    let known: BTreeSet<usize> = known.collect();
-    let guessed = guess::connections(settings, format, text, &|it| known.contains(&it.start));
+    let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));
+    let known: BTreeSet<Vec<String>> = known.collect();
+    let mut guessed = guess::connections(settings, format, text, &|it| known.contains(&it.path));
+    // Beside what is known, a URL alone is no part of it under another name.
+    guessed.retain(|it| !has_others || it.roles.contains_key(&Role::Url));
     reading.found.extend(merged(guessed, source));
 }
 
