@@ -67,7 +67,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                     })
                     .map(|(role, idx)| (*role, all[*idx].clone()))
                     .collect(),
-                is_kind_said: applies == Applies::Yes,
+                is_kind_said: matches!(applies, Applies::Yes | Applies::InDoubt(_)),
                 is_kind_known: applies != Applies::Perhaps || roles.contains_key(&Role::Url),
                 doubt: match applies {
                     Applies::Yes | Applies::ByDefault => None,

@@ -107,8 +107,18 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
             let group = sorted.groups.entry((parents.to_vec(), other)).or_default();
             group.entry(Role::Database).or_insert(idx);
         }
+        if role == Role::Database && name.to_lowercase().ends_with("_db") {
+            // Beside `maintenance_db` a mere `name` is no database's.
+            let plain = sorted.groups.entry((parents.to_vec(), String::new()));
+            plain.or_default().insert(role, idx);
+        }
+        let is_mere_name = name.eq_ignore_ascii_case("name");
         let group = sorted.groups.entry((parents.to_vec(), prefix)).or_default();
-        group.insert(role, idx);
+        if is_mere_name {
+            group.entry(role).or_insert(idx);
+        } else {
+            group.insert(role, idx);
+        }
     }
     sorted
 }
@@ -267,7 +277,8 @@ fn is_connection(
     };
     let words = keys::is_about_a_database(prefix)
         || parents.iter().any(|it| keys::is_about_a_database(it))
-        || pdo_of(place, all).is_some();
+        || pdo_of(place, all).is_some()
+        || all.iter().any(|it| it.path == parents && is_keywords(it));
     let is_other = [
         "smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie", "ssh",
     ];
@@ -313,9 +324,15 @@ fn bound(
         Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,
         _ => value(Role::Host).map(str::to_owned),
     };
-    // Java has no sockets of its own, and Go says it.
-    let says_tcp =
-        value(Role::Url).is_some_and(|it| it.contains("tcp(") || it.starts_with("jdbc:"));
+    // Java has no sockets of its own, some of Python's libraries take none unasked, and Go says it.
+    let tcp_alone = [
+        "jdbc:",
+        "mysql+pymysql:",
+        "mysql+aiomysql:",
+        "mysql+mysqlconnector:",
+    ];
+    let says_tcp = value(Role::Url)
+        .is_some_and(|url| url.contains("tcp(") || tcp_alone.iter().any(|it| url.starts_with(it)));
     let is_local = host.is_some_and(|it| {
         it == "localhost" && !is_php && !says_tcp || it.starts_with("localhost:")
     });

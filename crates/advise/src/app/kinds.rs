@@ -38,7 +38,8 @@ pub(super) fn is_keywords(setting: &Setting) -> bool {
         return false;
     }
     let mut words = text.split_whitespace();
-    text.contains("host=") && text.contains("dbname=") && words.all(|it| it.contains('='))
+    let names_one = text.contains("dbname=") || text.contains("user=");
+    text.contains("host=") && names_one && words.all(|it| it.contains('='))
 }
 
 /// `StackExchange.Redis`: `127.0.0.1:6379,password=…`.
@@ -166,7 +167,12 @@ pub(super) fn kind_of_group(
             keys::kind_in(value).filter(|_| says && it.doubt.is_none())
         })
     };
-    let by_port = || keys::kind_of_port(text(Role::Port)?);
+    // The file's own default, where the host is as open.
+    let by_default = || match (text(Role::Host), &all[*roles.get(&Role::Port)?].value) {
+        (None, Value::Variable { fallback, .. }) => fallback.as_deref(),
+        _ => None,
+    };
+    let by_port = || keys::kind_of_port(text(Role::Port).or_else(by_default)?);
     let by_host_port = || keys::kind_of_port(text(Role::Host)?.rsplit_once(':')?.1);
     let list = all
         .iter()

@@ -60,6 +60,17 @@ impl Walk<'_> {
     /// The value that begins here: a list is followed, anything else is a setting.
     pub(super) fn value(&mut self, slot: &Slot) {
         self.skip_cast();
+        if slot.depth == 0
+            && let Some(n_tokens) = self.arrow()
+        {
+            self.at += n_tokens;
+            // The body of a function is read like any other statements.
+            if self.word(0) == "{" {
+                self.at += 1;
+                return;
+            }
+            self.at += usize::from(self.word(0) == "(" && self.word(1) == "{");
+        }
         let opened = self.opening(0).map(|(close, n)| (close, n, false));
         let called = || self.calls_with_names(0).map(|n| (")", n, true));
         let Some((close, n_tokens, is_call)) = opened.or_else(called) else {
@@ -76,6 +87,23 @@ impl Walk<'_> {
         }
         self.at += n_tokens;
         self.entries(slot, close, is_call);
+    }
+
+    /// JavaScript's `({ env }) =>` before what a function gives back: how many tokens.
+    fn arrow(&self) -> Option<usize> {
+        if self.language != Language::Script || self.word(0) != "(" {
+            return None;
+        }
+        let mut depth = 0_usize;
+        for ahead in 0..64 {
+            match self.word(ahead) {
+                "(" => depth += 1,
+                ")" if depth == 1 => return (self.word(ahead + 1) == "=>").then_some(ahead + 2),
+                ")" => depth -= 1,
+                _ => {}
+            }
+        }
+        None
     }
 
     /// PHP's `(object)` before a list.

@@ -261,6 +261,11 @@ mod tests {
             &["b/host=h", "c=1", "exports/k/d=2"],
         );
         check(
+            "module.exports = ({ env }) => ({ a: env('B', 'c') });\nx = (y) => { return { d: 1 } }\nexport default ({ env }) => ({ e: 2 });\n",
+            Language::Script,
+            &["module/exports/a=$B c", "d=1", "e=2"],
+        );
+        check(
             "A: str = 'b'\nif x: c = 'd'\nclass S(BaseSettings):\n    E: str = 'f'\ng = f(n, h='i')\n",
             Language::Python,
             &["A=b", "c=d", "E=f", "g/h=i"],

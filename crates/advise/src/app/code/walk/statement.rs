@@ -92,7 +92,8 @@ impl Walk<'_> {
         if self.is_type() {
             return;
         }
-        if self.word(0) == "default" && self.opening(1).is_some() {
+        let is_default = self.opening(1).is_some() || self.word(1) == "(";
+        if self.word(0) == "default" && is_default && self.language == Language::Script {
             self.at += 1;
             let slot = self.slot(Vec::new(), 0..0);
             self.value(&slot);
