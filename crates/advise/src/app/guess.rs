@@ -239,16 +239,14 @@ fn is_connection(
     let Some(place) = place.map(|idx| &all[*idx]) else {
         // A DSN without a host.
         let is_list = |it: &Setting| it.path == parents && is_pdo(it);
+        let is_dsn = roles.contains_key(&Role::Database) && all.iter().any(is_list);
         let is_place = |it: &Setting| {
-            let (name, own) = it.path.split_last().unzip();
-            let key = name.and_then(|it| keys::key_of(it.rsplit(':').next()?));
-            let is_role = key.is_some_and(|it| matches!(it.role, Role::Host | Role::Socket));
-            is_role && own == Some(parents)
+            let own = it.path.split_last().filter(|it| it.1 == parents);
+            let name = own.and_then(|it| it.0.rsplit(':').next());
+            let role = name.and_then(keys::key_of).map(|it| it.role);
+            matches!(role, Some(Role::Host | Role::Socket))
         };
-        if all.iter().any(is_place) {
-            return false;
-        }
-        return roles.contains_key(&Role::Database) && all.iter().any(is_list);
+        return is_dsn && !all.iter().any(is_place);
     };
     let has = |role: Role| roles.contains_key(&role);
     let port = text_in(roles, Role::Port, all).unwrap_or_default();
