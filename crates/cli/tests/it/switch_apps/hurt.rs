@@ -23,6 +23,11 @@ use crate::fixture::{Server, is_root};
 #[track_caller]
 fn expect_as_before(app: &Application, run: &Finished, before: &[u8], words: &str) {
     run.expect_code(1);
+    expect_back(app, run, before, words);
+}
+
+#[track_caller]
+fn expect_back(app: &Application, run: &Finished, before: &[u8], words: &str) {
     let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     if !said.contains(words) {
         run.fail(&format!("`{words}` was expected on stdout"));
@@ -89,7 +94,33 @@ fn whoever_interrupts_the_proof_has_the_old_file_back() {
     running.wait_for("the new file", || (app.bytes() != before).then_some(()));
     running.signal(Signal::INT);
     let run = running.wait();
-    expect_as_before(&app, &run, &before, "connected over TCP as it was before");
+    run.expect_code(130);
+    expect_back(&app, &run, &before, "connected over TCP as it was before");
+}
+
+#[test]
+fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
+    let Some(app) = ruby() else {
+        return;
+    };
+    let before = app.bytes();
+    let words = ["switch", "--yes", "--within", "8s"];
+    let mut running = looptax(&app).args(words).args([&app.file]).spawn();
+    running.wait_for("the new file", || (app.bytes() != before).then_some(()));
+    // Somebody else comes over the socket with the account, and stays long enough to be seen.
+    let mut stranger = app.server.talk();
+    stranger
+        .query("SELECT SLEEP(4)")
+        .expect("the server answers");
+    let run = running.wait();
+    drop(stranger);
+    run.expect_code(3);
+    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !said.contains("still has its connection over TCP of before") {
+        run.fail("who holds its connection is not named");
+    }
+    // It still works: it has not noticed a thing.
+    expect_on(&app, Way::Tcp);
 }
 
 #[test]
