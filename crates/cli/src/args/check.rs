@@ -14,7 +14,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "DSN", required_unless_present_any = ["app", "pid"], conflicts_with = "app")]
     pub(crate) url: Option<String>,
     /// An application's configuration file instead: wp-config.php, .env, settings.py, database.yml and
-    /// those of some eighty others. Each connection in it is checked, with the lines to change.
+    /// those of some hundred others. Each connection in it is checked, with the lines to change.
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Option<PathBuf>,
     /// Which application's FILE it is, where its name and its words leave that open.

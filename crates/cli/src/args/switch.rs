@@ -18,7 +18,7 @@ pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or n
 )]
 pub(crate) struct SwitchArgs {
     /// The application's configuration file: wp-config.php, .env, settings.py, database.yml and those of
-    /// some eighty others.
+    /// some hundred others.
     #[arg(value_name = "FILE", required_unless_present_any = ["pid", "undo", "finish", "list"])]
     pub(crate) file: Option<PathBuf>,
     /// A process of the application: its connections are those that are proved. Without FILE the file that
