@@ -101,6 +101,9 @@ pub enum SwitchError {
 impl Explain for SwitchError {
     fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "name the file that the application reads".to_owned()
+            }
             Self::Read { .. } => "run it as a user who may read the file".to_owned(),
             Self::NoFile { .. } => "name the file that the application reads".to_owned(),
             Self::Stage { source, .. } | Self::Exchange { source, .. } => file_hint(source),
@@ -136,7 +139,7 @@ impl Explain for SwitchError {
 fn file_hint(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "run it as root, or as the owner of the file and its folder"
+            "run it as root, or as the owner of the file and its folder who is in the file's group"
         }
         io::ErrorKind::ReadOnlyFilesystem => "mount it for writing, or write it where it is made",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -29,7 +29,7 @@ pub(crate) struct SwitchArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
     /// Which of the file's connections, by the numbers that the plan gives them.
-    #[arg(long, value_delimiter = ',', value_name = "N,…")]
+    #[arg(long, value_delimiter = ',', value_parser = number, value_name = "N,…")]
     pub(crate) only: Vec<usize>,
     /// Which application's file it is, where its name and its words leave that open.
     #[arg(long = "as", value_name = "NAME")]
@@ -89,6 +89,11 @@ pub(crate) struct SwitchArgs {
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+}
+
+fn number(typed: &str) -> Result<usize, &'static str> {
+    let parsed = typed.parse().ok().filter(|it| *it > 0);
+    parsed.ok_or("a number of the plan, as 1 or 1,3")
 }
 
 /// `60s`, `5m`, `90`.

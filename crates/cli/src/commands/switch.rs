@@ -48,6 +48,12 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
 
 /// The one file of a process's working folder that names a connection.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
+    if looptax_discover::process(pid).is_none() {
+        return Err(Failure::usage(
+            format!("there is no process {pid}, or it may not be looked at"),
+            "`looptax find` lists the clients",
+        ));
+    }
     let mut files = files_of(pid);
     match files.len() {
         0 => Err(Failure::usage(

@@ -156,20 +156,20 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
         Topic::Hba,
         Topic::Backlog,
     ];
-    let mut fine: Vec<&str> = Vec::new();
-    let mut notes: Vec<&str> = Vec::new();
+    let (mut fine, mut notes): (Vec<String>, Vec<String>) = Default::default();
     for point in moved.iter().flat_map(|it| &it.check.points) {
-        let place = match point.outcome {
-            Outcome::Pass if telling.contains(&point.topic) => &mut fine,
+        let (place, words) = match point.outcome {
+            Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
             Outcome::Note | Outcome::Unknown
                 if !matches!(point.topic, Topic::Configuration | Topic::Losses) =>
             {
-                &mut notes
+                let words = format!("{}: {}", point.topic.name(), point.what);
+                (&mut notes, words)
             }
             _ => continue,
         };
-        if !place.contains(&&*point.what) {
-            place.push(&point.what);
+        if !place.contains(&words) {
+            place.push(words);
         }
     }
     let mut text = String::new();
@@ -177,7 +177,7 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
         text += &labelled("checked", &fine.join("; "), style);
     }
     for note in notes {
-        text += &labelled("note", note, style);
+        text += &labelled("note", &note, style);
     }
     text
 }
