@@ -61,8 +61,16 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn build() -> Result<Vec<Program>> {
-    // The programs too: `cargo test --no-run` leaves out one that no integration test names, as `lab`.
-    let args = ["build", "--workspace", "--locked", "--bins", "--tests"];
+    // The programs too, and the examples that tests start: `cargo test --no-run` leaves out one that no integration test
+    // names, as `lab`.
+    let args = [
+        "build",
+        "--workspace",
+        "--locked",
+        "--bins",
+        "--tests",
+        "--examples",
+    ];
     let mut command = cargo(&args)?;
     command.arg("--message-format=json-render-diagnostics");
     let mut child = command.stdout(Stdio::piped()).spawn()?;

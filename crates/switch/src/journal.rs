@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -18,6 +19,8 @@ use crate::file::Created;
 use crate::proof::Kin;
 
 pub(crate) const NAME: &str = "journal";
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// Form of the lines; a newer one is not touched.
 pub(crate) const VERSION: u32 = 1;
 
@@ -188,7 +191,7 @@ impl Journal {
                 path: folder.to_owned(),
                 source,
             })?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match lock(&file) {
             Err(Errno::WOULDBLOCK) => {
                 let id = folder.file_name().unwrap_or_default();
                 Err(SwitchError::Busy {
@@ -234,6 +237,19 @@ impl Journal {
             source,
         })
     }
+}
+
+/// Takes the lock, and waits a moment for it: a process that its last holder has just begun to start holds it until it
+/// runs its own program.
+fn lock(file: &File) -> rustix::io::Result<()> {
+    let take = || rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
+    for _ in 0..LOCK_TRIES {
+        if take() != Err(Errno::WOULDBLOCK) {
+            return Ok(());
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    take()
 }
 
 /// Whether a looptax works on it just now.

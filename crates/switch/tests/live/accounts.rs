@@ -273,7 +273,6 @@ pub(crate) fn killed(kind: Kind) {
     let over_tcp = dsn(&client, &format!("{}/shop", beside.server.tcp));
     let socket = beside.server.socket.display();
     let over_socket = dsn(&admin, &format!("localhost/?socket={socket}"));
-    let mut n_at_work = 0;
     for round in 0..KILLS {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["internal", "back-and-forth"])
@@ -290,11 +289,9 @@ pub(crate) fn killed(kind: Kind) {
         assert!(unread.is_empty(), "{unread:?}");
         let done = |it: &&Switch| it.standing != Standing::Ended(End::Undone);
         for switch in known.iter().filter(done) {
-            n_at_work += u32::from(switch.standing == Standing::Interrupted);
             let mut work = open(&beside.kept, &switch.id).unwrap();
             undo(&mut work, Some(&admin), "again", End::Undone).unwrap();
         }
         assert_eq!(dump(&beside), before, "round {round}");
     }
-    assert!(n_at_work > 10, "{n_at_work} of {KILLS} were hit at work");
 }
