@@ -193,7 +193,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand find" -l measure -d 'Mea
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l wait -d 'Wait in turn where another looptax measures on this machine, instead of disturbing each other'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand check" -l app -d 'An application\'s configuration file instead: wp-config.php, .env, settings.py, database.yml and those of some eighty others. Each connection in it is checked, with the lines to change' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l app -d 'An application\'s configuration file instead: wp-config.php, .env, settings.py, database.yml and those of some hundred others. Each connection in it is checked, with the lines to change' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l as -d 'Which application\'s FILE it is, where its name and its words leave that open' -r
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l pid -d 'The client\'s process: its user and groups, its view of the folders, its confinement. Without a DSN or FILE its connections are looked for: in its environment, in the configuration files of its working folder, and among the servers that it is connected to over TCP' -r
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l user -d 'The client\'s user: www-data. Default: whoever runs this' -r

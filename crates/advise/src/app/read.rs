@@ -11,7 +11,7 @@ use super::found::Reading;
 use super::guess;
 use super::lines::Lines;
 use super::pattern::fits_path;
-use super::setting::{Problem, Read, Value, doubt_repeated};
+use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, apps};
 use super::{blocks, code, lines, sqlite, xml, yaml};
@@ -162,8 +162,17 @@ fn guess_more(
     let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));
     let known: BTreeSet<Vec<String>> = known.collect();
     let mut guessed = guess::connections(settings, format, text, &|it| known.contains(&it.path));
-    // Beside what is known, a URL alone is no part of it under another name.
-    guessed.retain(|it| !has_others || it.roles.contains_key(&Role::Url));
+    // Beside what is known, a URL alone is no part of it under another name: not where the application has settings of its
+    // own in the same place, and not where a variable may hold one.
+    let places: BTreeSet<&[String]> = { known.iter() }
+        .filter_map(|path| Some(path.split_last()?.1))
+        .collect();
+    let is_apart = |url: &Setting| {
+        let is_text = matches!(url.value, Value::Text(_));
+        let place = url.path.split_last().map(|(_, parents)| parents);
+        is_text && place.is_some_and(|it| it.is_empty() || !places.contains(it))
+    };
+    guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
     reading.found.extend(merged(guessed, source));
 }
 

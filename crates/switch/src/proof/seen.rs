@@ -114,6 +114,13 @@ impl Seen {
         is_own && (self.n_sessions > 0 || by_kernel || self.n_counted_over_socket() > 0)
     }
 
+    /// Whether somebody who may be the application came to the socket at all: others are refused for reasons of theirs.
+    fn has_come(&self) -> bool {
+        let n_counted = self.n_counted.unwrap_or(0).saturating_sub(self.n_over_tcp);
+        let by_count = self.is_tcp_seen_whole && n_counted >= FEWEST_COUNTED;
+        self.n_of_application > 0 || by_count && self.strangers.is_empty()
+    }
+
     /// Decides, where that is possible now; `is_last` where no more time is left.
     pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
         if let Some((since, why)) = &self.gone
@@ -130,7 +137,7 @@ impl Seen {
         if self.is_over_socket() && is_quiet && self.gone.is_none() {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
-        let is_refused = !self.is_over_socket() && self.refused_since.is_some();
+        let is_refused = !self.is_over_socket() && self.refused_since.is_some() && self.has_come();
         if is_refused && (is_last || self.refused_since.is_some_and(|at| now >= at + STUBBORN)) {
             return Some(Judgement::Fails(StepCode::LoginsRefused, self.refusals()));
         }
@@ -369,6 +376,15 @@ mod tests {
         };
         assert!(!holds(&seen, 4));
         assert_eq!(fails_with(&seen, 6, false), Some(StepCode::LoginsRefused));
+        // Somebody else is refused, who never came to the socket.
+        let others = Seen {
+            n_counted: Some(2),
+            n_refused: Some(2),
+            n_over_tcp: 2,
+            refused_since: Some(S(1)),
+            ..Seen::default()
+        };
+        assert_eq!(fails_with(&others, 60, true), None);
     }
 
     #[test]
