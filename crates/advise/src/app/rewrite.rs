@@ -5,6 +5,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, Setting};
 
 /// Bytes of a text that become others. It may hold a password.
@@ -80,13 +81,44 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
         Joins::Line => {
             let line = line_around(text, &anchor.place())?;
             let whole = &text[line.clone()];
-            let indent = &whole[..whole.len() - whole.trim_start_matches([' ', '\t']).len()];
+            let (before, behind) = around(&text[line.start..anchor.place().start], anchor);
             let newline = newline(text);
             let body = whole.trim_end_matches(['\n', '\r']).len();
-            (line.start + body, format!("{newline}{indent}{item}"))
+            (
+                line.start + body,
+                format!("{newline}{before}{item}{behind}"),
+            )
         }
     };
     Some(Rewrite { at: at..at, text })
+}
+
+/// What stands around a setting in a line of its own, by what stands before its neighbour: blanks, and where the
+/// neighbour is itself an item of a list, `- "NAME=value"`, its dash and quotes.
+fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
+    let blanks = before.len() - before.trim_start_matches([' ', '\t']).len();
+    let dashes = &before[blanks..];
+    let quote = match dashes.chars().next_back() {
+        Some('"') => "\"",
+        Some('\'') => "'",
+        _ => "",
+    };
+    let is_dash = |it: char| it == '-' || it == ' ';
+    let is_dashed =
+        dashes.starts_with('-') && dashes.trim_end_matches(['"', '\'']).chars().all(is_dash);
+    if !is_dashed {
+        return (before[..blanks].to_owned(), "");
+    }
+    if is_list_item(neighbour) {
+        (before.to_owned(), quote)
+    } else {
+        (before.replace('-', " "), "")
+    }
+}
+
+/// Whether it is a whole item of a list: `NAME=value`.
+fn is_list_item(setting: &Setting) -> bool {
+    setting.quotes == Quotes::Bare(Bare::Part) && setting.joins == Joins::Line
 }
 
 /// A setting taken away: its line with it where nothing else stands there, else what parts it from its neighbour.
@@ -97,6 +129,13 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
         text.get(line.start..place.start)?,
         text.get(place.end..line.end)?,
     );
+    if is_list_item(setting)
+        && let (_, quote) = around(before, setting)
+        && before.trim_start().starts_with('-')
+        && after.trim_end().trim_end_matches('\r') == quote
+    {
+        return Some(nothing_at(line));
+    }
     // Between braces a comma has to go: its own, else that of the setting before, which is the last one then.
     let own_comma = setting.item.ends_with(',');
     let behind = after.trim_start_matches([' ', '\t']);
@@ -136,7 +175,35 @@ fn line_around(text: &str, place: &Range<usize>) -> Option<Range<usize>> {
     Some(start..end.map_or(text.len(), |at| place.end + at + 1))
 }
 
-fn newline(text: &str) -> &'static str {
+pub(super) fn newline(text: &str) -> &'static str {
     let is_dos = text.find('\n').is_some_and(|at| text[..at].ends_with('\r'));
     if is_dos { "\r\n" } else { "\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{containers, yaml};
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, settings: &[Setting], item: &str, below: &str, without: &str) {
+        let first = &settings[0];
+        let new = |rewrite| rewritten(text, &[rewrite]).unwrap();
+        assert_eq!(new(added(text, first, item).unwrap()), below);
+        assert_eq!(new(removed(text, first).unwrap()), without);
+    }
+
+    #[test]
+    fn what_comes_into_a_list_is_an_item_and_what_comes_into_an_item_is_none() {
+        let text = "a:\n  - host: x\n    b: c\n";
+        let settings = yaml::read(text).0;
+        let below = "a:\n  - host: x\n    socket: /s\n    b: c\n";
+        check(text, &settings, "socket: /s", below, "a:\n  - \n    b: c\n");
+
+        let text = "services:\n  a:\n    environment:\n      - \"A=b\"\n      - C=d\n";
+        let settings = containers::in_containers(&yaml::read(text).0);
+        let below = text.replace("      - C", "      - \"E=f\"\n      - C");
+        let without = text.replace("      - \"A=b\"\n", "");
+        check(text, &settings, "E=f", &below, &without);
+    }
 }

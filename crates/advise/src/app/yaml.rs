@@ -85,7 +85,7 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
 }
 
 /// A quoted scalar without what the parser counts to it behind its end.
-fn quoted(raw: &str, quote: char) -> &str {
+pub(super) fn quoted(raw: &str, quote: char) -> &str {
     let mut chars = raw.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {
         let is_doubled = chars.peek().is_some_and(|(_, next)| *next == quote) && quote == '\'';
@@ -232,7 +232,8 @@ impl Walk<'_> {
     /// In a block settings have lines of their own, between braces commas.
     fn joins(&self, start: usize) -> Joins {
         let before = self.text[..start].rsplit('\n').next().unwrap_or_default();
-        if before.trim().is_empty() {
+        // The first setting of an item of a list stands behind its dash.
+        if before.chars().all(|it| it == '-' || it.is_whitespace()) {
             Joins::Line
         } else {
             Joins::With(", ")
