@@ -1748,7 +1748,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__switch)
-            opts="-c -y -q -h --pid --user --only --as --socket --connections --reload --url --within --dry-run --yes --force --fix-account --fix-hba --admin --patch --undo --finish --list --json --color --quiet --help"
+            opts="-c -y -q -h --pid --user --only --as --compose --socket --connections --reload --url --within --dry-run --yes --force --fix-account --fix-hba --admin --patch --undo --finish --list --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -232,6 +232,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand switch" -l json -d 'Prin
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand switch" -l compose -d 'FILE is a Compose file: the folder of the socket becomes a named volume of the application\'s service and the server\'s, and the application\'s variables name the socket there. Without it such lines are only said'
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -l dry-run -d 'Say what would be done; change nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -s y -l yes -d 'Ask nothing, and do it'
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -l force -d 'Write also what another program writes anew (Ansible, Puppet, …), and files that have other names'

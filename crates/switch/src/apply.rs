@@ -45,6 +45,8 @@ pub struct Order<'a> {
     pub page: Option<Page>,
     /// So long connections are waited for.
     pub within: Duration,
+    /// Whether some of what moves has no watch, so that nobody sees it.
+    pub has_unwatched: bool,
     /// Set when somebody wants to end.
     pub stop: &'a AtomicBool,
 }
@@ -345,6 +347,10 @@ fn decide(
         }
         let words = format!("{} is as it was before", asked.url());
         steps.push(step(StepCode::PageAsBefore, words));
+    }
+    if order.has_unwatched {
+        let words = "what goes to a container's server is not seen from here".to_owned();
+        return Some(Judged::Unproved(words));
     }
     Some(Judged::Holds(steps))
 }

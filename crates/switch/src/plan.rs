@@ -25,6 +25,8 @@ pub struct Wish<'a> {
     pub only: &'a [usize],
     /// Which application it is, where several may be meant.
     pub application: Option<&'a str>,
+    /// Whether it is a Compose file whose services are to share the folder of the socket.
+    pub compose: bool,
 }
 
 /// What would be done.
@@ -98,6 +100,7 @@ pub fn plan(wish: Wish<'_>, around: Around<'_>) -> Result<Plan, Failure> {
         pid: wish.pid,
         application: wish.application,
         environment: &nothing,
+        by_service: wish.compose,
     };
     let followed = followed(&unfollowed)?;
     let file = FileText {

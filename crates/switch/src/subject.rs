@@ -30,6 +30,15 @@ pub struct Subject {
     pub watches: Vec<Watch>,
 }
 
+impl Subject {
+    /// Whether a connection moves that goes to no address of this machine: a container's.
+    pub fn has_unwatched(&self) -> bool {
+        let moved = |it: &&Planned| matches!(it.fate, Fate::Moves(_));
+        let mut moved = self.plan.connections.iter().filter(moved);
+        moved.any(|it| it.found.tcp.is_none())
+    }
+}
+
 /// The files of a process's working folder that name connections.
 pub fn files_of(pid: u32) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) else {

@@ -308,6 +308,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
     };
     Found {
         is_guessed,
+        service: None,
         label: readers
             .first()
             .map(|it| it.label.clone())

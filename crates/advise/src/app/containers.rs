@@ -8,6 +8,9 @@ use super::setting::{Joins, Setting, Value};
 use super::source::MOST_BYTES;
 use super::yaml;
 
+/// Where a Compose file has its services.
+pub(super) const SERVICES: &str = "services";
+
 /// The names by which containers of a Compose file find each other; empty for any other text.
 pub fn services(bytes: &[u8]) -> Vec<String> {
     if bytes.len() > MOST_BYTES {
@@ -25,7 +28,7 @@ fn name_of(setting: &Setting) -> Option<String> {
     let [top, service, key, ..] = setting.path.as_slice() else {
         return None;
     };
-    if top != "services" {
+    if top != SERVICES {
         return None;
     }
     match &setting.value {
@@ -66,7 +69,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             [key] => found.push(called(setting.clone(), key)),
             _ => {}
         }
-        if setting.path[0] == "services" {
+        if setting.path[0] == SERVICES {
             // Compose's own variables.
             for variable in &mut found[from..] {
                 variable.read_doubled('$');

@@ -55,6 +55,8 @@ pub struct Found {
     pub why: String,
     /// Whether one could log in.
     pub credentials: Credentials,
+    /// The service of a Compose file whose environment names it, where services were told apart.
+    pub service: Option<String>,
     /// The line where it stands; `None` in an environment.
     pub line: Option<usize>,
     pub(super) bound: Vec<Bound>,

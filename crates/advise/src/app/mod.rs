@@ -10,6 +10,7 @@ mod blocks;
 mod bound;
 mod change;
 mod code;
+mod compose;
 mod containers;
 mod format;
 mod found;
@@ -36,6 +37,7 @@ mod yaml;
 
 pub use change::SET_ELSEWHERE;
 pub use code::Included;
+pub use compose::{Share, read_services, shares};
 pub use containers::services;
 pub use found::{Credentials, Found, Reading};
 pub use provider::{Assigned, Provider, assign, assigned, drop_in};

@@ -61,8 +61,14 @@ pub fn names() -> Vec<&'static str> {
 /// Reads a source as that of one application: by its name in the table, its title, or a part of either that several may
 /// have: `laravel`. `None` where there is none.
 pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
+    let own = named(name, &|_| true);
+    (!own.is_empty()).then(|| read_for(source, &own, false))
+}
+
+/// The applications that a name means, of those that may be meant.
+pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static App> {
     let wanted = plain(name);
-    let all = || apps().iter().filter(|it| it.name != GUESSED);
+    let all = || apps().iter().filter(|it| it.name != GUESSED && may_be(it));
     let is_named = |it: &&App| [&it.name, &it.title].iter().any(|own| plain(own) == wanted);
     let mut own: Vec<&App> = all().filter(is_named).collect();
     if own.is_empty() {
@@ -77,7 +83,7 @@ pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
         };
         own = all().filter(has_part).collect();
     }
-    (!own.is_empty()).then(|| read_for(source, &own, false))
+    own
 }
 
 /// Letters and digits alone, small.
@@ -248,7 +254,7 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
 
 /// Whether it reads whatever environment it gets; some programs have names of their own that others use
 /// otherwise, and need a sign.
-fn is_of_environment(app: &App, source: &Source<'_>) -> bool {
+pub(super) fn is_of_environment(app: &App, source: &Source<'_>) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
     app.format == Format::Dotenv && (is_general || has_sign(app, &names_in(source)))
 }

@@ -34,6 +34,10 @@ pub(crate) struct SwitchArgs {
     /// Which application's file it is, where its name and its words leave that open.
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) application: Option<String>,
+    /// FILE is a Compose file: the folder of the socket becomes a named volume of the application's service and the
+    /// server's, and the application's variables name the socket there. Without it such lines are only said.
+    #[arg(long, requires = "file", conflicts_with_all = ["pid", "socket"])]
+    pub(crate) compose: bool,
     /// The server's socket, or its folder. Default: that of the server that listens on the connection's port
     /// here.
     #[arg(long, value_name = "PATH")]

@@ -85,6 +85,7 @@ impl Doing<'_> {
             pid: args.pid,
             only: &args.only,
             application: args.application.as_deref(),
+            compose: args.compose,
         };
         let about = About {
             user: args.user.as_deref(),
@@ -216,9 +217,11 @@ impl Doing<'_> {
             reload,
             page,
             within: self.args.within,
+            has_unwatched: subject.has_unwatched(),
             stop: &stop,
         };
-        let by_hand = reload.is_none().then(|| by_hand(&switched));
+        let is_watched = !subject.watches.is_empty();
+        let by_hand = reload.is_none().then(|| by_hand(&switched, is_watched));
         let mut steps = Vec::new();
         let mut tell = |step: SwitchStep| {
             let is_written = step.code == StepCode::FilesWritten;
@@ -244,16 +247,18 @@ impl Doing<'_> {
     }
 }
 
-fn by_hand(switched: &Switched) -> SwitchStep {
+fn by_hand(switched: &Switched, is_watched: bool) -> SwitchStep {
     let what = match &*switched.proof.reload_words {
         [] => "reload the application".to_owned(),
         words => words.join("; "),
     };
     SwitchStep {
         code: StepCode::ReloadByHand,
-        words: format!(
-            "{what}; its connections are waited for, {} s at most",
-            switched.proof.within_s
-        ),
+        words: if is_watched {
+            let within_s = switched.proof.within_s;
+            format!("{what}; its connections are waited for, {within_s} s at most")
+        } else {
+            what
+        },
     }
 }

@@ -49,6 +49,7 @@ mod secrets;
 mod selfcheck;
 mod switch;
 mod switch_apps;
+mod switch_compose;
 mod versions;
 mod wordpress;
 mod workloads;

@@ -48,7 +48,8 @@ pub(super) fn found(
     };
     if found.takes == Some(Takes::Unix) {
         answer.verdict = SwitchVerdict::AlreadyThere;
-        if let Some(address) = &found.address {
+        // The path of a service is one within its container.
+        if let Some(address) = { found.address.as_ref() }.filter(|_| found.service.is_none()) {
             let no_login = no_login(found, address);
             look_at_the_socket(&mut answer, address, no_login.is_none(), around);
         }
@@ -251,7 +252,7 @@ fn is_elsewhere(points: &[Point]) -> bool {
 }
 
 /// Lines that are to be written hold no password.
-fn explain_mask(change: &mut Change) {
+pub(super) fn explain_mask(change: &mut Change) {
     let has_mask = |it: &Edit| it.after.as_ref().is_some_and(|text| text.contains(MASK));
     if change.edits.iter().any(has_mask) {
         if !change.advice.is_empty() {

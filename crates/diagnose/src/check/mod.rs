@@ -12,6 +12,7 @@ mod container;
 mod logins;
 pub mod reach;
 mod rights;
+mod shared;
 mod socket_handle;
 pub mod sources;
 mod subject;

@@ -33,6 +33,8 @@ pub(super) struct Looked {
     pub reading: Reading,
     /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
     pub services: Vec<Service>,
+    /// Names of files beside it.
+    pub neighbours: Vec<String>,
 }
 
 /// A file's text, as it was read by whoever will write it.
@@ -48,6 +50,8 @@ pub struct FileText<'a> {
     pub application: Option<&'a str>,
     /// What is set elsewhere for it: a process's own variables win.
     pub environment: &'a BTreeMap<String, String>,
+    /// Whether it is a Compose file that is read service by service.
+    pub by_service: bool,
 }
 
 /// How a file is read.
@@ -55,6 +59,7 @@ pub struct FileText<'a> {
 struct Manner<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
     application: Option<&'a str>,
+    by_service: bool,
 }
 
 /// The variables of the environment that a file's connections depend on, and whether they say where one goes.
@@ -103,6 +108,7 @@ pub(super) fn file(
     let manner = Manner {
         environment: environment.as_ref(),
         application,
+        by_service: false,
     };
     looked((path, path), &bytes, manner)
 }
@@ -116,6 +122,7 @@ pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     let manner = Manner {
         environment: Some(&environment).filter(|_| is_known),
         application: file.application,
+        by_service: file.by_service,
     };
     looked((file.path, file.path), file.text.as_bytes(), manner)
 }
@@ -158,6 +165,14 @@ fn looked(
         environment: of_laravel.as_ref().or(manner.environment),
     };
     let reading = match manner.application {
+        _ if manner.by_service => {
+            let reading = app::read_services(&source, manner.application);
+            let reading = reading.ok_or_else(|| no_compose_file(seen))?;
+            match manner.application.filter(|_| reading.found.is_empty()) {
+                Some(name) => return Err(no_variables_of(name)),
+                None => reading,
+            }
+        }
         None => app::read(&source),
         Some(name) => app::read_as(&source, name).ok_or_else(|| unknown_application(name))?,
     };
@@ -165,6 +180,7 @@ fn looked(
         name: seen.display().to_string(),
         reading,
         services: services(path, &neighbours),
+        neighbours,
     })
 }
 
@@ -180,6 +196,23 @@ fn included(path: &Path, bytes: &[u8]) -> Vec<Included> {
         })
     });
     read.collect()
+}
+
+fn no_compose_file(path: &Path) -> Failure {
+    Failure::usage(
+        format!(
+            "`{}` is no Compose file: it has no services",
+            path.display()
+        ),
+        "--compose takes a docker-compose.yml or compose.yaml",
+    )
+}
+
+fn no_variables_of(name: &str) -> Failure {
+    Failure::usage(
+        format!("no service has the variables of an application that is called `{name}`"),
+        "without --as the plan says whose they may be",
+    )
 }
 
 fn unknown_application(name: &str) -> Failure {
@@ -262,12 +295,14 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
             environment: Some(&environment),
         }),
         services: Vec::new(),
+        neighbours: Vec::new(),
     }];
     for name in app::usual_files() {
         let path: PathBuf = inside.join(name);
         let manner = Manner {
             environment: Some(&environment),
             application: None,
+            by_service: false,
         };
         if path.is_file()
             && let Ok(bytes) = read_bounded(&path)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_advise::app::Moves;
+use looptax_advise::app::{self, Moves};
 use looptax_discover::Survey;
 use looptax_dsn::Address;
 use looptax_failure::Failure;
@@ -12,6 +12,7 @@ use looptax_record::CheckedConnection;
 
 use super::answer::{self, Around};
 use super::own_ip;
+use super::shared;
 use super::sources::{self, FileText, Looked, Unseen};
 
 /// Applications whose settings are named where none of them was found.
@@ -55,6 +56,10 @@ impl Switchable {
                 .collect()
         })
     }
+}
+
+fn password(address: &Address) -> Option<String> {
+    address.password.as_ref().map(|it| it.reveal().to_owned())
 }
 
 fn tcp_here(address: &Address) -> Option<SocketAddr> {
@@ -138,19 +143,35 @@ impl Sources {
     ) -> Result<(Vec<Switchable>, Self), Failure> {
         let looked = sources::text(file)?;
         let mut all = Vec::new();
+        let shares = if file.by_service {
+            app::shares(file.text, &looked.reading.found, &looked.neighbours)
+        } else {
+            Vec::new()
+        };
+        let mut shares = shares.into_iter();
         for found in &looked.reading.found {
-            let (checked, socket) = answer::found(&looked, found, around)?;
+            let (mut checked, socket) = answer::found(&looked, found, around)?;
             let mut moves = Vec::new();
+            let mut socket_file = None;
+            let share = shares.next().flatten();
             if let (Some(socket), Some(address)) = (&socket, &found.address) {
-                let password = address.password.as_ref().map(|it| it.reveal().to_owned());
-                moves = found.moves(&socket.fields(address, password), file.text);
+                moves = found.moves(&socket.fields(address, password(address)), file.text);
+                socket_file = Some(socket.file.clone());
+            } else if let (Some(share), Some(address)) = (&share, &found.address)
+                && shared::answer(&mut checked, found, share)
+                && let Ok(share) = share
+            {
+                let fields = share.fields(address, password(address));
+                let own = found.moves(&fields, file.text).into_iter();
+                moves = own.map(|it| share.complete(it?)).collect();
+                socket_file = Some(share.file());
             }
             all.push(Switchable {
                 checked,
                 is_guessed: found.is_guessed,
                 tcp: { found.address.as_ref() }.and_then(tcp_here),
                 address: found.address.clone(),
-                socket: socket.map(|it| it.file),
+                socket: socket_file,
                 moves,
                 variables: sorted(found.variables()),
             });

@@ -52,6 +52,7 @@ pub(crate) fn kept(kind: Kind) {
         pid: None,
         only: &[],
         application: Some("Laravel"),
+        compose: false,
     };
     let socket = beside.server.socket.display().to_string();
     for (round, before) in (0..24).map(|round| (round, BEFORE[round % 3])) {

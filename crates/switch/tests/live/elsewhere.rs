@@ -53,6 +53,7 @@ pub(crate) fn laravel(kind: Kind) {
         pid: None,
         only: &[],
         application: None,
+        compose: false,
     };
     let found = plan(wish, around).unwrap();
     let fates: Vec<&Fate> = found.connections.iter().map(|it| &it.fate).collect();

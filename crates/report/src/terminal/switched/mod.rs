@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use looptax_record::{
-    Edit, Outcome, SwitchConnection, SwitchFate, SwitchFile, SwitchProof, Switched, Topic,
+    Edit, Outcome, PointCode, SwitchConnection, SwitchFate, SwitchFile, SwitchProof, Switched,
+    Topic,
 };
 
 use super::checked::change::{change_of, wrapped};
@@ -204,7 +205,20 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
         None => format!("{} (by you, or by --reload)", proof.reload_words.join("; ")),
     };
     text += &labelled("then", &then, style);
-    let whom: Vec<String> = { moved.iter() }
+    let undo = labelled(
+        "undo",
+        "looptax switch --undo last (the old file is kept)",
+        style,
+    );
+    let mut seen = { moved.iter() }
+        .filter(|it| !is_in_container(it))
+        .peekable();
+    if seen.peek().is_none() {
+        let words =
+            "none: what goes to a container's server is not seen from here; the new file stays";
+        return text + &labelled("proof", words, style) + &undo;
+    }
+    let whom: Vec<String> = seen
         .map(|it| {
             it.user
                 .clone()
@@ -220,10 +234,10 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
         proof.within_s,
         whom.join(" and ")
     );
-    text += &labelled("proof", &words, style);
-    text + &labelled(
-        "undo",
-        "looptax switch --undo last (the old file is kept)",
-        style,
-    )
+    text + &labelled("proof", &words, style) + &undo
+}
+
+fn is_in_container(connection: &SwitchConnection) -> bool {
+    let mut points = connection.check.points.iter();
+    points.any(|it| it.code == PointCode::ServerInContainer)
 }
