@@ -109,6 +109,7 @@ file_of() {
     python3-django) echo usr/lib/python3/dist-packages/django/__init__.py ;;
     python3-gunicorn) echo usr/lib/python3/dist-packages/gunicorn/__init__.py ;;
     python3-psycopg2) echo usr/lib/python3/dist-packages/psycopg2/__init__.py ;;
+    python3-yaml) echo usr/lib/python3/dist-packages/yaml/__init__.py ;;
     ruby-mysql2) echo 'usr/lib/*/ruby/vendor_ruby/*/mysql2/mysql2.so' ;;
     node-mysql) echo usr/share/nodejs/mysql/index.js ;;
     postfix-mysql) echo usr/lib/postfix/postfix-mysql.so ;;
@@ -148,7 +149,7 @@ find_missing() {
     applications)
       programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal
-        python3-django python3-gunicorn python3-psycopg2 ruby ruby-mysql2 node node-mysql postfix-mysql)
+        python3-django python3-gunicorn python3-psycopg2 python3-yaml ruby ruby-mysql2 node node-mysql postfix-mysql)
       ;;
     peers) programs+=(sockperf iperf3 chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
