@@ -1,13 +1,16 @@
 //! A page of the application, asked before and after: status, and the lines that two requests before had in common.
 
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use looptax_failure::Failure;
+use url::{Position, Url};
 
 /// A page is waited for so long.
-const PATIENCE_S: u64 = 15;
-/// Longest body that is compared.
-const MOST_BYTES: usize = 4 << 20;
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Longest answer that is compared.
+const MOST_BYTES: u64 = 4 << 20;
 /// Pause between the two requests before: a clock on the page has moved on.
 const APART: Duration = Duration::from_millis(1100);
 
@@ -119,21 +122,48 @@ impl Page {
     }
 }
 
+/// Asks in the words of HTTP/1.0, to which an answer comes in one piece. Names are looked up in this machine's own list:
+/// what a name server says is nobody's business here, and a static program cannot ask the system's library.
 fn ask(url: &str) -> Result<Answer, String> {
-    let request = minreq::get(url)
-        .with_header("User-Agent", concat!("looptax/", env!("CARGO_PKG_VERSION")))
-        .with_header("Cache-Control", "no-cache")
-        .with_timeout(PATIENCE_S)
-        .with_follow_redirects(false);
-    let answer = match request.send() {
-        Err(error) => return Err(error.to_string()),
-        Ok(answer) => answer,
+    let parsed = Url::parse(url).map_err(|error| error.to_string())?;
+    let host = parsed.host_str().unwrap_or_default();
+    let port = parsed.port_or_known_default().unwrap_or(80);
+    let ip = match host.trim_start_matches('[').trim_end_matches(']') {
+        "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        bare => looptax_diagnose::own_address(bare).ok_or_else(|| {
+            format!("`{bare}` is no address of this machine, as /etc/hosts has them")
+        })?,
     };
-    let bytes = answer.as_bytes();
-    let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
-    Ok(Answer {
-        status: answer.status_code,
-        body: String::from_utf8_lossy(bytes).into_owned(),
+    let path = &parsed[Position::BeforePath..Position::AfterQuery];
+    let whole = &parsed[Position::BeforeHost..Position::AfterPort];
+    let request = format!(
+        "GET {path} HTTP/1.0\r\nHost: {whole}\r\nUser-Agent: looptax/{}\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    let answer =
+        exchange(SocketAddr::new(ip, port), &request).map_err(|error| error.to_string())?;
+    read_answer(&answer).ok_or_else(|| "what came is no answer of HTTP".to_owned())
+}
+
+fn exchange(to: SocketAddr, request: &str) -> io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    stream.take(MOST_BYTES).read_to_end(&mut answer)?;
+    Ok(answer)
+}
+
+fn read_answer(bytes: &[u8]) -> Option<Answer> {
+    let end = bytes.windows(4).position(|it| it == b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&bytes[..end]).ok()?;
+    let mut words = head.lines().next()?.split(' ');
+    let is_http = words.next()?.starts_with("HTTP/1.");
+    let status = words.next()?.parse().ok().filter(|_| is_http)?;
+    Some(Answer {
+        status,
+        body: String::from_utf8_lossy(&bytes[end + 4..]).into_owned(),
     })
 }
 
@@ -179,6 +209,25 @@ fn first_words(body: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_has_a_status_and_a_body() {
+        let read = |text: &str| read_answer(text.as_bytes()).map(|it| (it.status, it.body));
+        let page = "HTTP/1.1 200 OK\r\nServer: x\r\n\r\nline\r\n\r\nmore";
+        assert_eq!(read(page), Some((200, "line\r\n\r\nmore".to_owned())));
+        assert_eq!(
+            read("HTTP/1.0 500 Oh no\r\n\r\n"),
+            Some((500, String::new()))
+        );
+        for text in [
+            "",
+            "HTTP/1.1 200 OK\r\n",
+            "SSH-2.0-x\r\n\r\n",
+            "HTTP/1.1 x\r\n\r\n",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn the_words_of_a_page_are_those_a_person_reads() {
