@@ -124,6 +124,13 @@ impl<E: Explain> From<E> for Failure {
     }
 }
 
+/// An error with its causes, in one line.
+pub fn with_causes(error: &dyn Error) -> String {
+    let all = std::iter::successors(Some(error), |error| (*error).source());
+    let words: Vec<String> = all.map(ToString::to_string).collect();
+    words.join(": ")
+}
+
 #[derive(Debug)]
 struct Context {
     message: String,

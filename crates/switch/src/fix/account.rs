@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use looptax_advise::check::{AccountState, AccountStatement, Undo, with_password};
 use looptax_dsn::{Address, Protocol, Secret};
+use looptax_failure::with_causes;
 use looptax_path::Conversation;
 use looptax_record::{Outcome, Point, PointCode, StepPlace};
 use serde::{Deserialize, Serialize};
 
 use super::FixError;
-use super::admin::{cell, column, identity, log_in, password_of, refuse_another, shown, words};
+use super::admin::{cell, column, identity, log_in, password_of, refuse_another, shown};
 use crate::digest::Digest;
 use crate::journal::{Fix, Step};
 use crate::work::{FixPlan, Named};
@@ -186,7 +187,12 @@ impl AccountFix {
             .execute(&clear)
             .map_err(|error| FixError::Refused {
                 statement: statement.text().to_owned(),
-                why: masked(&words(&error), &clear, statement.text(), &self.password),
+                why: masked(
+                    &with_causes(&error),
+                    &clear,
+                    statement.text(),
+                    &self.password,
+                ),
             })?;
         let state = digest(&state(&mut self.admin, statement)?);
         Ok(work.note(Step::Fixed { idx, state })?)
@@ -259,7 +265,7 @@ fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
         .or_else(|_| talk.execute("SET SESSION sql_mode = ''"));
     said.map_err(|error| FixError::Untold {
         what: "how it reads statements",
-        why: words(&error),
+        why: with_causes(&error),
     })?;
     // Hashes of MySQL 8 are no text; others have only such that are.
     let _others = talk.execute("SET SESSION print_identified_with_as_hex = ON");
@@ -270,7 +276,7 @@ fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
 fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<AccountState, FixError> {
     let untold = |error| FixError::Untold {
         what: "how the account is",
-        why: words(&error),
+        why: with_causes(&error),
     };
     if column(talk, &statement.is_there())
         .map_err(untold)?
@@ -369,7 +375,7 @@ fn take_back(
             for text in &plan.statements[*idx].undo {
                 // What is gone already is refused; how the account is in the end is what counts.
                 if let Err(error) = talk.execute(text) {
-                    refusal.get_or_insert_with(|| words(&error));
+                    refusal.get_or_insert_with(|| with_causes(&error));
                 }
             }
         }

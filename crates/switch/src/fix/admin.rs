@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use looptax_dsn::{Address, Protocol, Secret};
+use looptax_failure::with_causes;
 use looptax_path::{Conversation, Endpoint, Limits, Sealing};
 use looptax_wire::{Login, WireError};
 
@@ -15,7 +16,7 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
         why,
     };
     let endpoint = match address.socket_file() {
-        Some(file) => Endpoint::unix(&file).map_err(|error| failed(words(&error)))?,
+        Some(file) => Endpoint::unix(&file).map_err(|error| failed(with_causes(&error)))?,
         None => Endpoint::Tcp(tcp(address).ok_or_else(|| {
             failed("its host is no address of this machine's own words".to_owned())
         })?),
@@ -37,7 +38,7 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     };
     let limits = Limits::default();
     Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits)
-        .map_err(|error| failed(words(&error)))
+        .map_err(|error| failed(with_causes(&error)))
 }
 
 fn tcp(address: &Address) -> Option<SocketAddr> {
@@ -73,12 +74,12 @@ pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixErr
     if conversation.protocol() == Protocol::Postgres {
         // Where its data lie is for some roles alone.
         let asked = "SELECT pg_postmaster_start_time()::text || ' ' || current_setting('port')";
-        return cell(conversation, asked).map_err(|error| untold(words(&error)));
+        return cell(conversation, asked).map_err(|error| untold(with_causes(&error)));
     }
     let id = conversation.connection_id();
     let view = conversation.server_view(&[id]);
     view.map(|it| it.identity)
-        .map_err(|error| untold(words(&error)))
+        .map_err(|error| untold(with_causes(&error)))
 }
 
 /// Whether the client's own login meets the administrator's server: it is made over TCP, where it works today.
@@ -126,15 +127,4 @@ pub(super) fn column(conversation: &mut Conversation, sql: &str) -> Result<Vec<S
     let rows = conversation.query(sql)?;
     let cells = rows.into_iter().filter_map(|it| it.into_iter().next()?);
     Ok(cells.collect())
-}
-
-/// An error with its causes.
-pub(super) fn words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -15,12 +15,13 @@ use looptax_advise::check::Hba;
 use looptax_diagnose::check::hba_file;
 use looptax_discover::Server;
 use looptax_dsn::{Address, Protocol};
+use looptax_failure::with_causes;
 use looptax_path::Conversation;
 use looptax_record::{Point, StepPlace};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::FixError;
-use super::admin::{cell, column, log_in, refuse_another, words};
+use super::admin::{cell, column, log_in, refuse_another};
 use crate::file::Original;
 use crate::journal::{Fix, Step};
 use crate::text::Encoding;
@@ -162,7 +163,7 @@ fn told(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErro
         let value = cell(&mut talk, &format!("SHOW {name}"));
         value.map(PathBuf::from).map_err(|error| FixError::Untold {
             what: "where its files lie",
-            why: words(&error),
+            why: with_causes(&error),
         })
     };
     let (path, data) = (show("hba_file")?, show("data_directory")?);
@@ -242,7 +243,7 @@ fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
     let asked = "SELECT 'line ' || line_number || ': ' || error FROM pg_hba_file_rules WHERE error IS NOT NULL";
     let errors = column(talk, asked).map_err(|error| FixError::Untold {
         what: "whether its rules are right",
-        why: words(&error),
+        why: with_causes(&error),
     })?;
     match errors.first() {
         None => Ok(()),
@@ -270,13 +271,13 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
     // A new session has what the server itself has read.
     let loaded = || {
         let mut talk = log_in(admin)?;
-        cell(&mut talk, LOADED).map_err(|error| failed(words(&error)))
+        cell(&mut talk, LOADED).map_err(|error| failed(with_causes(&error)))
     };
     let before = loaded()?;
     work.note(Step::Running {
         command: RELOAD.to_owned(),
     })?;
-    let said = cell(&mut log_in(admin)?, RELOAD).map_err(|error| failed(words(&error)))?;
+    let said = cell(&mut log_in(admin)?, RELOAD).map_err(|error| failed(with_causes(&error)))?;
     if said != "true" {
         return Err(failed("it could not tell its own process".to_owned()));
     }

@@ -2,13 +2,13 @@
 //!
 //! Plain data for `logins` and for the questions of each protocol.
 
-use std::error::Error;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::net::SocketAddr;
 
 use looptax_advise::check::Refusal;
 use looptax_discover::Server;
 use looptax_dsn::Address;
+use looptax_failure::with_causes;
 use looptax_path::{Conversation, PathError};
 use looptax_wire::WireError;
 
@@ -84,7 +84,7 @@ impl From<&PathError> for Refused {
             _ => None,
         };
         Self {
-            words: words(error),
+            words: with_causes(error),
             code,
             is_needless_password: error.is_needless_password(),
         }
@@ -94,7 +94,7 @@ impl From<&PathError> for Refused {
 impl From<&WireError> for Refused {
     fn from(error: &WireError) -> Self {
         Self {
-            words: words(error),
+            words: with_causes(error),
             code: code(error),
             is_needless_password: matches!(error, WireError::NeedlessPassword { .. }),
         }
@@ -108,17 +108,6 @@ impl From<&Refused> for Refusal {
             code: refused.code.clone().unwrap_or_default(),
         }
     }
-}
-
-/// An error with its causes.
-fn words(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let _ = write!(text, ": {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 fn code(error: &WireError) -> Option<String> {
