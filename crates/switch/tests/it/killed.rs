@@ -7,10 +7,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use looptax_switch::{End, Lies, Standing, list, open};
+use looptax_testkit::patience;
 
 use crate::kept::House;
 
 const KILLS: u32 = 200;
+/// How long one may take to begin.
+const BEGIN: Duration = Duration::from_secs(30);
 /// So long it is let work at most: some dozen switches.
 const LONGEST_US: u32 = 30_000;
 
@@ -30,6 +33,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
     let made = house.root.path().join("app/unit.d/50.conf");
     let is_away_or_whole =
         || fs::read_to_string(&made).is_ok_and(|text| text == new) || !made.exists();
+    let mut n_interrupted = 0;
     for round in 0..KILLS {
         let mut child = Command::new(back_and_forth())
             .arg(house.root.path().join("data"))
@@ -38,8 +42,10 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
             .stderr(Stdio::null())
             .spawn()
             .expect("the example is built with the tests");
+        let begun = house.root.path().join("data/switches");
+        patience::wait_for("its first folder", BEGIN, || begun.exists().then_some(()));
         // Spread over the whole time without a clock's or a generator's help.
-        let wait = u64::from(round * 7919 % LONGEST_US) + 2_000;
+        let wait = u64::from(round * 7919 % LONGEST_US);
         std::thread::sleep(Duration::from_micros(wait));
         child.kill().unwrap();
         let status = child.wait().unwrap();
@@ -56,6 +62,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
             .iter()
             .filter(|it| !matches!(it.standing, Standing::Ended(_)))
         {
+            n_interrupted += u32::from(switch.standing == Standing::Interrupted);
             let mut work = open(&house.kept, &switch.id).unwrap();
             if round % 2 == 0 {
                 work.finish().unwrap();
@@ -81,4 +88,6 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
         let data = house.root.path().join("data");
         assert!(!data.exists() || fs::remove_dir_all(data).is_ok());
     }
+    // From its beginning on it does nothing else.
+    assert!(n_interrupted > 0, "nothing was hit at work");
 }

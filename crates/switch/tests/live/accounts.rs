@@ -9,6 +9,7 @@ use looptax_dsn::{Address, Kind};
 use looptax_record::{Point, PointCode};
 use looptax_switch::fix::{AccountFix, FixError, undo};
 use looptax_switch::{End, Kept, Standing, Switch, list, open};
+use looptax_testkit::patience;
 
 use crate::beside::{Beside, NAMED};
 
@@ -239,6 +240,8 @@ pub(crate) fn changed_since(kind: Kind) {
 
 /// How often a looptax is killed while it mends and takes back.
 const KILLS: u32 = 60;
+/// How long one may take to begin.
+const BEGIN: Duration = Duration::from_secs(30);
 /// So long it is let work at most: some turns.
 const LONGEST_US: u32 = 40_000;
 
@@ -273,7 +276,11 @@ pub(crate) fn killed(kind: Kind) {
     let over_tcp = dsn(&client, &format!("{}/shop", beside.server.tcp));
     let socket = beside.server.socket.display();
     let over_socket = dsn(&admin, &format!("localhost/?socket={socket}"));
+    let folder = beside.root.path().join("data/switches");
+    let n_folders = || fs::read_dir(&folder).map_or(0, Iterator::count);
+    let mut n_at_work = 0;
     for round in 0..KILLS {
+        let n_before = n_folders();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["internal", "back-and-forth"])
             .arg(beside.root.path().join("data"))
@@ -281,7 +288,10 @@ pub(crate) fn killed(kind: Kind) {
             .args([&over_tcp, &over_socket])
             .spawn()
             .unwrap();
-        let wait = u64::from(round * 7919 % LONGEST_US) + 5_000;
+        patience::wait_for("its first folder", BEGIN, || {
+            (n_folders() > n_before).then_some(())
+        });
+        let wait = u64::from(round * 7919 % LONGEST_US);
         std::thread::sleep(Duration::from_micros(wait));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "it ended by itself");
@@ -289,9 +299,12 @@ pub(crate) fn killed(kind: Kind) {
         assert!(unread.is_empty(), "{unread:?}");
         let done = |it: &&Switch| it.standing != Standing::Ended(End::Undone);
         for switch in known.iter().filter(done) {
+            n_at_work += u32::from(switch.standing == Standing::Interrupted);
             let mut work = open(&beside.kept, &switch.id).unwrap();
             undo(&mut work, Some(&admin), "again", End::Undone).unwrap();
         }
         assert_eq!(dump(&beside), before, "round {round}");
     }
+    // From its beginning on it does nothing else.
+    assert!(n_at_work > 0, "nothing was hit at work");
 }
