@@ -108,6 +108,34 @@ pub(super) fn text_in<'a>(
     }
 }
 
+/// Names of settings that say of which kind a server is, without what its own settings begin with.
+const SAYS: [&str; 15] = [
+    "driver",
+    "drivername",
+    "type",
+    "dialect",
+    "adapter",
+    "client",
+    "engine",
+    "connection",
+    "provider",
+    "vendor",
+    "backend",
+    "dbdriver",
+    "dbtype",
+    "db_type",
+    "kind",
+];
+
+/// The same a level above its settings.
+const OF_PARENT: [&str; 5] = [
+    "client",
+    "dialect",
+    "driver",
+    "datasourceclass",
+    "datasourceclassname",
+];
+
 pub(super) fn kind_of_group(
     parents: &[String],
     prefix: &str,
@@ -134,28 +162,7 @@ pub(super) fn kind_of_group(
             let of_parent = parents
                 .split_last()
                 .is_some_and(|(_, it)| it == own_parents)
-                && matches!(
-                    &*name,
-                    "client" | "dialect" | "driver" | "datasourceclass" | "datasourceclassname"
-                );
-            let says = matches!(
-                rest,
-                "driver"
-                    | "drivername"
-                    | "type"
-                    | "dialect"
-                    | "adapter"
-                    | "client"
-                    | "engine"
-                    | "connection"
-                    | "provider"
-                    | "vendor"
-                    | "backend"
-                    | "dbdriver"
-                    | "dbtype"
-                    | "db_type"
-                    | "kind"
-            );
+                && OF_PARENT.contains(&&*name);
             let Value::Text(value) = &it.value else {
                 // A DSN that is put together.
                 let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
@@ -163,7 +170,8 @@ pub(super) fn kind_of_group(
             };
             // Sphinx's `type` beside `sql_host`.
             let is_bare = matches!(&*name, "type" | "driver" | "dialect" | "adapter" | "engine");
-            let says = (says || is_bare) && own_parents == parents || of_parent;
+            let says = SAYS.contains(&rest) || is_bare;
+            let says = says && own_parents == parents || of_parent;
             keys::kind_in(value).filter(|_| says && it.doubt.is_none())
         })
     };

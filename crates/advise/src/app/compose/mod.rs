@@ -293,19 +293,8 @@ impl<'a> File<'a> {
         if std::ptr::eq(own, server) {
             return Err("the service names itself".to_owned());
         }
-        for (key, service) in [own, server] {
-            let title = key.text().unwrap_or_default();
-            if key.is_marked || is_shared(service) || service.get("extends").is_some() {
-                return Err(format!(
-                    "`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"
-                ));
-            }
-            if image::is_spread(service) {
-                return Err(format!(
-                    "the containers of `{title}` may be several, or on several machines"
-                ));
-            }
-        }
+        refuse_unclear(own)?;
+        refuse_unclear(server)?;
         let (image, socket) = image::socket_of(&server.1, address.protocol)?;
         if address.port != socket.port {
             return Err(format!(
@@ -389,6 +378,22 @@ impl<'a> File<'a> {
             .ok_or_else(|| format!("the variables of `{title}` are not plain lines of its own"))?;
         Ok((node.at.start, mount::line_end(self.text, node.at.end)))
     }
+}
+
+/// What cannot be told of a service from its own lines alone.
+fn refuse_unclear((key, service): &(Node, Node)) -> Result<(), String> {
+    let title = key.text().unwrap_or_default();
+    if key.is_marked || is_shared(service) || service.get("extends").is_some() {
+        return Err(format!(
+            "`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"
+        ));
+    }
+    if image::is_spread(service) {
+        return Err(format!(
+            "the containers of `{title}` may be several, or on several machines"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether a mapping counts elsewhere too, or has parts from there.
