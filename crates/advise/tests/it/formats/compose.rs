@@ -8,7 +8,7 @@ use looptax_advise::app::{Rewrite, Share, Source, read_services, rewritten, shar
 use looptax_testkit::skips::skip;
 use serde_json::{Map, Value, json};
 
-use super::noise::Dice;
+use looptax_testkit::dice::Dice;
 
 /// Files that are drawn.
 const FILES: usize = 400;

@@ -2,8 +2,7 @@
 
 use looptax_advise::app::{Found, Rewrite, rewritten};
 use looptax_advise::{Fields, Takes};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use looptax_testkit::dice::Dice;
 
 use crate::apps::{Case, cases, fields, reading};
 
@@ -33,22 +32,6 @@ const WORDS: [&str; 18] = [
     "\t",
     "%s",
 ];
-
-pub(super) struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        (self.0.next_u64() % n as u64) as usize
-    }
-
-    pub(super) fn one<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
 
 /// How a line of comment begins and ends in a file of that name; `None` where there is no such.
 fn comment(path: &str, text: &str) -> Option<(&'static str, &'static str)> {

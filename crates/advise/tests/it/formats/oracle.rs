@@ -10,10 +10,10 @@ use looptax_advise::app::rewritten;
 use looptax_dsn::Address;
 use looptax_testkit::skips::skip;
 
-use super::noise::Dice;
 use super::shapes::{Oracle, SHAPES, Shape, URL};
 use super::words::Words;
 use crate::apps::reading;
+use looptax_testkit::dice::Dice;
 
 /// Files of each shape.
 const FILES: usize = 60;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::noise::Dice;
 use super::words::{self, Words, encoded};
+use looptax_testkit::dice::Dice;
 
 /// What a setting is to hold where it is a URL.
 pub(super) const URL: &str = "(a URL)";

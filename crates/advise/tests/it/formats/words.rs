@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::noise::Dice;
+use looptax_testkit::dice::Dice;
 
 /// What a connection is made of, and a setting beside it that nobody is to touch.
 #[derive(Debug, Clone)]

@@ -12,8 +12,9 @@ use std::process::{Command, Stdio};
 
 use looptax_dsn::Kind;
 use looptax_path::Conversation;
+use looptax_testkit::dice::Dice;
 
-use super::grants::{Dice, SCHEMAS, make_schemas, probes};
+use super::grants::{SCHEMAS, grant, make_schemas, probes};
 use super::{check, number, open_up, report, steps, told};
 use crate::fixture::{Server, is_root, is_there};
 
@@ -117,7 +118,7 @@ impl Situation {
         it.setup
             .extend(grants.iter().map(|line| line.replace(&tcp, &socket)));
         if dice.below(3) == 0 {
-            it.setup.push(format!("{} TO {socket}", dice.grant()));
+            it.setup.push(format!("{} TO {socket}", grant(dice)));
         }
         it
     }
@@ -126,7 +127,7 @@ impl Situation {
     fn make(&mut self, dice: &mut Dice, kind: Kind, account: &str, how: &str) {
         self.setup.push(format!("CREATE USER {account} {how}"));
         for _ in 0..dice.below(4) {
-            self.setup.push(format!("{} TO {account}", dice.grant()));
+            self.setup.push(format!("{} TO {account}", grant(dice)));
         }
         match dice.below(8) {
             0 => self.setup.push(format!("GRANT reader TO {account}")),

@@ -4,9 +4,8 @@
 use looptax_advise::check::{Rights, Server as Rules};
 use looptax_dsn::Kind;
 use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_testkit::dice::Dice;
 use looptax_wire::Login;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::fixture::Server;
 
@@ -18,42 +17,26 @@ const RIGHTS: [&str; 9] = [
     "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER", "EXECUTE",
 ];
 
-pub(super) struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+/// A grant without its account.
+pub(super) fn grant(dice: &mut Dice) -> String {
+    let mut rights: Vec<&str> = RIGHTS.into_iter().filter(|_| dice.below(3) == 0).collect();
+    if rights.is_empty() {
+        rights.push("SELECT");
     }
-
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        (self.0.next_u64() % n as u64) as usize
-    }
-
-    pub(super) fn one<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-
-    /// A grant without its account.
-    pub(super) fn grant(&mut self) -> String {
-        let mut rights: Vec<&str> = RIGHTS.into_iter().filter(|_| self.below(3) == 0).collect();
-        if rights.is_empty() {
+    let all = ["ALL PRIVILEGES".to_owned(), rights.join(", ")];
+    let some = all[usize::from(dice.below(4) > 0)].clone();
+    let schema = dice.one(&SCHEMAS);
+    match dice.below(10) {
+        0 => format!("GRANT {some} ON *.*"),
+        1 | 2 => {
+            rights.retain(|it| !["EXECUTE", "CREATE", "DROP"].contains(it));
             rights.push("SELECT");
+            rights.dedup();
+            format!("GRANT {} ON {schema}.t", rights.join(", "))
         }
-        let all = ["ALL PRIVILEGES".to_owned(), rights.join(", ")];
-        let some = all[usize::from(self.below(4) > 0)].clone();
-        let schema = self.one(&SCHEMAS);
-        match self.below(10) {
-            0 => format!("GRANT {some} ON *.*"),
-            1 | 2 => {
-                rights.retain(|it| !["EXECUTE", "CREATE", "DROP"].contains(it));
-                rights.push("SELECT");
-                rights.dedup();
-                format!("GRANT {} ON {schema}.t", rights.join(", "))
-            }
-            3 => format!("GRANT SELECT (id), UPDATE (name) ON {schema}.t"),
-            4 => format!("GRANT EXECUTE ON PROCEDURE {schema}.p"),
-            _ => format!("GRANT {some} ON `{}`.*", self.one(&PATTERNS)),
-        }
+        3 => format!("GRANT SELECT (id), UPDATE (name) ON {schema}.t"),
+        4 => format!("GRANT EXECUTE ON PROCEDURE {schema}.p"),
+        _ => format!("GRANT {some} ON `{}`.*", dice.one(&PATTERNS)),
     }
 }
 
@@ -166,7 +149,7 @@ fn compare_pairs(kind: Kind, rules: Rules) {
             ))
             .unwrap();
             for _ in 0..=dice.below(4) {
-                let grant = format!("{} TO '{user}'@'localhost'", dice.grant());
+                let grant = format!("{} TO '{user}'@'localhost'", grant(&mut dice));
                 root.execute(&grant).unwrap();
                 given.push(grant);
             }

@@ -3,13 +3,13 @@
 //!
 //! `LOOPTAX_PAIRS` and `LOOPTAX_SEED` are for `cargo lab oracle accounts`.
 
+use looptax_testkit::dice::Dice;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use super::grants::Dice;
 use super::{check, number, open_up, report, steps, told};
 use crate::fixture::is_root;
 use crate::run_rules::Ruled;

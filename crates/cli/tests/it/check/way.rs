@@ -3,6 +3,7 @@
 //!
 //! All of it in a mount namespace with users and groups of its own.
 
+use looptax_testkit::dice::Dice;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -16,7 +17,6 @@ use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use super::grants::Dice;
 use super::{number, open_up};
 use crate::fixture::{Alive, Server, exe, is_root, is_there};
 
