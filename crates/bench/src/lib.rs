@@ -13,6 +13,7 @@ mod cores;
 mod cpu_group;
 mod epoch;
 mod error;
+mod experiment;
 mod glimpse;
 mod keys;
 mod load;
@@ -38,6 +39,7 @@ pub use cores::allowed_cores;
 pub use cpu_group::CpuGroup;
 pub use epoch::MeasuredEpoch;
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
+pub use experiment::ContrastRun;
 pub use glimpse::{GlimpseData, glimpse};
 pub use patterns::{MESSAGE_BYTES, Pattern, PatternRun, run_pattern};
 pub use plan::{
@@ -45,7 +47,7 @@ pub use plan::{
     Plan, ServerThreads, SidePlan, Stopping, WarmUp,
 };
 pub use progress::{Observer, Phase, Progress, Silent};
-pub use run::{ContrastRun, Outcome, run};
+pub use run::{Outcome, run};
 pub use shape::{REQUESTS_PER_SLICE, Shape};
 pub use turns::InTurns;
 pub use whole::{

@@ -15,11 +15,11 @@ use super::{CommandPlan, Tally, Watcher};
 use crate::clock::now_ns;
 use crate::epoch::{MeasuredEpoch, raw_epoch};
 use crate::error::{BenchError, CommandError, RunName};
+use crate::experiment::{ContrastRun, decide, rough_theta};
 use crate::machine::Snapshot;
 use crate::plan::Stopping;
 use crate::process_tree;
 use crate::progress::{Observer, Phase, Progress};
-use crate::run::{ContrastRun, decide, rough_theta};
 use crate::schedule::EpochDraw;
 use crate::sys::process_cpu_ns;
 
