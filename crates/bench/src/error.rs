@@ -170,6 +170,9 @@ pub enum BenchError {
     /// The server refuses what the connections are to ask, which is no trouble with connecting.
     #[error(transparent)]
     Refused(Failure),
+    /// A slice that another room fills failed.
+    #[error(transparent)]
+    Slice(Failure),
     /// A request failed: no result of this run can be trusted.
     #[error("a request failed in {stage} (`{contrast}`, {side} side)")]
     Request {
@@ -209,11 +212,12 @@ impl Explain for BenchError {
         match self {
             Self::Connect { source, .. }
             | Self::Refused(source)
+            | Self::Slice(source)
             | Self::Request {
                 source: LoadError::OneShot { source },
                 ..
             } if source.hint().is_some() => source.hint().map(str::to_owned),
-            Self::Connect { .. } | Self::Refused(_) => None,
+            Self::Connect { .. } | Self::Refused(_) | Self::Slice(_) => None,
             Self::Request { .. } => Some(
                 "nothing is concluded from a run with a failed request; the server's log may say why"
                     .to_owned(),
@@ -227,7 +231,9 @@ impl Explain for BenchError {
 
     fn severity(&self) -> Severity {
         match self {
-            Self::Connect { source, .. } | Self::Refused(source) => source.severity(),
+            Self::Connect { source, .. } | Self::Refused(source) | Self::Slice(source) => {
+                source.severity()
+            }
             // A command that cannot even be warmed up with has measured nothing.
             Self::Command {
                 run: RunName::WarmUp,

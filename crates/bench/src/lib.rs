@@ -26,6 +26,7 @@ mod run;
 mod schedule;
 mod server_cpu;
 mod shape;
+mod slices;
 mod sys;
 mod turns;
 mod whole;
@@ -49,6 +50,7 @@ pub use plan::{
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{Outcome, run};
 pub use shape::{REQUESTS_PER_SLICE, Shape};
+pub use slices::{FilledSlice, SliceOrder, SliceSource, SlicesOutcome, SlicesPlan, run_slices};
 pub use turns::InTurns;
 pub use whole::{
     CommandPlan, Length, Sight, Tally, Watcher, WholeOutcome, WholePlan, run_commands,
