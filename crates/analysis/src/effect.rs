@@ -75,7 +75,7 @@ pub fn estimate_effect(
 fn side_of(comparison: &Comparison, arm: &Arm) -> ReplaySide {
     let per_s = |times: f64| map(&arm.throughput_per_s, |rate| rate * times);
     let stream = comparison.workload.stream.as_ref();
-    let (figure, unit) = if comparison.commands.is_some() {
+    let (figure, unit) = if comparison.is_of_program() {
         (arm.latency_us.mean.clone(), SideUnit::Us)
     } else if let Some(stream) = stream {
         (per_s(stream.bytes as f64), SideUnit::BytesPerS)

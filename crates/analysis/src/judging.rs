@@ -111,9 +111,9 @@ fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
         .collect();
     let alphas = comparison.tax.iter().map(|tax| tax.alpha);
     let alpha = alphas.fold(f64::INFINITY, f64::min);
-    let is_whole = comparison.commands.is_none();
+    let is_of_requests = !comparison.is_of_program();
     let is_valid = |tax: &record::Tax| tax.verdict != record::Verdict::Invalid;
-    let can_be = is_whole && comparison.tax.iter().all(is_valid);
+    let can_be = is_of_requests && comparison.tax.iter().all(is_valid);
     let bill = || bill::bill_for(&comparison.raw, &names, comparison.connections, alpha);
     can_be.then(bill).flatten()
 }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, Bill, Client, ClientLike, Commands, Placement, Raw, RemedyKind, Schedule, Tax};
+use crate::{
+    Arm, Bill, Client, ClientLike, Commands, Placement, Raw, RemedyKind, Schedule, Tax, Trial,
+};
 
 /// Some arms of one server, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +36,9 @@ pub struct Comparison {
     /// The whole commands that ran in its place; `null` where requests were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
+    /// The application whose pages were measured; `null` where requests were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
     /// When what ran.
     pub schedule: Schedule,
     /// The arms; indexes elsewhere point into this list.
@@ -60,6 +65,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether a program of somebody else made the requests: a whole command, or an application whose pages were asked for.
+    pub fn is_of_program(&self) -> bool {
+        self.commands.is_some() || self.trial.is_some()
+    }
+
     /// A comparison over one connection per arm of which nothing is measured or judged yet.
     pub fn unmeasured(
         target: Target,
@@ -78,6 +88,7 @@ impl Comparison {
             load: Load::default(),
             remedy: None,
             commands: None,
+            trial: None,
             schedule,
             arms: Vec::new(),
             tax: Vec::new(),

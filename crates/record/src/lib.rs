@@ -30,6 +30,7 @@ mod selfcheck;
 mod spelling;
 mod switched;
 mod tax;
+mod trial;
 mod withheld;
 mod words;
 
@@ -76,6 +77,9 @@ pub use switched::{
     SwitchFile, SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,
 };
 pub use tax::{CpuTax, Disturbance, Tax};
+pub use trial::{
+    Trial, TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer,
+};
 pub use withheld::Withheld;
 pub use words::{Client, Placement};
 

@@ -27,7 +27,7 @@ pub struct Withheld {
 impl Withheld {
     /// What is withheld; `None` where the verdict stands.
     pub fn for_tax(comparison: &Comparison, tax: &Tax) -> Option<Self> {
-        let is_private = comparison.target.private && comparison.commands.is_none();
+        let is_private = comparison.target.private && !comparison.is_of_program();
         matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid).then(|| Self {
             verdict: tax.verdict,
             reason: tax.reason.clone(),

@@ -38,7 +38,7 @@ pub enum Client {
     Block,
     /// Few threads with epoll.
     Event,
-    /// As it likes: a whole command that somebody else wrote.
+    /// As it likes: a whole command or an application that somebody else wrote.
     Command,
 }
 

@@ -268,7 +268,7 @@ fn pct_decimals(pct: &Estimate) -> usize {
 }
 
 /// Like `{:.n}`, but never a minus before nothing but zeros.
-fn fixed(value: f64, decimals: usize) -> String {
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
         Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),

@@ -12,6 +12,9 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
         "command" => "whole command".to_owned(),
         name => text.clean(&name.replace('-', " ")),
     };
+    if target.kind == "application" {
+        return format!("your application, {}", text.clean(&target.name));
+    }
     if target.kind == "none" {
         return format!("{name}, with a server of its own choice");
     }

@@ -101,6 +101,7 @@ fn is_same(one: &Comparison, other: &Comparison) -> bool {
         && one.client_like == other.client_like
         && is_same_load(one, other)
         && one.commands.is_some() == other.commands.is_some()
+        && one.trial.is_some() == other.trial.is_some()
 }
 
 /// A share of the capacity is the same load, whatever the capacity was.

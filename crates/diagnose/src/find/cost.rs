@@ -125,7 +125,7 @@ fn kind_of(comparison: &Comparison) -> Option<String> {
 /// One request at a time, both ends on one core: what a request costs, without the scheduler.
 fn is_fit(comparison: &Comparison) -> bool {
     comparison.connections == 1
-        && comparison.commands.is_none()
+        && !comparison.is_of_program()
         && comparison.placement.asked == Placement::Same
         && !matches!(&*comparison.workload.name, "connect" | "dump" | "stream")
 }

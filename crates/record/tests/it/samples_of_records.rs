@@ -9,7 +9,8 @@ use looptax_record::{
     CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host, Latency, Look,
     LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange,
     Raw, Reason, Record, Samples, SamplesFile, Schedule, Sightings, SizeCause, Slice, Stall,
-    Stream, Syscalls, Target, Tax, Tested, TimeWait, UncertainSize, Verdict, Workload,
+    Stream, Syscalls, Target, Tax, Tested, TimeWait, Trial, TrialArm, TrialConnections, TrialCount,
+    TrialDesign, TrialPage, TrialServer, UncertainSize, Verdict, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -112,6 +113,47 @@ fn placement() -> PlacementUsed {
     }
 }
 
+fn trial() -> Trial {
+    let connections = TrialConnections {
+        n_moved: 400,
+        n_left: 0,
+        n_not_moved: 1,
+        n_slices: 400,
+    };
+    let arm = TrialArm {
+        n_slices: 400,
+        n_pages: 400,
+        n_failed: 0,
+        connections: vec![connections],
+        supervisor_us_per_page: 211.5,
+    };
+    Trial {
+        command: "php -S 127.0.0.1:8080".to_owned(),
+        design: TrialDesign::Flip,
+        pages: vec![TrialPage {
+            url: "http://127.0.0.1:8080/".to_owned(),
+            status: 200,
+            body_bytes: [61_000, 61_012],
+        }],
+        n_pages: 1,
+        load_command: Some("k6 run load.js".to_owned()),
+        servers: vec![TrialServer {
+            kind: "mysql".to_owned(),
+            from: vec!["127.0.0.1:3306".to_owned()],
+            socket: "/run/mysqld/mysqld.sock".to_owned(),
+            pid: Some(812),
+        }],
+        only: Some(0),
+        arms: [arm.clone(), arm],
+        counted: vec![TrialCount {
+            server: 0,
+            counter: "Questions".to_owned(),
+            requests_per_page: 54.0,
+            us_per_page: Some(5_200.0),
+        }],
+    }
+}
+
 fn comparison() -> Comparison {
     Comparison {
         target: target(),
@@ -130,6 +172,7 @@ fn comparison() -> Comparison {
             }],
             timeout_s: 600,
         }),
+        trial: Some(trial()),
         schedule: Schedule {
             slice_ms: 50.0,
             guard_ms: 10.0,

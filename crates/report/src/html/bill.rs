@@ -47,8 +47,8 @@ impl Bills {
 
 /// The bills of all arms, or why there are none.
 pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, String> {
-    if comparison.commands.is_some() {
-        return Err("whole commands: their CPU time stands in the table above".to_owned());
+    if comparison.is_of_program() {
+        return Err("a program of its own: its CPU time stands in the table above".to_owned());
     }
     let means = comparison
         .arms

@@ -14,6 +14,9 @@ const RUNS: &str = "One command ran at a time, from its start to its end. An epo
 const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval that of the \
                        signed-rank test, and the run looked at the data at planned moments only. No epoch was left \
                        out because of its outcome.";
+const PAGES: &str = "Your application ran under looptax, which moved its new connections to the socket or left them on TCP, \
+                     slice by slice. An epoch is eight slices or a multiple of it, or four starts of the application, in an \
+                     order that a coin decided, and gives one effect: the ratio of the two arms' paces.";
 
 /// Writes it, folded where it is long.
 pub(super) fn write(record: &Record, out: &mut Markup) {
@@ -22,12 +25,14 @@ pub(super) fn write(record: &Record, out: &mut Markup) {
     }
     out.open("section", &[("class", "method")]);
     out.element("h3", &[], "How it was measured");
-    let of_commands = |it: &Comparison| it.commands.is_some();
-    if !record.comparisons.iter().all(of_commands) {
-        out.element("p", &[], &format!("{SLICES} {FIGURES}"));
-    }
-    if record.comparisons.iter().any(of_commands) {
-        out.element("p", &[], &format!("{RUNS} {FIGURES}"));
+    let has = |is_of_kind: fn(&Comparison) -> bool| record.comparisons.iter().any(is_of_kind);
+    let kinds = [
+        (SLICES, has(|it| !it.is_of_program())),
+        (RUNS, has(|it| it.commands.is_some())),
+        (PAGES, has(|it| it.trial.is_some())),
+    ];
+    for (words, _) in kinds.into_iter().filter(|(_, is_there)| *is_there) {
+        out.element("p", &[], &format!("{words} {FIGURES}"));
     }
     schedule(record, out);
     out.folded("Where each arm led, and how that was proved", |out| {
@@ -67,7 +72,9 @@ fn schedule_row(comparison: &Comparison) -> [String; 8] {
         .map(|tax| tax.n_epochs.to_string())
         .collect();
     let slice = match plan.octets_per_epoch {
+        0 if comparison.trial.is_some() => "4 starts".to_owned(),
         0 => "4 whole runs".to_owned(),
+        octets if comparison.trial.is_some() => (8 * octets).to_string(),
         octets => format!("{} of {:.0}\u{a0}ms", 8 * octets, plan.slice_ms),
     };
     let looks: Vec<String> = plan
@@ -97,6 +104,7 @@ fn name(comparison: &Comparison) -> String {
     let place = sentence::place(comparison, TEXT);
     match comparison.target.kind.as_str() {
         "none" => place,
+        "application" => format!("{}: {place}", TEXT.clean(&comparison.target.name)),
         "echo" => format!("echo: {place}"),
         _ => format!("{}: {place}", heading::server(&comparison.target, TEXT)),
     }

@@ -52,7 +52,7 @@ pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
     let placement = comparisons.first()?.placement.asked;
     let alike = comparisons
         .iter()
-        .filter(|it| it.placement.asked == placement && it.commands.is_none());
+        .filter(|it| it.placement.asked == placement && !it.is_of_program());
     let alike: Vec<&Comparison> = alike.copied().collect();
     let axis = [Axis::Connections, Axis::Share, Axis::Rate]
         .into_iter()

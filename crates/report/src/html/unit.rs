@@ -23,6 +23,7 @@ impl Unit {
     pub(super) fn for_comparison(comparison: &Comparison) -> Self {
         match &comparison.workload.stream {
             _ if comparison.commands.is_some() => Self::Run,
+            _ if is_one_page_at_a_time(comparison) => Self::Run,
             _ if !comparison.load.is_flat_out() => Self::Response,
             Some(stream) => Self::Bytes(stream.bytes as f64),
             None => Self::Requests,
@@ -61,4 +62,9 @@ impl Unit {
             Self::Response => TEXT.micros(cost_ns / 1e3),
         }
     }
+}
+
+/// Where pages follow each other, the pace is the time of one.
+fn is_one_page_at_a_time(comparison: &Comparison) -> bool {
+    comparison.trial.is_some() && comparison.connections == 1 && comparison.load.is_flat_out()
 }

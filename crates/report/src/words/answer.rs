@@ -63,6 +63,9 @@ fn server(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole command".to_owned();
     }
+    if comparison.trial.is_some() {
+        return text.clean(&comparison.target.name);
+    }
     let workload = text.clean(&comparison.workload.name.replace('-', " "));
     format!("{}, {workload}", heading::server(&comparison.target, text))
 }

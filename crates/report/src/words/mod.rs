@@ -22,6 +22,7 @@ pub(crate) mod small_table;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
+pub(crate) mod trial;
 pub(crate) mod warnings;
 mod withheld;
 
@@ -83,7 +84,7 @@ pub(crate) enum Body {
         /// Whether placement matters more than transport.
         placement: Option<String>,
     },
-    /// Of whole commands.
+    /// Of whole commands, or of an application's pages.
     Commands(Vec<CommandStory>),
 }
 
@@ -145,20 +146,29 @@ fn indexes(record: &Record, group: &Group) -> Vec<usize> {
 
 fn body(group: &Group, text: Text) -> Body {
     if group.client == Client::Command {
-        let commands = group.comparisons.iter().filter_map(|comparison| {
-            let commands = comparison.commands.as_ref()?;
-            Some(CommandStory {
-                lines: command::lines(commands, text),
-                tables: command::tables(comparison, text),
-            })
-        });
-        return Body::Commands(commands.collect());
+        let stories =
+            { group.comparisons.iter() }.filter_map(|comparison| program_story(comparison, text));
+        return Body::Commands(stories.collect());
     }
     Body::Requests {
         client: group.client_heading(text),
         table: group.table(text),
         placement: placement::line(group),
     }
+}
+
+fn program_story(comparison: &Comparison, text: Text) -> Option<CommandStory> {
+    if let Some(trial) = &comparison.trial {
+        return Some(CommandStory {
+            lines: trial::lines(trial, text),
+            tables: trial::tables(comparison, text),
+        });
+    }
+    let commands = comparison.commands.as_ref()?;
+    Some(CommandStory {
+        lines: command::lines(commands, text),
+        tables: command::tables(comparison, text),
+    })
 }
 
 fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {

@@ -9,7 +9,7 @@ use looptax_record::Comparison;
 pub(super) fn note(comparison: &Comparison) -> Option<String> {
     let has = |name: &str| comparison.arms.iter().any(|arm| arm.name == name);
     let target = &comparison.target;
-    if target.offers_tls != Some(true) || !has("tcp") || comparison.commands.is_some() {
+    if target.offers_tls != Some(true) || !has("tcp") || comparison.is_of_program() {
         return None;
     }
     let clients = match target.kind.as_str() {

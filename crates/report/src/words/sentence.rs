@@ -9,6 +9,7 @@ use looptax_record::{
 
 use super::disturbed;
 use super::group::Group;
+use super::trial;
 use super::withheld::withheld;
 use crate::client;
 use crate::format::{GLUE, Text, chosen_percent, counted, rate, run_time};
@@ -21,10 +22,9 @@ const SLICE_POINTS: f64 = 2.0;
 /// Says each verdict of the group in a sentence.
 pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
-        comparison
-            .tax
-            .iter()
-            .map(|tax| sentence(comparison, tax, text))
+        let verdicts = comparison.tax.iter();
+        let verdicts = verdicts.map(|tax| sentence(comparison, tax, text));
+        verdicts.chain(trial::sentences(comparison, text))
     });
     per_comparison.collect()
 }
@@ -79,6 +79,9 @@ fn time_wait(it: &TimeWait) -> String {
 pub(crate) fn place(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole command".to_owned();
+    }
+    if comparison.trial.is_some() {
+        return trial::clients(comparison, text);
     }
     let connections = counted(u64::from(comparison.connections), "connection");
     let place = format!("{connections}, {}", comparison.placement.asked);
@@ -207,13 +210,11 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     if !comparison.load.is_flat_out() {
         return response_figures(tax, text);
     }
-    let is_command = comparison.commands.is_some();
-    let each = |us: &Estimate| {
-        if is_command {
-            (text.signed_run_time(us), "run")
-        } else {
-            (text.signed_micros_interval(us), "request")
-        }
+    let is_of_program = comparison.is_of_program();
+    let each = |us: &Estimate| match &comparison.commands {
+        Some(_) => (text.signed_run_time(us), "run"),
+        None if is_of_program => (trial::signed_time(comparison, us, text), "page"),
+        None => (text.signed_micros_interval(us), "request"),
     };
     let pct = tax
         .throughput_pct
@@ -224,8 +225,8 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         let (time, unit) = each(us);
         format!("{time} per {unit}")
     });
-    // A command's own CPU time is known without its server's, too.
-    let own = tax.cpu_us.client.known().filter(|_| is_command);
+    // A program's own CPU time is known without its server's, too.
+    let own = tax.cpu_us.client.known().filter(|_| is_of_program);
     let cpu = tax.cpu_us.both.known().or(own).map(|us| {
         let (time, unit) = each(us);
         format!("{time} CPU time per {unit}")
@@ -262,6 +263,9 @@ fn response_figures(tax: &Tax, text: Text) -> String {
 fn held(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole runs of the command, with the cores left to the scheduler".to_owned();
+    }
+    if comparison.trial.is_some() {
+        return format!("with {}", trial::clients(comparison, text));
     }
     let cores = match comparison.placement.asked {
         Placement::Same => "with both ends on one core (pinned)",

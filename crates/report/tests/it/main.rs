@@ -13,6 +13,7 @@ mod minute;
 mod replay;
 mod rules;
 mod table;
+mod trial;
 mod whole;
 
 use looptax_report::terminal::Beside;

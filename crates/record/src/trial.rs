@@ -1,0 +1,109 @@
+//! What an application did when it was tried over both ways: the facts of `looptax trial` beside its figures.
+//!
+//! The figures are those of any comparison, with a page where others have a request.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An application under both arms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// The application's command, passwords hidden.
+    pub command: String,
+    /// How the arms took turns.
+    pub design: TrialDesign,
+    /// The pages that were asked for, as they were in the first look; the first of them where there are many.
+    pub pages: Vec<TrialPage>,
+    /// How many different pages there are.
+    pub n_pages: u64,
+    /// The command that made the load, passwords hidden; `null` where looptax asked for the pages.
+    #[serde(default)]
+    pub load_command: Option<String>,
+    /// The local servers that the application connects to.
+    pub servers: Vec<TrialServer>,
+    /// The server whose way alone differs between the arms, as index into `servers`, where each was tried by itself: the
+    /// others' ways were drawn anew in each epoch. `null` where all are moved together.
+    #[serde(default)]
+    pub only: Option<u32>,
+    /// What was seen of each arm, `[baseline, other]`.
+    pub arms: [TrialArm; 2],
+    /// What the servers counted, all arms together, where they tell.
+    #[serde(default)]
+    pub counted: Vec<TrialCount>,
+}
+
+/// How the arms took turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialDesign {
+    /// Within one process, slice by slice: the application connects anew for its pages.
+    Flip,
+    /// The application was started anew for each slice: it keeps its connections.
+    Restart,
+}
+
+/// A page as the first look saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialPage {
+    /// Its address, passwords hidden.
+    pub url: String,
+    /// The status of its answer.
+    pub status: u16,
+    /// The least and the most bytes that its body had.
+    pub body_bytes: [u64; 2],
+}
+
+/// A server behind the application, and its two ways.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialServer {
+    /// `mysql`, `redis`, ….
+    pub kind: String,
+    /// The addresses that are moved.
+    pub from: Vec<String>,
+    /// The socket that they are moved to.
+    pub socket: String,
+    /// Its process, where known.
+    pub pid: Option<u32>,
+}
+
+/// What was seen of an arm while it counted.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TrialArm {
+    /// Slices.
+    pub n_slices: u64,
+    /// Pages that were answered as they should be.
+    pub n_pages: u64,
+    /// Pages that failed: no answer, another status, another class of size.
+    pub n_failed: u64,
+    /// The application's connections, by server.
+    pub connections: Vec<TrialConnections>,
+    /// Time that the supervisor spent on them, µs per page: within the pages' time, and no part of what an application
+    /// whose configuration names the socket pays.
+    pub supervisor_us_per_page: f64,
+}
+
+/// What became of an application's connections to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TrialConnections {
+    /// Moved to the socket.
+    pub n_moved: u64,
+    /// Left on TCP, as this arm's turn was.
+    pub n_left: u64,
+    /// On TCP although they should have been moved.
+    pub n_not_moved: u64,
+    /// Slices in which there was any.
+    pub n_slices: u64,
+}
+
+/// What a server counted of the application's requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialCount {
+    /// The server, as index into `servers`.
+    pub server: u32,
+    /// The counter's own name: `Questions`, `total_commands_processed`.
+    pub counter: String,
+    /// Requests per page.
+    pub requests_per_page: f64,
+    /// Time in them by the server's own clock, µs per page, where it tells.
+    pub us_per_page: Option<f64>,
+}

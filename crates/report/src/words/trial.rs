@@ -1,0 +1,355 @@
+//! What is said of an application that was tried over both ways: its pages, their figures, and what proves the ways.
+//!
+//! The table is that of whole commands, with a page where they have a run.
+
+use looptax_record::{
+    Arm, Comparison, Estimate, Figure, Tax, Trial, TrialArm, TrialConnections, TrialDesign, Verdict,
+};
+
+use super::command::{CommandRow, CommandTable};
+use super::row::{is_usable, tone, verdict_words};
+use crate::format::{GLUE, Text, counted, fixed, rate, run_time};
+use crate::load;
+
+/// Times from here on are shown in milliseconds.
+const MS_FROM_US: f64 = 1_000.0;
+/// Pages that are named one by one.
+const MOST_PAGES: usize = 3;
+
+/// What was asked for, of what.
+pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
+    let shown = trial.pages.iter().take(MOST_PAGES);
+    let mut lines: Vec<String> = shown.map(|page| text.clean(&page.url)).collect();
+    let n_more = trial.n_pages.saturating_sub(lines.len() as u64);
+    if n_more > 0 && trial.load_command.is_none() {
+        lines.push(format!("and {}", counted(n_more, "other page")));
+    }
+    let load = trial.load_command.iter();
+    lines.extend(load.map(|load| format!("load: {}", text.clean(load))));
+    let ways = trial.servers.iter().map(|server| {
+        let from: Vec<String> = server.from.iter().map(|it| text.clean(it)).collect();
+        let [kind, socket] = [&server.kind, &server.socket].map(|it| text.clean(it));
+        format!("{kind} at {} -> {socket}", from.join(" and "))
+    });
+    let ways: Vec<String> = ways.collect();
+    lines.push(format!(
+        "{}; {}",
+        text.clean(&trial.command),
+        ways.join("; ")
+    ));
+    if let Some(only) = only(trial) {
+        lines.push(format!(
+            "{} alone changes its way here; the other ways were drawn anew for each epoch",
+            text.clean(only)
+        ));
+    }
+    lines
+}
+
+/// The server that was tried by itself.
+fn only(trial: &Trial) -> Option<&str> {
+    let server = trial.servers.get(trial.only? as usize)?;
+    Some(&server.kind)
+}
+
+/// A table for each arm that was held against the baseline; the way of today stands first.
+pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
+    let [baseline, other] = comparison.arms.as_slice() else {
+        return Vec::new();
+    };
+    let table = |tax: &Tax| CommandTable {
+        arms: [other, baseline].map(|arm| way(arm, text)).to_vec(),
+        tax_header: if is_today_against_socket(tax) {
+            "the socket saves".to_owned()
+        } else {
+            format!(
+                "{} over {}",
+                text.clean(&tax.arm),
+                text.clean(&tax.baseline)
+            )
+        },
+        rows: rows([other, baseline], tax, comparison, text),
+    };
+    comparison.tax.iter().map(table).collect()
+}
+
+fn is_today_against_socket(tax: &Tax) -> bool {
+    (tax.arm.as_str(), tax.baseline.as_str()) == ("tcp", "unix")
+}
+
+fn way(arm: &Arm, text: Text) -> String {
+    match arm.name.as_str() {
+        "unix" => "over the socket".to_owned(),
+        "tcp" => "over TCP".to_owned(),
+        other => text.clean(other),
+    }
+}
+
+fn rows(arms: [&Arm; 2], tax: &Tax, comparison: &Comparison, text: Text) -> Vec<CommandRow> {
+    let is_flat_out = comparison.load.is_flat_out();
+    let time = |label, of_arm: &dyn Fn(&Arm) -> Figure, difference: &Figure| {
+        let figures = arms.map(of_arm);
+        // All times of a line are in one unit.
+        let is_ms = figures
+            .iter()
+            .filter_map(Figure::known)
+            .any(|us| us.value >= MS_FROM_US);
+        let cell = |us| if is_ms { run_time(us) } else { text.micros(us) };
+        let signed = |us| {
+            if is_ms {
+                text.signed_run_time(us)
+            } else {
+                text.signed_micros_interval(us)
+            }
+        };
+        let known = difference.known().filter(|_| is_usable(tax));
+        CommandRow {
+            label,
+            arms: figures.iter().map(|it| shown(it, cell)).collect(),
+            tax: String::new(),
+            difference: known.map_or_else(|| "n/a".to_owned(), signed),
+            verdict: None,
+        }
+    };
+    let own = &tax.latency_us;
+    let mut rows = vec![
+        time("page time", &|arm| arm.latency_us.mean.clone(), &own.mean),
+        time("  median", &|arm| arm.latency_us.p50.clone(), &own.p50),
+        time("  p90", &|arm| arm.latency_us.p90.clone(), &own.p90),
+        time("  p99", &|arm| arm.latency_us.p99.clone(), &own.p99),
+        time(
+            "CPU, application",
+            &|arm| arm.cpu_us_per_query.client.clone(),
+            &tax.cpu_us.client,
+        ),
+        time(
+            "CPU, servers",
+            &|arm| arm.cpu_us_per_query.server.clone(),
+            &tax.cpu_us.server,
+        ),
+        time("CPU, all of it", &|arm| both(arm), &tax.cpu_us.both),
+    ];
+    let pct = tax.throughput_pct.known().filter(|_| is_usable(tax));
+    let decisive = &mut rows[usize::from(!is_flat_out)];
+    decisive.tax = pct.map_or_else(|| "n/a".to_owned(), |pct| text.percent(pct));
+    let verdict = verdict(tax, comparison.schedule.delta_pct, text);
+    decisive.verdict = Some((verdict, tone(tax)));
+    // What nobody could find out is no line of figures.
+    rows.retain(|row| row.verdict.is_some() || row.arms.iter().any(|cell| cell != "n/a"));
+    if is_flat_out
+        && comparison
+            .trial
+            .as_ref()
+            .is_some_and(|it| it.load_command.is_none())
+    {
+        rows.push(CommandRow {
+            label: "pages",
+            arms: arms.map(|arm| shown(&arm.throughput_per_s, rate)).to_vec(),
+            tax: String::new(),
+            difference: String::new(),
+            verdict: None,
+        });
+    }
+    rows
+}
+
+fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
+    let known = figure.known();
+    known.map_or_else(|| "n/a".to_owned(), |it| show(it.value))
+}
+
+/// CPU time of both ends; without an interval, which only the difference has.
+fn both(arm: &Arm) -> Figure {
+    let cpu = &arm.cpu_us_per_query;
+    match (cpu.client.known(), cpu.server.known()) {
+        (Some(client), Some(server)) => {
+            let value = client.value + server.value;
+            Figure::new(value, f64::NEG_INFINITY, f64::INFINITY, client.n)
+        }
+        _ => Figure::missing("one of the two is not known"),
+    }
+}
+
+/// The verdict from the user's side: what the socket would bring.
+fn verdict(tax: &Tax, delta_pct: f64, text: Text) -> String {
+    let words = verdict_words(tax, delta_pct, text);
+    match words.as_str() {
+        _ if !is_today_against_socket(tax) => words,
+        "tcp is slower" => "the socket is faster".to_owned(),
+        "tcp is faster" => "the socket is slower".to_owned(),
+        _ => words,
+    }
+}
+
+/// "4 clients asking for pages at 50.0/s (poisson gaps)".
+pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
+    let clients = counted(u64::from(comparison.connections), "client");
+    let load = load::clause(&comparison.load, text);
+    let load = load.map_or_else(String::new, |load| format!(" {load}"));
+    match comparison
+        .trial
+        .as_ref()
+        .and_then(|it| it.load_command.as_ref())
+    {
+        Some(_) => "whole runs of the load".to_owned(),
+        None => format!("{clients} asking for pages{load}"),
+    }
+}
+
+/// What proves the ways, what looptax itself took, and what could not have been seen.
+pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
+    let Some(trial) = &comparison.trial else {
+        return Vec::new();
+    };
+    let mut sentences = vec![connections(trial, text)];
+    sentences.extend(supervision(trial, text));
+    sentences.extend(requests(comparison, trial, text));
+    let failed: u64 = trial.arms.iter().map(|arm| arm.n_failed).sum();
+    if failed > 0 {
+        let pages: u64 = trial
+            .arms
+            .iter()
+            .map(|arm| arm.n_pages + arm.n_failed)
+            .sum();
+        sentences.push(format!(
+            "{} of {pages} were not as in the first look, and count in no figure",
+            counted(failed, "page")
+        ));
+    }
+    sentences.extend(
+        comparison
+            .tax
+            .iter()
+            .filter_map(|tax| least_seen(tax, text)),
+    );
+    sentences
+}
+
+/// "connections of a page: mysql 1, redis 1; moved in 400 of 400 pages of the socket's turn, in 0 of 400 of TCP's".
+fn connections(trial: &Trial, text: Text) -> String {
+    let [baseline, other] = &trial.arms;
+    let per_turn = match trial.design {
+        TrialDesign::Flip => "page",
+        TrialDesign::Restart => "start",
+    };
+    let sums = |it: &TrialConnections| it.n_moved + it.n_left + it.n_not_moved;
+    let each = trial.servers.iter().enumerate().map(|(idx, server)| {
+        let of = |arm: &TrialArm| arm.connections.get(idx).map_or(0, sums);
+        let turns = match trial.design {
+            TrialDesign::Flip => {
+                baseline.n_pages + other.n_pages + baseline.n_failed + other.n_failed
+            }
+            TrialDesign::Restart => baseline.n_slices + other.n_slices,
+        };
+        let per = (of(baseline) + of(other)) as f64 / (turns as f64).max(1.0);
+        format!("{}{GLUE}{}", text.clean(&server.kind), trimmed(per))
+    });
+    let each: Vec<String> = each.collect();
+    let moved = |arm: &TrialArm| -> (u64, u64) {
+        let wanted = |(idx, _): &(usize, &TrialConnections)| {
+            trial.only.is_none_or(|only| only as usize == *idx)
+        };
+        let all = || arm.connections.iter().enumerate().filter(wanted);
+        (
+            all().map(|(_, it)| it.n_moved).sum(),
+            all().map(|(_, it)| sums(it)).sum(),
+        )
+    };
+    let turns = [0, 1].map(|idx| {
+        let (n, all) = moved(&trial.arms[idx]);
+        format!("{n} of {all} in {} turns", whose(trial, idx))
+    });
+    let (each, turns) = (each.join(", "), turns.join(", "));
+    format!("connections per {per_turn}: {each}; moved were {turns}")
+}
+
+/// Whose turn it was, by what became of its connections.
+fn whose(trial: &Trial, idx: usize) -> &'static str {
+    let moved = trial.arms[idx].connections.iter().any(|it| it.n_moved > 0);
+    let both = trial
+        .arms
+        .iter()
+        .all(|arm| arm.connections.iter().any(|it| it.n_moved > 0));
+    match (both, moved, idx) {
+        (false, true, _) => "the socket's",
+        (false, false, 1) => "TCP's",
+        (_, _, 0) => "the first arm's",
+        _ => "the other's",
+    }
+}
+
+/// `1`, `0.5`, `2.01`.
+fn trimmed(number: f64) -> String {
+    let digits = fixed(number, 2);
+    digits
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_owned()
+}
+
+/// What the supervisor took of a page over the socket: an application that names the socket itself saves that, too.
+fn supervision(trial: &Trial, text: Text) -> Option<String> {
+    let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
+    (baseline > 0.0).then(|| {
+        format!(
+            "of a page's time looptax itself took {} over the socket and {} over TCP, for moving or leaving its connections: an \
+             application whose configuration names the socket has neither",
+            text.micros(baseline),
+            text.micros(other)
+        )
+    })
+}
+
+/// What the servers counted, and their share of the page.
+fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
+    let page_us = comparison.arms.last()?.latency_us.mean.known()?.value;
+    let each = trial.counted.iter().filter_map(|count| {
+        let server = trial.servers.get(count.server as usize)?;
+        let time = count.us_per_page.map_or_else(String::new, |us| {
+            let share = 100.0 * us / page_us;
+            format!(", {} in them, {share:.0}{GLUE}% of it", text.micros(us))
+        });
+        let n = trimmed(count.requests_per_page);
+        let [kind, counter] = [&server.kind, &count.counter].map(|it| text.clean(it));
+        Some(format!("{kind} {n} ({counter}){time}"))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "requests of a page, as the servers counted: {}",
+            each.join("; ")
+        )
+    })
+}
+
+/// The smallest saving that would have been seen, where none was.
+fn least_seen(tax: &Tax, text: Text) -> Option<String> {
+    if !matches!(
+        tax.verdict,
+        Verdict::Inconclusive | Verdict::Equivalent | Verdict::Negligible
+    ) {
+        return None;
+    }
+    let pct = tax.throughput_pct.known()?;
+    let half = (pct.hi? - pct.lo?) / 2.0;
+    let us = tax.latency_us.mean.known();
+    let us = us.and_then(|us| Some((us.hi? - us.lo?) / 2.0));
+    let us = us.map_or_else(String::new, |us| format!(", {} per page", text.micros(us)));
+    Some(format!(
+        "the smallest difference that this trial could have told from none is about {}{GLUE}%{us}",
+        trimmed(half)
+    ))
+}
+
+/// A difference in the unit that the pages' own times are shown in.
+pub(crate) fn signed_time(comparison: &Comparison, us: &Estimate, text: Text) -> String {
+    let means = comparison
+        .arms
+        .iter()
+        .filter_map(|arm| arm.latency_us.mean.known());
+    if means.map(|it| it.value).any(|us| us >= MS_FROM_US) {
+        text.signed_run_time(us)
+    } else {
+        text.signed_micros_interval(us)
+    }
+}
