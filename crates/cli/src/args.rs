@@ -114,7 +114,7 @@ impl Cli {
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 20] = [
+const BESIDE_MEASURING: [&str; 21] = [
     "at",
     "verbose",
     "output",
@@ -133,6 +133,7 @@ const BESIDE_MEASURING: [&str; 20] = [
     "CompareArgs",
     "FormatArgs",
     "JsonArgs",
+    "ResultArgs",
     "DetailArgs",
     "TurnArgs",
 ];
@@ -374,6 +375,30 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) live: bool,
     #[command(flatten)]
+    pub(crate) result: ResultArgs,
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+    /// On a running server: may write a scratch schema of its own, dropped afterwards.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// On a running server: it is mine and idle, lift the limits on connections and time.
+    #[arg(long)]
+    pub(crate) own_server: bool,
+    /// Agree to the plan for a running server without being asked.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Whole commands instead of requests.
+    #[command(flatten)]
+    pub(crate) exec: ExecArgs,
+    /// What is sent to the echo server.
+    #[command(flatten)]
+    pub(crate) echo: echo::EchoArgs,
+}
+
+/// What becomes of a result.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ResultArgs {
+    #[command(flatten)]
     pub(crate) json: JsonArgs,
     /// Write a page to look at and share there, as `report` does.
     #[arg(long, value_name = "FILE")]
@@ -396,23 +421,6 @@ pub(crate) struct CompareArgs {
     /// Leave this run out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
-    #[command(flatten)]
-    pub(crate) turn: TurnArgs,
-    /// On a running server: may write a scratch schema of its own, dropped afterwards.
-    #[arg(long)]
-    pub(crate) write: bool,
-    /// On a running server: it is mine and idle, lift the limits on connections and time.
-    #[arg(long)]
-    pub(crate) own_server: bool,
-    /// Agree to the plan for a running server without being asked.
-    #[arg(short, long)]
-    pub(crate) yes: bool,
-    /// Whole commands instead of requests.
-    #[command(flatten)]
-    pub(crate) exec: ExecArgs,
-    /// What is sent to the echo server.
-    #[command(flatten)]
-    pub(crate) echo: echo::EchoArgs,
 }
 
 /// What is said of a result.

@@ -11,6 +11,7 @@ mod formats;
 mod outputs;
 mod page;
 mod record_place;
+mod results;
 mod settings;
 mod signals;
 mod sys;

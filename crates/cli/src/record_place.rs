@@ -10,7 +10,7 @@ use looptax_failure::Failure;
 use looptax_record::Record;
 use looptax_store::{Existing, RunFolder, Saver, save};
 
-use crate::args::CompareArgs;
+use crate::args::ResultArgs;
 use crate::earlier_runs::{remember, runs};
 use crate::terminal::Terminal;
 
@@ -28,7 +28,7 @@ pub(crate) struct RecordPlace {
 impl RecordPlace {
     /// The place that the arguments name, and a writer of `record` for it.
     pub(crate) fn prepare(
-        args: &CompareArgs,
+        args: &ResultArgs,
         mut record: Record,
         terminal: Terminal,
     ) -> Result<(RecordWriter, Self), Failure> {

@@ -14,11 +14,10 @@ use looptax_report::terminal::{self as report, AtRate};
 use looptax_store::{Existing, save};
 
 use crate::args::CompareArgs;
-use crate::commands::compare::write_page;
 use crate::failure::Exit;
 use crate::formats;
-use crate::outputs::Outputs;
 use crate::record_place::RecordPlace;
+use crate::results;
 use crate::signals::{has_paused, stop_flag};
 use crate::sys;
 use crate::terminal::stage::Stage;
@@ -34,11 +33,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
 )]
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let began = Instant::now();
-    let outputs = Outputs::default()
-        .writes("--output", args.output.as_deref())?
-        .writes("--json", args.json.path())?
-        .writes("--html", args.html.as_deref())?;
-    let is_text = !formats::announce(&args.formats, outputs)?.is_printed();
+    let is_text = !results::announce(&args.result)?.is_printed();
     sys::require_measurable()?;
     let show = |piece: &str| {
         if is_text {
@@ -52,7 +47,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     sys::raise_open_files();
     let mut minute = Minute::new(began)?;
     let record = empty_record(&minute.experiment());
-    let (mut writer, mut place) = RecordPlace::prepare(args, record, terminal)?;
+    let (mut writer, mut place) = RecordPlace::prepare(&args.result, record, terminal)?;
     writer.record.problems.extend(alone.problem());
 
     let pieces = report::Minute::new(terminal.style());
@@ -67,7 +62,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
 
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let saved = place.save(&mut writer);
-    if !args.no_history {
+    if !args.result.no_history {
         place.remember(&writer.record, terminal);
     }
     let name = place.name(&writer.record);
@@ -75,7 +70,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let seconds = began.elapsed().as_secs_f64();
     show(&pieces.end(&writer.record, &rates, seconds, name.as_deref()))?;
     let written = write_copies(args, &writer);
-    let paged = write_page(args, &writer, place.path());
+    let paged = results::write_page(&args.result, &writer, place.path());
     saved.and(written).and(paged)?;
     writer.check_samples()?;
     Ok(if stop.load(Ordering::Relaxed) {
@@ -133,7 +128,7 @@ fn measure(
 
 /// The rates at which it is said what TCP comes to: the one that was asked for, else those that were seen.
 fn rates(args: &CompareArgs, found: Option<&Found>) -> Vec<AtRate> {
-    match args.detail.at {
+    match args.result.detail.at {
         Some(requests_per_s) => vec![AtRate::asked(requests_per_s)],
         None => found.map_or_else(Vec::new, AtRate::of_programs),
     }
@@ -141,10 +136,10 @@ fn rates(args: &CompareArgs, found: Option<&Found>) -> Vec<AtRate> {
 
 /// What `--json` and the other forms want.
 fn write_copies(args: &CompareArgs, writer: &RecordWriter) -> Result<(), Failure> {
-    match args.json.path() {
+    match args.result.json.path() {
         Some(path) if path.as_os_str() == "-" => terminal::json(&writer.record)?,
         Some(path) => save(&writer.record, path, Existing::Replace)?,
         None => {}
     }
-    formats::write(&args.formats, &writer.record).map(drop)
+    formats::write(&args.result.formats, &writer.record).map(drop)
 }

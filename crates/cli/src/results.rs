@@ -1,0 +1,93 @@
+//! What becomes of a measurement: announced before it, saved, remembered and shown after it.
+//!
+//! The same for every command that measures; what was measured is theirs.
+
+use std::path::Path;
+
+use looptax_experiment::RecordWriter;
+use looptax_failure::Failure;
+use looptax_report::terminal as report;
+use looptax_store::Existing;
+
+use crate::args::ResultArgs;
+use crate::formats;
+use crate::outputs::Outputs;
+use crate::page::{Source, page};
+use crate::record_place::RecordPlace;
+use crate::terminal::{self, Terminal};
+
+/// Fails early where a file cannot be written, or two results would go to one place.
+pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
+    let outputs = Outputs::default()
+        .writes("--output", args.output.as_deref())?
+        .writes("--json", args.json.path())?
+        .writes("--html", args.html.as_deref())?;
+    formats::announce(&args.formats, outputs)
+}
+
+/// Saves, remembers and shows a record: what was measured is shown even when it cannot be saved.
+pub(crate) fn keep(
+    args: &ResultArgs,
+    writer: &mut RecordWriter,
+    place: &mut RecordPlace,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let saved = place.save(writer);
+    if !args.no_history {
+        place.remember(&writer.record, terminal);
+    }
+    let name = place.name(&writer.record);
+    let shown = show(args, writer, name.as_deref(), terminal);
+    let paged = write_page(args, writer, place.path());
+    saved.and(shown).and(paged)
+}
+
+/// Prints the result, and writes copies of it; one that cannot be written is an error after that.
+fn show(
+    args: &ResultArgs,
+    writer: &RecordWriter,
+    name: Option<&str>,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let copied = match args.json.path() {
+        Some(json) if json.as_os_str() == "-" => {
+            terminal::json(&writer.record)?;
+            return Ok(());
+        }
+        Some(json) => looptax_store::save(&writer.record, json, Existing::Replace),
+        None => Ok(()),
+    };
+    if writer.is_empty() {
+        if writer.record.interrupted {
+            terminal.words("interrupted before anything was measured: nothing is saved");
+        }
+        return Ok(copied?);
+    }
+    let written = formats::write(&args.formats, &writer.record);
+    if !matches!(written, Ok(true)) {
+        let table = report::compare(&writer.record, args.detail.beside(name), terminal.style());
+        terminal::data(&table)?;
+    }
+    copied?;
+    written.map(|_| ())
+}
+
+/// The page of `--html`; a run without anything measured has none.
+pub(crate) fn write_page(
+    args: &ResultArgs,
+    writer: &RecordWriter,
+    path: Option<&Path>,
+) -> Result<(), Failure> {
+    let Some(html) = args.html.as_ref().filter(|_| !writer.is_empty()) else {
+        return Ok(());
+    };
+    let source = Source {
+        record: &writer.record,
+        path,
+        no_samples: None,
+    };
+    // What could not be read stands on the page.
+    let text = page(&[source], &mut Vec::new());
+    looptax_store::save_text(&text, html, Existing::Replace)?;
+    Ok(())
+}
