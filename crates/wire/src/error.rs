@@ -33,7 +33,7 @@ pub enum WireError {
     /// The bytes are not what this protocol sends at this point.
     #[error("not a {protocol} answer (tried to {action}): expected {expected}, found {found}")]
     Malformed {
-        /// `MySQL`, `PostgreSQL`, `Redis`, `memcached`, `echo` or `FastCGI`.
+        /// `MySQL`, `PostgreSQL`, `Redis`, `memcached`, `echo`, `FastCGI` or `HTTP`.
         protocol: &'static str,
         /// What was being done.
         action: &'static str,

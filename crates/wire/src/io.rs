@@ -1,4 +1,4 @@
-//! The only two ways in which a set-up conversation reads and writes: whole, or a clear error.
+//! The only ways in which a set-up conversation reads and writes: whole, or a clear error.
 //!
 //! Here, and nowhere else, an `io::Error` becomes a [`WireError`]: time limits become `Timeout`, a
 //! peer that is gone becomes `Closed`. The measured loop does its own I/O and does not come here.
@@ -28,9 +28,21 @@ pub(crate) fn read_some(
     action: &'static str,
     limit: Duration,
 ) -> Result<usize, WireError> {
+    match read_or_end(stream, buf, action, limit)? {
+        0 => Err(WireError::Closed { action }),
+        n_read => Ok(n_read),
+    }
+}
+
+/// Reads what is there into `buf`: the count of bytes, 0 when the peer has closed in order.
+pub(crate) fn read_or_end(
+    stream: &mut impl Read,
+    buf: &mut [u8],
+    action: &'static str,
+    limit: Duration,
+) -> Result<usize, WireError> {
     loop {
         match stream.read(buf) {
-            Ok(0) => return Err(WireError::Closed { action }),
             Ok(n_read) => return Ok(n_read),
             Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
             Err(source) => return Err(failure(source, action, limit)),

@@ -8,6 +8,7 @@
 
 pub mod echo;
 pub mod fastcgi;
+pub mod http;
 pub mod memcached;
 pub mod mysql;
 pub mod postgres;

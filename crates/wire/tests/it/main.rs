@@ -1,6 +1,7 @@
 //! The protocols as seen from outside, against recorded and scripted peers; no real server.
 
 mod echo;
+mod http;
 mod memcached;
 mod mysql;
 mod postgres;

@@ -1,0 +1,150 @@
+//! What is known of an answer, and the memory that answers are read into.
+
+use std::time::Duration;
+
+use crate::WireError;
+
+/// Most bytes of a head: what web servers take of a client, several times over.
+pub(super) const HEAD_BYTES: usize = 64 << 10;
+/// Bytes of a body that are taken at a time.
+const PIECE_BYTES: usize = 64 << 10;
+/// Most bytes of a body, where nothing else is said.
+const BODY_LIMIT: u64 = 64 << 20;
+
+/// An answer that came whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Length of its body, without chunks' heads.
+    pub body_bytes: u64,
+    /// CRC-32 of its body.
+    pub checksum: u32,
+    /// Whether the connection may carry another request.
+    pub keeps_alive: bool,
+}
+
+/// How far an answer may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of a body.
+    pub body_bytes: u64,
+    /// So many bytes of a body are kept for [`Buffers::body`].
+    pub kept_bytes: usize,
+    /// The stream's own time limit, for the text of errors; the stream enforces it.
+    pub time: Duration,
+}
+
+impl Limits {
+    /// Bodies of 64 MiB, nothing of which is kept.
+    pub fn new(time: Duration) -> Self {
+        Self {
+            body_bytes: BODY_LIMIT,
+            kept_bytes: 0,
+            time,
+        }
+    }
+}
+
+/// Memory for one answer after another.
+#[derive(Debug)]
+pub struct Buffers {
+    pub(super) limits: Limits,
+    pub(super) input: Input,
+    pub(super) piece: Vec<u8>,
+    kept: Vec<u8>,
+    checksum: crc32fast::Hasher,
+    n_bytes: u64,
+}
+
+impl Buffers {
+    /// Takes as much as the limits need at once.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            input: Input {
+                bytes: vec![0; HEAD_BYTES],
+                n_used: 0,
+                n_held: 0,
+            },
+            piece: vec![0; PIECE_BYTES],
+            kept: Vec::new(),
+            checksum: crc32fast::Hasher::new(),
+            n_bytes: 0,
+        }
+    }
+
+    /// The beginning of the last answer's body, as far as the limits keep it; of one that broke off, what came.
+    pub fn body(&self) -> &[u8] {
+        &self.kept
+    }
+
+    /// Forgets the last answer.
+    pub(super) fn clear(&mut self) {
+        self.input.n_used = 0;
+        self.input.n_held = 0;
+        self.kept.clear();
+        self.checksum.reset();
+        self.n_bytes = 0;
+    }
+
+    /// Takes the first `n` bytes of `piece` as the body's next.
+    pub(super) fn take(&mut self, n: usize) -> Result<(), WireError> {
+        let bytes = &self.piece[..n];
+        self.n_bytes += n as u64;
+        if self.n_bytes > self.limits.body_bytes {
+            return Err(WireError::TooLong {
+                action: "read a page",
+                stated: self.n_bytes,
+                limit: self.limits.body_bytes,
+            });
+        }
+        self.checksum.update(bytes);
+        let n_kept = n.min(self.limits.kept_bytes.saturating_sub(self.kept.len()));
+        self.kept.extend_from_slice(&bytes[..n_kept]);
+        Ok(())
+    }
+
+    /// What came of a body that is over. A server that sent more than it said gets no other request.
+    pub(super) fn finish(&self, status: u16, keeps_alive: bool) -> Answer {
+        Answer {
+            status,
+            body_bytes: self.n_bytes,
+            checksum: self.checksum.clone().finalize(),
+            keeps_alive: keeps_alive && self.input.unused().is_empty(),
+        }
+    }
+}
+
+/// Bytes that were received and not yet used.
+#[derive(Debug)]
+pub(super) struct Input {
+    bytes: Vec<u8>,
+    n_used: usize,
+    n_held: usize,
+}
+
+impl Input {
+    pub(super) fn unused(&self) -> &[u8] {
+        &self.bytes[self.n_used..self.n_held]
+    }
+
+    pub(super) fn advance(&mut self, n: usize) {
+        self.n_used += n;
+    }
+
+    /// Room for more, behind what is unused; empty when that fills everything.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        if self.n_used > 0 {
+            self.bytes.copy_within(self.n_used..self.n_held, 0);
+            self.n_held -= self.n_used;
+            self.n_used = 0;
+        }
+        &mut self.bytes[self.n_held..]
+    }
+
+    /// So many bytes were put into the room.
+    pub(super) fn grow(&mut self, n: usize) {
+        self.n_held += n;
+    }
+}

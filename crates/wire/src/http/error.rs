@@ -1,0 +1,55 @@
+//! What can go wrong with a page before its status is known: what a command has a next step for is a variant.
+
+use looptax_failure::Explain;
+
+use crate::WireError;
+use crate::error::printable;
+
+/// A page was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// The connection was closed before the first byte of an answer. On a connection that was kept from an earlier
+    /// request nothing is wrong with that: the server had closed it meanwhile, and a fresh one may be tried.
+    #[error("the server closed the connection before it answered")]
+    Unanswered,
+    /// The answer is HTTP/2 or later.
+    #[error("the server answers in HTTP/2, and looptax asks in HTTP/1.1")]
+    Http2,
+    /// The answer is a message of TLS.
+    #[error("the server speaks TLS at this port")]
+    Tls,
+    /// The answer is something else.
+    #[error("what came is no answer of HTTP: `{found}`")]
+    NoHttp {
+        /// How it begins; escaped and cut short.
+        found: String,
+    },
+    /// The stream failed, or the answer broke off, is malformed or too long.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+}
+
+impl HttpError {
+    /// The peer sent `found` where an answer should begin.
+    pub(super) fn no_http(found: &[u8]) -> Self {
+        let found = printable(found);
+        Self::NoHttp { found }
+    }
+
+    /// Whether the stream's time limit passed.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Wire(WireError::Timeout { .. }))
+    }
+}
+
+impl Explain for HttpError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Http2 => "let the application answer HTTP/1.1 too, or name a port where it does",
+            Self::Tls => "name the page by https://",
+            Self::NoHttp { .. } => "name the port at which the application answers HTTP",
+            Self::Unanswered | Self::Wire(_) => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
