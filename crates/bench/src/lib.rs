@@ -2,7 +2,7 @@
 //!
 //! [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
 //! command line) and gives raw counts per slice. [`run_commands`] is the same for whole commands, [`run_blocks`] for
-//! single actions of any kind. This room alone reads the measuring clock. Verdicts are the statistics room's; the
+//! single actions of any kind; [`pages`] asks for those of a web application. This room alone reads the measuring clock. Verdicts are the statistics room's; the
 //! only question asked of them here is when to stop.
 
 mod arrivals;
@@ -18,6 +18,7 @@ mod glimpse;
 mod keys;
 mod load;
 mod machine;
+pub mod pages;
 mod patterns;
 mod plan;
 mod process_tree;

@@ -60,7 +60,7 @@ impl Quantile {
 ///
 /// # Cost
 /// One selection, linear in the count; no sort.
-pub fn nearest_rank(samples: &mut [u32], quantile: Quantile) -> Option<u32> {
+pub fn nearest_rank<T: Copy + Ord>(samples: &mut [T], quantile: Quantile) -> Option<T> {
     let idx = quantile.rank_idx(samples.len())?;
     Some(*samples.select_nth_unstable(idx).1)
 }

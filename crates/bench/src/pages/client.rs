@@ -1,0 +1,221 @@
+//! A client: asks for one page at a time over connections of its own, which it keeps as long as the server does.
+//!
+//! Hot file: what a page needs is there before the slice; the library that reads heads allocates for each.
+
+use std::io::{self, Read, Write};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use looptax_wire::http::{Answer, Buffers, HttpError, Limits, exchange, first_words};
+use rustix::thread::set_current_timer_slack;
+
+use super::deal::Dealt;
+use super::loaded::{FailedPages, FailureKind, Part};
+use super::{Job, Page, PageOpener, PageStream};
+use crate::clock::now_ns;
+
+/// So much of a body is kept, for the words of an error page: behind some style.
+const KEPT_BYTES: usize = 16 << 10;
+/// What a server says to whoever kept a connection too long, in place of closing it silently.
+const REQUEST_TIMEOUT: u16 = 408;
+/// A wait is cut into parts, between which a wish to stop is noticed.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+type Connection = Box<dyn PageStream + Send>;
+
+/// A client and its connections.
+pub(super) struct Client {
+    opener: Arc<dyn PageOpener>,
+    answer_limit: Duration,
+    buffers: Buffers,
+    /// By address: a connection that may carry another request.
+    kept: Vec<Option<Connection>>,
+}
+
+/// Why a page has no answer.
+enum Unanswered {
+    Connect(io::Error),
+    Http(HttpError),
+}
+
+impl Client {
+    pub(super) fn new(opener: Arc<dyn PageOpener>, answer_limit: Duration) -> Self {
+        let limits = Limits {
+            kept_bytes: KEPT_BYTES,
+            ..Limits::new(answer_limit)
+        };
+        Self {
+            opener,
+            answer_limit,
+            buffers: Buffers::new(limits),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Runs slices until nobody wants any more.
+    pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<Part>) {
+        // Sleeps end when they should, not up to 50 µs later; without it requests are only later, which is recorded.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        while let Ok(job) = wanted.recv() {
+            let part = self.slice(&job);
+            if done.send(part).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn slice(&mut self, job: &Job) -> Part {
+        let mut part = Part::with_room(job);
+        let n_addresses = job.pages.iter().map(|page| page.address_idx + 1).max();
+        self.kept.resize_with(n_addresses.unwrap_or(0), || None);
+        while !job.is_over.load(Ordering::Relaxed)
+            && let Some(dealt) = job.deal.next()
+        {
+            let Some(begun_ns) = wait_until_due(dealt, job, &mut part) else {
+                break;
+            };
+            let page = &job.pages[dealt.page_idx];
+            let outcome = self.load(page, &mut part);
+            let end_ns = now_ns();
+            part.start_ns = Some(part.start_ns.map_or(begun_ns, |start| start.min(begun_ns)));
+            part.end_ns = end_ns;
+            let is_right = self.judge(dealt.page_idx, page, outcome, &mut part);
+            if is_right {
+                part.latencies_ns.push(end_ns - begun_ns);
+            }
+        }
+        part
+    }
+
+    /// Asks for a page: over the connection that was kept, and once more over a fresh one where the server had closed
+    /// that; else over a fresh one.
+    fn load(&mut self, page: &Page, part: &mut Part) -> Result<Answer, Unanswered> {
+        let until_ns = now_ns().saturating_add(self.answer_limit.as_nanos() as u64);
+        if let Some(connection) = self.kept[page.address_idx].take() {
+            match self.ask(connection, page, until_ns) {
+                Err(HttpError::Unanswered) => part.n_stale += 1,
+                Ok(answer) if answer.status == REQUEST_TIMEOUT && !answer.keeps_alive => {
+                    part.n_stale += 1;
+                }
+                outcome => return outcome.map_err(Unanswered::Http),
+            }
+        }
+        let connection = self.opener.open(page.address_idx);
+        let connection = connection.map_err(Unanswered::Connect)?;
+        part.n_opened += 1;
+        self.ask(connection, page, until_ns)
+            .map_err(Unanswered::Http)
+    }
+
+    fn ask(
+        &mut self,
+        mut connection: Connection,
+        page: &Page,
+        until_ns: u64,
+    ) -> Result<Answer, HttpError> {
+        let mut limited = Limited {
+            stream: &mut *connection,
+            until_ns,
+        };
+        let answer = exchange(&mut limited, &page.request, &mut self.buffers)?;
+        if answer.keeps_alive {
+            self.kept[page.address_idx] = Some(connection);
+        }
+        Ok(answer)
+    }
+
+    /// Counts what came of a page; whether it is a right answer.
+    fn judge(
+        &self,
+        page_idx: usize,
+        page: &Page,
+        outcome: Result<Answer, Unanswered>,
+        part: &mut Part,
+    ) -> bool {
+        let facts = &mut part.facts[page_idx];
+        facts.n_asked += 1;
+        let mut fail = |kind, status, words: &dyn Fn() -> String| {
+            FailedPages::count(&mut part.failures, [page_idx, 1], kind, status, words);
+        };
+        match outcome {
+            Ok(answer) => {
+                let objection = objection(page, answer);
+                facts.see(answer, objection.is_none());
+                if let Some(kind) = objection {
+                    fail(kind, Some(answer.status), &|| {
+                        first_words(self.buffers.body())
+                    });
+                }
+                objection.is_none()
+            }
+            Err(Unanswered::Connect(error)) => {
+                fail(FailureKind::Connect, None, &|| error.to_string());
+                false
+            }
+            Err(Unanswered::Http(error)) => {
+                let words = || looptax_failure::with_causes(&error);
+                fail(FailureKind::from_error(&error), None, &words);
+                false
+            }
+        }
+    }
+}
+
+/// What is wrong with an answer that came whole.
+fn objection(page: &Page, answer: Answer) -> Option<FailureKind> {
+    match &page.expected {
+        None => (answer.status >= 400).then_some(FailureKind::Status),
+        Some(right) if right.status != answer.status => Some(FailureKind::Status),
+        Some(right) => {
+            let is_like = right.body_bytes.contains(&answer.body_bytes);
+            (!is_like).then_some(FailureKind::Size)
+        }
+    }
+}
+
+/// Waits until a page is due; from when its latency counts. `None` when somebody wants to stop.
+fn wait_until_due(dealt: Dealt, job: &Job, part: &mut Part) -> Option<u64> {
+    let Some(due_ns) = dealt.due_ns else {
+        return Some(now_ns());
+    };
+    loop {
+        let now = now_ns();
+        if now >= due_ns {
+            part.lags_ns.push(now - due_ns);
+            return Some(due_ns);
+        }
+        thread::sleep(Duration::from_nanos(due_ns - now).min(LONGEST_WAIT));
+        if job.is_over.load(Ordering::Relaxed) {
+            return None;
+        }
+    }
+}
+
+/// A stream that is read from until a point in time: a peer that sends a byte now and then is ended too.
+struct Limited<'a> {
+    stream: &'a mut (dyn PageStream + Send),
+    until_ns: u64,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if now_ns() > self.until_ns {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

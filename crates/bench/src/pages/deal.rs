@@ -1,0 +1,163 @@
+//! Which page is asked for when: drawn before a slice begins, dealt to the clients from one counter.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use looptax_stats::Side;
+use rand_xoshiro::rand_core::Rng;
+
+use super::{Page, PageSlice};
+use crate::arrivals::Schedule;
+use crate::clock::now_ns;
+use crate::keys::{SliceOf, generator};
+use crate::plan::{Arrivals, OpenLoop};
+use crate::schedule::shuffled;
+
+/// A purpose of randomness (see `schedule`; `blocks` has 6).
+const PAGES: u64 = 7;
+
+/// The pages of a slice in their order, and when they are due.
+pub(crate) struct Deal {
+    order: Vec<usize>,
+    /// Since `start_ns`; empty in a closed loop.
+    due_ns: Vec<u64>,
+    start_ns: u64,
+    n_dealt: AtomicUsize,
+}
+
+/// A page to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dealt {
+    pub(crate) page_idx: usize,
+    /// In an open loop.
+    pub(crate) due_ns: Option<u64>,
+}
+
+impl Deal {
+    /// Draws a slice; its time begins now.
+    pub(crate) fn new(seed: u64, slice: &PageSlice, pages: &[Page]) -> Self {
+        let PageSlice { epoch, rank, .. } = *slice;
+        let random = generator(seed, &[PAGES, epoch, rank]);
+        let weights: Vec<u64> = pages.iter().map(|page| page.weight).collect();
+        let due_ns = slice
+            .rate_per_s
+            .map_or_else(Vec::new, |rate_per_s| due_ns(seed, slice, rate_per_s));
+        Self {
+            order: draw_order(random, &weights, slice.n_pages),
+            due_ns,
+            start_ns: now_ns(),
+            n_dealt: AtomicUsize::new(0),
+        }
+    }
+
+    /// The next page, to whoever asks first.
+    pub(crate) fn next(&self) -> Option<Dealt> {
+        let idx = self.n_dealt.fetch_add(1, Ordering::Relaxed);
+        Some(Dealt {
+            page_idx: *self.order.get(idx)?,
+            due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due),
+        })
+    }
+
+    /// How many pages there are.
+    pub(crate) fn n_pages(&self) -> usize {
+        self.order.len()
+    }
+}
+
+/// Page numbers in a drawn order, each as often as its weight says, to within one.
+fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usize> {
+    let total: u64 = weights.iter().sum();
+    if total == 0 {
+        return Vec::new();
+    }
+    // Systematic sampling: equally spaced points over the weights, from a random start.
+    let start = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let step = total as f64 / n_pages as f64;
+    let mut page_idx = 0;
+    let mut sum = weights[0];
+    let mut sample = Vec::with_capacity(n_pages);
+    for idx in 0..n_pages {
+        let point = (idx as f64 + start) * step;
+        while point >= sum as f64 && page_idx + 1 < weights.len() {
+            page_idx += 1;
+            sum += weights[page_idx];
+        }
+        sample.push(page_idx);
+    }
+    let order = shuffled(random, n_pages);
+    order.into_iter().map(|idx| sample[idx]).collect()
+}
+
+/// When each page of an open loop is due, since the slice's start.
+fn due_ns(seed: u64, slice: &PageSlice, rate_per_s: f64) -> Vec<u64> {
+    let open = OpenLoop {
+        rate_per_s,
+        arrivals: Arrivals::Poisson,
+        may_spin: false,
+    };
+    // Arrivals are the same for both sides and all contrasts.
+    let place = SliceOf {
+        epoch: slice.epoch,
+        contrast: 0,
+        side: Side::Baseline,
+        rank: slice.rank,
+    };
+    let mut schedule = Schedule::new(open, seed, place, [0, 1], 0);
+    let mut due_ns = Vec::with_capacity(slice.n_pages);
+    for _ in 0..slice.n_pages {
+        due_ns.push(schedule.due_ns());
+        schedule.advance();
+    }
+    due_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(rank: u64, weights: &[u64], n_pages: usize) -> Vec<usize> {
+        draw_order(generator(7, &[PAGES, 0, rank]), weights, n_pages)
+    }
+
+    #[test]
+    fn each_page_comes_as_often_as_its_weight_says() {
+        for (weights, n_pages) in [
+            (&[1_u64, 1, 1][..], 9),
+            (&[1, 1, 1], 10),
+            (&[5, 0, 3, 2], 100),
+            (&[5, 0, 3, 2], 7),
+            (&[1; 50], 8),
+            (&[0, 4, 0], 3),
+        ] {
+            let total: u64 = weights.iter().sum();
+            for rank in 0..50 {
+                let order = drawn(rank, weights, n_pages);
+                assert_eq!(order.len(), n_pages);
+                for (page_idx, weight) in weights.iter().enumerate() {
+                    let n = order.iter().filter(|idx| **idx == page_idx).count() as f64;
+                    let wanted = n_pages as f64 * *weight as f64 / total as f64;
+                    assert!(
+                        (n - wanted).abs() < 1.0 + 1e-9,
+                        "{weights:?}: {n} of {wanted}"
+                    );
+                    assert!(*weight > 0 || n == 0.0);
+                }
+            }
+        }
+        assert!(drawn(0, &[0, 0], 5).is_empty());
+        assert!(drawn(0, &[], 5).is_empty());
+        assert!(drawn(0, &[1], 0).is_empty());
+    }
+
+    #[test]
+    fn slices_of_one_rank_are_the_same_and_others_are_not() {
+        let weights = [1; 20];
+        assert_eq!(drawn(3, &weights, 40), drawn(3, &weights, 40));
+        assert_ne!(drawn(3, &weights, 40), drawn(4, &weights, 40));
+        // Pages that are few in a slice change from one to the next.
+        let firsts: Vec<usize> = (0..200).map(|rank| drawn(rank, &weights, 1)[0]).collect();
+        for page_idx in 0..20 {
+            assert!(firsts.contains(&page_idx), "{page_idx}");
+        }
+    }
+}

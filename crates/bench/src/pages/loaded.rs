@@ -1,0 +1,251 @@
+//! What a slice of pages gave: latencies of those that were right, facts of each page, and what went wrong.
+
+use std::time::Duration;
+
+use looptax_stats::{Quantile, nearest_rank};
+use looptax_wire::WireError;
+use looptax_wire::http::{Answer, HttpError};
+
+use super::Job;
+
+/// Different bodies of a page that are told apart; a page with a counter on it has a new one each time.
+const MOST_CHECKSUMS: usize = 8;
+
+/// How a page failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// No connection could be opened.
+    Connect,
+    /// The server closed the connection before or within the answer.
+    Closed,
+    /// No whole answer came within the time limit.
+    Timeout,
+    /// The answer is HTTP/2.
+    Http2,
+    /// The server speaks TLS.
+    Tls,
+    /// The answer is no HTTP at all.
+    NoHttp,
+    /// The answer is malformed or too long, or the stream failed otherwise.
+    Broken,
+    /// The status is not that of a right answer, or an error's where none is known.
+    Status,
+    /// The body is shorter or longer than that of a right answer.
+    Size,
+}
+
+/// Pages that failed in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedPages {
+    /// Which page.
+    pub page_idx: usize,
+    /// How.
+    pub kind: FailureKind,
+    /// The status, where there was one.
+    pub status: Option<u16>,
+    /// How often.
+    pub n: u64,
+    /// Of the first of them: what the answer says, or why there is none.
+    pub words: String,
+}
+
+/// What was seen of a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageFacts {
+    /// How often it was asked for.
+    pub n_asked: u64,
+    /// How often that gave a right answer.
+    pub n_right: u64,
+    /// Each status, and how often it came.
+    pub statuses: Vec<(u16, u64)>,
+    /// Least and most bytes of right answers' bodies.
+    pub body_bytes: Option<[u64; 2]>,
+    /// Checksums of right answers' bodies, the first few different ones.
+    pub checksums: Vec<u32>,
+}
+
+/// What a slice of pages gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PagesLoaded {
+    /// When the first page was sent, or was due, by the measuring clock.
+    pub start_ns: u64,
+    /// From then to the last answer.
+    pub active_ns: u64,
+    /// How long each right answer took, from when its request was sent, or was due; in no order.
+    pub latencies_ns: Vec<u64>,
+    /// 99 % of requests were sent so soon after they were due; `None` in a closed loop.
+    pub lag_p99_ns: Option<u64>,
+    /// By page.
+    pub facts: Vec<PageFacts>,
+    /// What went wrong, by page and kind.
+    pub failures: Vec<FailedPages>,
+    /// Connections that were opened.
+    pub n_opened: u64,
+    /// Kept connections that the server had closed; their pages were asked for again.
+    pub n_stale: u64,
+}
+
+/// One client's share.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) start_ns: Option<u64>,
+    pub(super) end_ns: u64,
+    pub(super) latencies_ns: Vec<u64>,
+    pub(super) lags_ns: Vec<u64>,
+    pub(super) facts: Vec<PageFacts>,
+    pub(super) failures: Vec<FailedPages>,
+    pub(super) n_opened: u64,
+    pub(super) n_stale: u64,
+}
+
+impl FailureKind {
+    pub(super) fn from_error(error: &HttpError) -> Self {
+        match error {
+            HttpError::Unanswered | HttpError::Wire(WireError::Closed { .. }) => Self::Closed,
+            HttpError::Http2 => Self::Http2,
+            HttpError::Tls => Self::Tls,
+            HttpError::NoHttp { .. } => Self::NoHttp,
+            HttpError::Wire(WireError::Timeout { .. }) => Self::Timeout,
+            HttpError::Wire(_) => Self::Broken,
+        }
+    }
+}
+
+impl PageFacts {
+    /// An answer came; `is_right` says what it is worth.
+    pub(super) fn see(&mut self, answer: Answer, is_right: bool) {
+        count_status(&mut self.statuses, answer.status, 1);
+        if is_right {
+            self.n_right += 1;
+            self.add_body([answer.body_bytes; 2], &[answer.checksum]);
+        }
+    }
+
+    fn add_body(&mut self, [least, most]: [u64; 2], checksums: &[u32]) {
+        let [old_least, old_most] = self.body_bytes.unwrap_or([least, most]);
+        self.body_bytes = Some([least.min(old_least), most.max(old_most)]);
+        for checksum in checksums {
+            if self.checksums.len() < MOST_CHECKSUMS && !self.checksums.contains(checksum) {
+                self.checksums.push(*checksum);
+            }
+        }
+    }
+
+    /// Takes in what was seen of the same page elsewhere or later.
+    pub fn add(&mut self, other: &Self) {
+        self.n_asked += other.n_asked;
+        self.n_right += other.n_right;
+        for (status, n) in &other.statuses {
+            count_status(&mut self.statuses, *status, *n);
+        }
+        if let Some(body_bytes) = other.body_bytes {
+            self.add_body(body_bytes, &other.checksums);
+        }
+    }
+}
+
+fn count_status(statuses: &mut Vec<(u16, u64)>, status: u16, n: u64) {
+    match statuses.iter_mut().find(|known| known.0 == status) {
+        Some(known) => known.1 += n,
+        None => statuses.push((status, n)),
+    }
+}
+
+impl FailedPages {
+    /// Counts a failure among those that are known; `words` are asked for the first time alone.
+    pub(super) fn count(
+        known: &mut Vec<Self>,
+        [page_idx, n]: [usize; 2],
+        kind: FailureKind,
+        status: Option<u16>,
+        words: impl FnOnce() -> String,
+    ) {
+        let key = (page_idx, kind, status);
+        let is_same = |failed: &&mut Self| (failed.page_idx, failed.kind, failed.status) == key;
+        match known.iter_mut().find(is_same) {
+            Some(failed) => failed.n += n as u64,
+            None => known.push(Self {
+                page_idx,
+                kind,
+                status,
+                n: n as u64,
+                words: words(),
+            }),
+        }
+    }
+}
+
+impl Part {
+    /// Room for all that a slice may give.
+    pub(super) fn with_room(job: &Job) -> Self {
+        let n_pages = job.deal.n_pages();
+        Self {
+            latencies_ns: Vec::with_capacity(n_pages),
+            lags_ns: Vec::with_capacity(n_pages),
+            facts: vec![PageFacts::default(); job.pages.len()],
+            ..Self::default()
+        }
+    }
+}
+
+impl PagesLoaded {
+    pub(super) fn merge(parts: Vec<Part>, job: &Job) -> Self {
+        let start_ns = parts.iter().filter_map(|part| part.start_ns).min();
+        let end_ns = parts.iter().map(|part| part.end_ns).max();
+        let start_ns = start_ns.unwrap_or_default();
+        let mut loaded = Self {
+            start_ns,
+            active_ns: end_ns.unwrap_or_default().saturating_sub(start_ns),
+            facts: vec![PageFacts::default(); job.pages.len()],
+            ..Self::default()
+        };
+        let mut lags_ns = Vec::new();
+        for part in parts {
+            loaded.latencies_ns.extend(part.latencies_ns);
+            lags_ns.extend(part.lags_ns);
+            for (all, own) in loaded.facts.iter_mut().zip(&part.facts) {
+                all.add(own);
+            }
+            for failed in part.failures {
+                let FailedPages {
+                    page_idx,
+                    kind,
+                    status,
+                    n,
+                    words,
+                } = failed;
+                FailedPages::count(
+                    &mut loaded.failures,
+                    [page_idx, n as usize],
+                    kind,
+                    status,
+                    || words,
+                );
+            }
+            loaded.n_opened += part.n_opened;
+            loaded.n_stale += part.n_stale;
+        }
+        loaded.lag_p99_ns = nearest_rank(&mut lags_ns, Quantile::P99);
+        loaded
+            .failures
+            .sort_by_key(|failed| (failed.page_idx, failed.kind, failed.status));
+        loaded
+    }
+
+    /// Pages that were asked for.
+    pub fn n_asked(&self) -> u64 {
+        self.facts.iter().map(|facts| facts.n_asked).sum()
+    }
+
+    /// Pages whose answer was not right, or did not come.
+    pub fn n_failed(&self) -> u64 {
+        self.failures.iter().map(|failed| failed.n).sum()
+    }
+
+    /// Right answers per second of the time in which there were any.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        let time = Duration::from_nanos(self.active_ns);
+        let rate = self.latencies_ns.len() as f64 / time.as_secs_f64();
+        rate.is_finite().then_some(rate)
+    }
+}

@@ -1,0 +1,208 @@
+//! Pages of a web application as load: worker threads with kept connections, slices in closed and open loop.
+//!
+//! A page is one HTTP request and its answer. Each worker is a client of its own, which asks for one page at a time;
+//! what is asked for, and when, is drawn from the seed and a slice's place, so that slices of the same rank ask both
+//! arms for the same pages. How a stream is opened is the caller's, by a [`PageOpener`]; so is what a slice is for.
+//! Called by the trial.
+
+mod client;
+mod deal;
+mod loaded;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read, Write};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use looptax_wire::http::Request;
+
+pub use loaded::{FailedPages, FailureKind, PageFacts, PagesLoaded};
+
+use crate::error::LoadError;
+use client::Client;
+use deal::Deal;
+use loaded::Part;
+
+/// How often a slice looks at whether somebody wants to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A connection to a web server, with time limits of its own.
+pub trait PageStream: Read + Write {}
+impl<T: Read + Write> PageStream for T {}
+
+/// Opens connections for pages.
+pub trait PageOpener: Send + Sync {
+    /// A connection to the address of this number, as [`Page::address_idx`] has it.
+    ///
+    /// # Errors
+    /// Whatever the system says; the page counts as failed.
+    fn open(&self, address_idx: usize) -> io::Result<Box<dyn PageStream + Send>>;
+}
+
+/// A page that is asked for.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// What is sent.
+    pub request: Request,
+    /// Which address it is sent to; pages of one address share connections.
+    pub address_idx: usize,
+    /// How often it is asked for, against the others'; 0 for never.
+    pub weight: u64,
+    /// What a right answer looks like, once that is known.
+    pub expected: Option<ExpectedPage>,
+}
+
+/// What a right answer looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedPage {
+    /// Its status.
+    pub status: u16,
+    /// How long its body may be.
+    pub body_bytes: RangeInclusive<u64>,
+}
+
+/// What all slices of a load have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct PageLoadPlan {
+    /// Everything random comes from this.
+    pub seed: u64,
+    /// Clients, each with one page at a time; at least 1.
+    pub n_clients: usize,
+    /// A page must be answered within it.
+    pub answer_limit: Duration,
+}
+
+/// Pages to be asked for on end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PageSlice {
+    /// Which epoch it belongs to.
+    pub epoch: u64,
+    /// How many slices of its arm the epoch had before: slices of one rank ask for the same pages.
+    pub rank: u64,
+    /// How many.
+    pub n_pages: usize,
+    /// Pages per second, due at random; `None` for one after another as fast as they are answered.
+    pub rate_per_s: Option<f64>,
+}
+
+/// Threads that ask for pages, slice after slice; they end with it.
+pub struct PageLoad {
+    plan: PageLoadPlan,
+    pages: Arc<[Page]>,
+    workers: Vec<Worker>,
+}
+
+/// A client thread, from the outside.
+struct Worker {
+    /// `None` once it has been sent home.
+    jobs: Option<Sender<Arc<Job>>>,
+    parts: Receiver<Part>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// One slice, as the client threads see it.
+pub(crate) struct Job {
+    pub(crate) pages: Arc<[Page]>,
+    pub(crate) deal: Deal,
+    /// Somebody wants to stop: no page is begun any more.
+    pub(crate) is_over: AtomicBool,
+}
+
+impl PageLoad {
+    /// Starts the client threads, which open connections when they need them.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn start(
+        plan: PageLoadPlan,
+        pages: Vec<Page>,
+        opener: &Arc<dyn PageOpener>,
+    ) -> io::Result<Self> {
+        let mut load = Self {
+            plan,
+            pages: pages.into(),
+            workers: Vec::new(),
+        };
+        for _ in 0..plan.n_clients.max(1) {
+            let (jobs, wanted) = channel();
+            let (done, parts) = channel();
+            let client = Client::new(Arc::clone(opener), plan.answer_limit);
+            let thread = thread::Builder::new()
+                .name("looptax-page".to_owned())
+                .spawn(move || client.run(&wanted, &done))?;
+            load.workers.push(Worker {
+                jobs: Some(jobs),
+                parts,
+                thread: Some(thread),
+            });
+        }
+        Ok(load)
+    }
+
+    /// Says what a right answer to a page looks like, from the next slice on.
+    pub fn expect(&mut self, page_idx: usize, expected: ExpectedPage) {
+        Arc::make_mut(&mut self.pages)[page_idx].expected = Some(expected);
+    }
+
+    /// Asks for a slice's pages and waits for the last answer; where `stop` is set, for those that are on their way.
+    ///
+    /// # Errors
+    /// [`LoadError::Panicked`]: a bug of ours. Pages that fail are counted.
+    pub fn slice(
+        &mut self,
+        slice: &PageSlice,
+        stop: &AtomicBool,
+    ) -> Result<PagesLoaded, LoadError> {
+        let job = Arc::new(Job {
+            pages: Arc::clone(&self.pages),
+            deal: Deal::new(self.plan.seed, slice, &self.pages),
+            is_over: AtomicBool::new(false),
+        });
+        for worker in &self.workers {
+            if let Some(jobs) = &worker.jobs {
+                jobs.send(Arc::clone(&job))
+                    .map_err(|_| LoadError::Panicked)?;
+            }
+        }
+        let mut parts = Vec::with_capacity(self.workers.len());
+        for worker in &self.workers {
+            parts.push(worker.part(&job, stop)?);
+        }
+        Ok(PagesLoaded::merge(parts, &job))
+    }
+}
+
+impl Worker {
+    fn part(&self, job: &Job, stop: &AtomicBool) -> Result<Part, LoadError> {
+        loop {
+            match self.parts.recv_timeout(LOOK) {
+                Ok(part) => return Ok(part),
+                Err(RecvTimeoutError::Disconnected) => return Err(LoadError::Panicked),
+                Err(RecvTimeoutError::Timeout) => {
+                    job.is_over
+                        .fetch_or(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for PageLoad {
+    fn drop(&mut self) {
+        // All first, so that none goes on alone.
+        for worker in &mut self.workers {
+            worker.jobs = None;
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A thread that panicked has said so.
+                let _ = thread.join();
+            }
+        }
+    }
+}
