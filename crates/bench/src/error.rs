@@ -94,6 +94,8 @@ pub enum LoadError {
     },
 }
 
+impl Explain for LoadError {}
+
 /// A whole command did not end as it should.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {

@@ -13,6 +13,7 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    StreamOwned,
 };
 
 /// How a connection is sealed: made once, used for every one.
@@ -68,6 +69,21 @@ impl TlsClient {
         Self {
             config: Arc::new(config),
         }
+    }
+
+    /// A stream over `stream` for whoever is called `host`; the handshake comes with the first bytes.
+    ///
+    /// # Errors
+    /// None that is known: the library's own settings fit one another.
+    pub(crate) fn stream<S: Read + Write>(
+        &self,
+        stream: S,
+        host: &str,
+    ) -> Result<StreamOwned<ClientConnection, S>, Error> {
+        let name = ServerName::try_from(host.to_owned());
+        let name = name.unwrap_or_else(|_| IpAddr::from(Ipv4Addr::LOCALHOST).into());
+        let connection = ClientConnection::new(Arc::clone(&self.config), name)?;
+        Ok(StreamOwned::new(connection, stream))
     }
 
     /// A conversation that has not begun.

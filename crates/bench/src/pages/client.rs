@@ -78,6 +78,9 @@ impl Client {
             let Some(begun_ns) = wait_until_due(dealt, job, &mut part) else {
                 break;
             };
+            if let Some(inject) = job.inject {
+                part.injected_ns += wait(inject);
+            }
             let page = &job.pages[dealt.page_idx];
             let outcome = self.load(page, &mut part);
             let end_ns = now_ns();
@@ -163,6 +166,15 @@ impl Client {
             }
         }
     }
+}
+
+/// Waits; gives how long it really was, in nanoseconds.
+fn wait(time: Duration) -> u64 {
+    let start_ns = now_ns();
+    if !time.is_zero() {
+        thread::sleep(time);
+    }
+    now_ns() - start_ns
 }
 
 /// What is wrong with an answer that came whole.

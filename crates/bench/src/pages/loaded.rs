@@ -79,6 +79,8 @@ pub struct PagesLoaded {
     pub facts: Vec<PageFacts>,
     /// What went wrong, by page and kind.
     pub failures: Vec<FailedPages>,
+    /// Sum of the waits that were put into pages on purpose.
+    pub injected_ns: u64,
     /// Connections that were opened.
     pub n_opened: u64,
     /// Kept connections that the server had closed; their pages were asked for again.
@@ -94,6 +96,7 @@ pub(super) struct Part {
     pub(super) lags_ns: Vec<u64>,
     pub(super) facts: Vec<PageFacts>,
     pub(super) failures: Vec<FailedPages>,
+    pub(super) injected_ns: u64,
     pub(super) n_opened: u64,
     pub(super) n_stale: u64,
 }
@@ -222,6 +225,7 @@ impl PagesLoaded {
                     || words,
                 );
             }
+            loaded.injected_ns += part.injected_ns;
             loaded.n_opened += part.n_opened;
             loaded.n_stale += part.n_stale;
         }

@@ -11,7 +11,7 @@ mod loaded;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use looptax_wire::http::Request;
+
+/// A connection to a web server, with time limits of its own.
+pub use looptax_wire::Stream as PageStream;
 
 pub use loaded::{FailedPages, FailureKind, PageFacts, PagesLoaded};
 
@@ -30,10 +33,6 @@ use loaded::Part;
 
 /// How often a slice looks at whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// A connection to a web server, with time limits of its own.
-pub trait PageStream: Read + Write {}
-impl<T: Read + Write> PageStream for T {}
 
 /// Opens connections for pages.
 pub trait PageOpener: Send + Sync {
@@ -88,6 +87,9 @@ pub struct PageSlice {
     pub n_pages: usize,
     /// Pages per second, due at random; `None` for one after another as fast as they are answered.
     pub rate_per_s: Option<f64>,
+    /// Waits so long within each page before it is asked for, and counts how long that really was; for showing what
+    /// a difference of this size looks like.
+    pub inject: Option<Duration>,
 }
 
 /// Threads that ask for pages, slice after slice; they end with it.
@@ -109,6 +111,7 @@ struct Worker {
 pub(crate) struct Job {
     pub(crate) pages: Arc<[Page]>,
     pub(crate) deal: Deal,
+    pub(crate) inject: Option<Duration>,
     /// Somebody wants to stop: no page is begun any more.
     pub(crate) is_over: AtomicBool,
 }
@@ -161,6 +164,7 @@ impl PageLoad {
         let job = Arc::new(Job {
             pages: Arc::clone(&self.pages),
             deal: Deal::new(self.plan.seed, slice, &self.pages),
+            inject: slice.inject,
             is_over: AtomicBool::new(false),
         });
         for worker in &self.workers {

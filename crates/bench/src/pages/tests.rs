@@ -164,6 +164,7 @@ fn closed(n_pages: usize) -> PageSlice {
         rank: 0,
         n_pages,
         rate_per_s: None,
+        inject: None,
     }
 }
 
@@ -400,6 +401,30 @@ fn latencies_of_an_open_loop_count_from_when_pages_were_due() {
     let second_ns = loaded.start_ns + due[1] - due[0];
     assert!(loaded.lag_p99_ns.unwrap() >= stalled_until - second_ns);
     assert!(loaded.active_ns >= stalled_until - loaded.start_ns);
+}
+
+#[test]
+fn what_is_injected_is_part_of_each_page_and_is_counted() {
+    let server = Server::start(|path, _| page(path));
+    let mut load = server.load(&["/"], 2, PATIENCE);
+    let inject = Duration::from_millis(2);
+    for time in [Duration::ZERO, inject] {
+        let slice = PageSlice {
+            inject: Some(time),
+            ..closed(10)
+        };
+        let loaded = load.slice(&slice, &GO_ON).unwrap();
+        let least_ns = time.as_nanos() as u64;
+        assert!(loaded.injected_ns >= 10 * least_ns);
+        assert!(loaded.latencies_ns.iter().sum::<u64>() >= loaded.injected_ns);
+        assert!(
+            loaded
+                .latencies_ns
+                .iter()
+                .all(|latency| *latency > least_ns)
+        );
+    }
+    assert_eq!(load.slice(&closed(10), &GO_ON).unwrap().injected_ns, 0);
 }
 
 #[test]
