@@ -13,9 +13,9 @@ use std::time::Duration;
 use looptax_wire::http::{Answer, Buffers, HttpError, Limits, exchange, first_words};
 use rustix::thread::set_current_timer_slack;
 
-use super::deal::Dealt;
+use super::deal::{Dealt, Job};
 use super::loaded::{FailedPages, FailureKind, Part};
-use super::{Job, Page, PageOpener, PageStream};
+use super::page::{Page, PageOpener, PageStream};
 use crate::clock::now_ns;
 
 /// So much of a body is kept, for the words of an error page: behind some style.

@@ -1,11 +1,13 @@
 //! Which page is asked for when: drawn before a slice begins, dealt to the clients from one counter.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use looptax_stats::Side;
 use rand_xoshiro::rand_core::Rng;
 
-use super::{Page, PageSlice};
+use super::page::{Page, PageSlice};
 use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::keys::{SliceOf, generator};
@@ -14,6 +16,15 @@ use crate::schedule::shuffled;
 
 /// A purpose of randomness (see `schedule`; `blocks` has 6).
 const PAGES: u64 = 7;
+
+/// One slice, as the client threads see it.
+pub(crate) struct Job {
+    pub(crate) pages: Arc<[Page]>,
+    pub(crate) deal: Deal,
+    pub(crate) inject: Option<Duration>,
+    /// Somebody wants to stop: no page is begun any more.
+    pub(crate) is_over: AtomicBool,
+}
 
 /// The pages of a slice in their order, and when they are due.
 pub(crate) struct Deal {

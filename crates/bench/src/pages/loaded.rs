@@ -6,7 +6,7 @@ use looptax_stats::{Quantile, nearest_rank};
 use looptax_wire::WireError;
 use looptax_wire::http::{Answer, HttpError};
 
-use super::Job;
+use super::deal::Job;
 
 /// Different bodies of a page that are told apart; a page with a counter on it has a new one each time.
 const MOST_CHECKSUMS: usize = 8;

@@ -8,62 +8,27 @@
 mod client;
 mod deal;
 mod loaded;
+mod page;
 #[cfg(test)]
 mod tests;
 
 use std::io;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use looptax_wire::http::Request;
-
-/// A connection to a web server, with time limits of its own.
-pub use looptax_wire::Stream as PageStream;
-
 pub use loaded::{FailedPages, FailureKind, PageFacts, PagesLoaded};
+pub use page::{ExpectedPage, Page, PageOpener, PageSlice, PageStream};
 
 use crate::error::LoadError;
 use client::Client;
-use deal::Deal;
+use deal::{Deal, Job};
 use loaded::Part;
 
 /// How often a slice looks at whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// Opens connections for pages.
-pub trait PageOpener: Send + Sync {
-    /// A connection to the address of this number, as [`Page::address_idx`] has it.
-    ///
-    /// # Errors
-    /// Whatever the system says; the page counts as failed.
-    fn open(&self, address_idx: usize) -> io::Result<Box<dyn PageStream + Send>>;
-}
-
-/// A page that is asked for.
-#[derive(Debug, Clone)]
-pub struct Page {
-    /// What is sent.
-    pub request: Request,
-    /// Which address it is sent to; pages of one address share connections.
-    pub address_idx: usize,
-    /// How often it is asked for, against the others'; 0 for never.
-    pub weight: u64,
-    /// What a right answer looks like, once that is known.
-    pub expected: Option<ExpectedPage>,
-}
-
-/// What a right answer looks like.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExpectedPage {
-    /// Its status.
-    pub status: u16,
-    /// How long its body may be.
-    pub body_bytes: RangeInclusive<u64>,
-}
 
 /// What all slices of a load have in common.
 #[derive(Debug, Clone, Copy)]
@@ -74,22 +39,6 @@ pub struct PageLoadPlan {
     pub n_clients: usize,
     /// A page must be answered within it.
     pub answer_limit: Duration,
-}
-
-/// Pages to be asked for on end.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PageSlice {
-    /// Which epoch it belongs to.
-    pub epoch: u64,
-    /// How many slices of its arm the epoch had before: slices of one rank ask for the same pages.
-    pub rank: u64,
-    /// How many.
-    pub n_pages: usize,
-    /// Pages per second, due at random; `None` for one after another as fast as they are answered.
-    pub rate_per_s: Option<f64>,
-    /// Waits so long within each page before it is asked for, and counts how long that really was; for showing what
-    /// a difference of this size looks like.
-    pub inject: Option<Duration>,
 }
 
 /// Threads that ask for pages, slice after slice; they end with it.
@@ -105,15 +54,6 @@ struct Worker {
     jobs: Option<Sender<Arc<Job>>>,
     parts: Receiver<Part>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// One slice, as the client threads see it.
-pub(crate) struct Job {
-    pub(crate) pages: Arc<[Page]>,
-    pub(crate) deal: Deal,
-    pub(crate) inject: Option<Duration>,
-    /// Somebody wants to stop: no page is begun any more.
-    pub(crate) is_over: AtomicBool,
 }
 
 impl PageLoad {

@@ -1,0 +1,57 @@
+//! What is asked for, how often and of whom: plain data, and how a stream is opened.
+
+use std::io;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use looptax_wire::http::Request;
+
+/// A connection to a web server, with time limits of its own.
+pub use looptax_wire::Stream as PageStream;
+
+/// Opens connections for pages.
+pub trait PageOpener: Send + Sync {
+    /// A connection to the address of this number, as [`Page::address_idx`] has it.
+    ///
+    /// # Errors
+    /// Whatever the system says; the page counts as failed.
+    fn open(&self, address_idx: usize) -> io::Result<Box<dyn PageStream + Send>>;
+}
+
+/// A page that is asked for.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// What is sent.
+    pub request: Request,
+    /// Which address it is sent to; pages of one address share connections.
+    pub address_idx: usize,
+    /// How often it is asked for, against the others'; 0 for never.
+    pub weight: u64,
+    /// What a right answer looks like, once that is known.
+    pub expected: Option<ExpectedPage>,
+}
+
+/// What a right answer looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedPage {
+    /// Its status.
+    pub status: u16,
+    /// How long its body may be.
+    pub body_bytes: RangeInclusive<u64>,
+}
+
+/// Pages to be asked for on end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PageSlice {
+    /// Which epoch it belongs to.
+    pub epoch: u64,
+    /// How many slices of its arm the epoch had before: slices of one rank ask for the same pages.
+    pub rank: u64,
+    /// How many.
+    pub n_pages: usize,
+    /// Pages per second, due at random; `None` for one after another as fast as they are answered.
+    pub rate_per_s: Option<f64>,
+    /// Waits so long within each page before it is asked for, and counts how long that really was; for showing what
+    /// a difference of this size looks like.
+    pub inject: Option<Duration>,
+}
