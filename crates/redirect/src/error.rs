@@ -1,5 +1,6 @@
 //! What can go wrong before the program runs: one variant per failed action, with its object.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -26,13 +27,12 @@ pub enum RedirectError {
         text: OsString,
     },
     /// More routes than there are counters for.
-    #[error(
-        "{n} addresses are to be moved, at most {} can be",
-        crate::page::MAX_ROUTES
-    )]
+    #[error("{n} addresses are to be moved, at most {at_most} can be")]
     TooManyRoutes {
         /// How many.
         n: usize,
+        /// How many can be.
+        at_most: usize,
     },
     /// The process has threads, and a forked one would have only the one that forks.
     #[error("{n} threads run already; a supervisor can only be started from one")]
@@ -47,7 +47,7 @@ pub enum RedirectError {
     #[error("cannot {action}")]
     Start {
         /// What was tried.
-        action: &'static str,
+        action: Cow<'static, str>,
         /// Why.
         source: io::Error,
     },
@@ -59,6 +59,16 @@ pub enum RedirectError {
         /// Why.
         source: io::Error,
     },
+}
+
+impl RedirectError {
+    /// A step of the start that failed.
+    pub(crate) fn failed(action: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Start {
+            action: action.into(),
+            source,
+        }
+    }
 }
 
 impl Explain for RedirectError {}

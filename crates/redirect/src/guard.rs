@@ -5,9 +5,11 @@
 //! the kernel has every stopped call fail with `ENOSYS`, which it offers no way around.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
 
+use crate::descendants;
 use crate::launch::Started;
-use crate::page::Page;
+use crate::page::{Helper, Page};
 use crate::sys::fork::{self, Never};
 use crate::sys::{own_pid, process, wait};
 use crate::watchdog::{Config, keep};
@@ -25,7 +27,9 @@ pub(crate) fn start(
     started: &Started,
 ) -> std::io::Result<()> {
     let watchdog = process::pidfd_open(own_pid(), 0)?;
-    fork::fork(|| guard(config, page, started, &watchdog)).map(drop)
+    let guard = fork::fork(|| guard(config, page, started, &watchdog))?;
+    page.note_helper(Helper::Guard, guard);
+    Ok(())
 }
 
 fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &OwnedFd) -> Never {
@@ -38,6 +42,9 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
     if page.has_left() {
         return fork::end(0);
     }
+    if config.ends_all {
+        return end_all(page, started);
+    }
     if !config.keeps_running
         && page.ended().is_none()
         && let Some(program) = &started.program
@@ -48,4 +55,24 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
         Ok(supervisor) => keep(config, page, started, &supervisor),
         Err(_) => fork::end(0),
     }
+}
+
+/// Ends all that came from the program: a supervisor that lives is above every process of it, and the first one is
+/// above those that it started itself.
+fn end_all(page: &Page, started: &Started) -> Never {
+    let program_pid = page.program_pid.load(Ordering::Acquire);
+    let supervisor = (Some(&started.supervisor), started.supervisor_pid);
+    let tops = [supervisor, (started.program.as_ref(), program_pid)];
+    let top = tops.iter().find(|(process, _)| process.is_some_and(lives));
+    if let Some((_, pid)) = top {
+        descendants::kill_all(&[*pid], &[], || {});
+    }
+    for process in tops.iter().rev().filter_map(|(process, _)| *process) {
+        let _ = process::pidfd_signal(process.as_fd(), libc::SIGKILL);
+    }
+    fork::end(0)
+}
+
+fn lives(process: &OwnedFd) -> bool {
+    !wait::has_happened(process.as_fd(), libc::POLLIN)
 }

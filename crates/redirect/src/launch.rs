@@ -10,20 +10,21 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::answers::options;
 use crate::error::RedirectError;
 use crate::outcome::{MESSAGE_BYTES, STOPPED};
-use crate::page::Page;
+use crate::page::{Helper, Page};
 use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::fork::{self, Never, fork};
 use crate::sys::notify::Listener;
 use crate::sys::timers::Timers;
 use crate::sys::wait::{self, Change, SignalSet};
-use crate::sys::{errno, inherited, own_pid, pass, process};
+use crate::sys::{errno, identity, inherited, own_pid, pass, process};
 use crate::watchdog::{Config, FORWARDED};
 
 /// What is to be run.
@@ -33,10 +34,34 @@ pub struct Program {
     pub args: Vec<OsString>,
 }
 
+/// What the program has that this process has not; by default it has the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Whose process it is; takes root.
+    pub as_user: Option<User>,
+    /// Variables of its environment, each put in the place of one of the same name.
+    pub env: Vec<(OsString, OsString)>,
+    /// The folder that it starts in; its user has to be let in.
+    pub folder: Option<PathBuf>,
+}
+
+/// A user with its groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// Its number.
+    pub uid: u32,
+    /// Its first group.
+    pub gid: u32,
+    /// Its other groups.
+    pub groups: Vec<u32>,
+}
+
 /// Messages of the program before it executes.
 const LISTENER: u8 = 1;
 const NO_FILTER: u8 = 2;
 const NO_EXEC: u8 = 3;
+const NO_USER: u8 = 4;
+const NO_FOLDER: u8 = 5;
 
 /// How often, a millisecond apart, it is looked whether other threads are gone.
 const MOST_LOOKS_FOR_THREADS: usize = 1_000;
@@ -95,10 +120,6 @@ pub fn exec(program: &Program) -> RedirectError {
     program.not_executed(errno(&fork::exec(&args)))
 }
 
-fn failed(action: &'static str) -> impl Fn(io::Error) -> RedirectError {
-    move |source| RedirectError::Start { action, source }
-}
-
 /// Starts supervisor and program.
 pub(crate) fn start(
     config: &Config,
@@ -107,27 +128,31 @@ pub(crate) fn start(
 ) -> Result<Started, RedirectError> {
     let args = config.program.strings()?;
     only_thread()?;
-    let (to_us, ours) = pass::pair().map_err(failed("make a socket pair"))?;
-    let (to_supervisor, its) = pass::pair().map_err(failed("make a socket pair"))?;
-    let (messages, tell) = pass::pipe().map_err(failed("make a pipe"))?;
-    wait::adopt_orphans().map_err(failed("become a subreaper"))?;
+    let (to_us, ours) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
+    let (to_supervisor, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
+    let (messages, tell) = pass::pipe().map_err(RedirectError::failed("make a pipe"))?;
+    wait::adopt_orphans().map_err(RedirectError::failed("become a subreaper"))?;
     options::note_inherited(page);
     // What the closure owns is closed here when it was forked.
     let args = &args;
     let supervisor = fork(move || {
-        let program = fork(|| program(page, args, inherited, config, [&ours, &its]));
+        page.note_helper(Helper::Supervisor, own_pid());
+        // Before there is a program: what it sends into the background is below us from the first moment on.
+        let program = wait::adopt_orphans()
+            .and_then(|()| fork(|| program(page, args, inherited, config, [&ours, &its])));
         drop((ours, its));
         match program {
             Ok(pid) => supervise(config, page, pid, &to_supervisor, &tell),
             Err(_) => fork::end(EXIT_FAILED),
         }
     });
-    let supervisor = supervisor.map_err(failed("fork"))?;
+    let supervisor = supervisor.map_err(RedirectError::failed("fork"))?;
     let listener = listener_of(&config.program, &to_us)?;
     Ok(Started {
         listener: Arc::new(Listener::new(listener)),
         supervisor_pid: supervisor,
-        supervisor: process::pidfd_open(supervisor, 0).map_err(failed("open a process"))?,
+        supervisor: process::pidfd_open(supervisor, 0)
+            .map_err(RedirectError::failed("open a process"))?,
         program: process::pidfd_open(page.program_pid.load(Ordering::Acquire), 0).ok(),
         messages,
     })
@@ -151,20 +176,26 @@ fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectErr
     let mut listener = None;
     loop {
         let mut message = [0; 5];
-        let (n_bytes, fd) =
-            pass::receive(from.as_fd(), &mut message).map_err(failed("hear from the program"))?;
+        let (n_bytes, fd) = pass::receive(from.as_fd(), &mut message)
+            .map_err(RedirectError::failed("hear from the program"))?;
         let [kind, number @ ..] = message;
         let errno = i32::from_ne_bytes(number);
         match (n_bytes, kind) {
             (0, _) => {
                 let gone = || io::Error::from_raw_os_error(libc::ECHILD);
-                return listener.ok_or_else(|| failed("start the program")(gone()));
+                return listener.ok_or_else(|| RedirectError::failed("start the program")(gone()));
             }
             (_, LISTENER) => listener = fd,
             (_, NO_EXEC) => return Err(program.not_executed(errno)),
-            (_, _) => {
-                let source = io::Error::from_raw_os_error(errno);
-                return Err(failed("put the filter over the program")(source));
+            (_, kind) => {
+                let action = match kind {
+                    NO_USER => "run the program as another user",
+                    NO_FOLDER => "enter the program's folder",
+                    _ => "put the filter over the program",
+                };
+                return Err(RedirectError::failed(action)(io::Error::from_raw_os_error(
+                    errno,
+                )));
             }
         }
     }
@@ -189,16 +220,34 @@ fn program(
     fork::set_disposition(libc::SIGPIPE, inherited::broken_pipe());
     fork::set_disposition(libc::SIGCHLD, inherited.child_signal);
     inherited.timers.restore();
-    let installed = inherited
-        .signals
-        .restore()
-        .and_then(|_| install(config.features.has_wait_killable));
-    match installed {
-        Ok(it) => tell(LISTENER, 0, Some(&it.listener)),
-        Err(error) => {
-            tell(NO_FILTER, errno(&error), None);
-            return fork::end(EXIT_FAILED);
+    let prepared = || -> Result<(), (u8, io::Error)> {
+        let Surroundings {
+            as_user,
+            env,
+            folder,
+        } = &config.surroundings;
+        // The groups come first, and not as a call that waits for the supervisor; with the user goes the right to
+        // have a filter without giving others up.
+        if let Some(user) = as_user {
+            identity::take_groups(user.gid, &user.groups).map_err(|it| (NO_USER, it))?;
         }
+        let installed = inherited
+            .signals
+            .restore()
+            .and_then(|_| install(config.features.has_wait_killable))
+            .map_err(|it| (NO_FILTER, it))?;
+        tell(LISTENER, 0, Some(&installed.listener));
+        if let Some(user) = as_user {
+            identity::become_user(user.uid).map_err(|it| (NO_USER, it))?;
+        }
+        if let Some(folder) = folder {
+            std::env::set_current_dir(folder).map_err(|it| (NO_FOLDER, it))?;
+        }
+        fork::set_variables(env).map_err(|it| (NO_EXEC, it))
+    };
+    if let Err((kind, error)) = prepared() {
+        tell(kind, errno(&error), None);
+        return fork::end(EXIT_FAILED);
     }
     let error = fork::exec(args);
     tell(NO_EXEC, errno(&error), None);
@@ -222,7 +271,6 @@ fn supervise(
     };
     let listener = Arc::new(Listener::new(listener));
     let prepared = || -> io::Result<OwnedFd> {
-        wait::adopt_orphans()?;
         // A stop of the terminal is meant for the program; others may need us meanwhile.
         for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
             fork::set_disposition(signal, libc::SIG_IGN);
@@ -233,6 +281,7 @@ fn supervise(
             page,
             mapping: config.mapping.clone(),
             features: config.features,
+            steering: config.steering,
             switches: config.switches,
             events: config.wants_events.then(|| tell.try_clone()).transpose()?,
         })?;

@@ -6,8 +6,9 @@
 //! (names, TCP options, a second `connect`) are answered for it. Whatever is in doubt, the program's own
 //! `connect` goes on over TCP, and the reason is counted.
 //!
-//! [`run`] is the whole of it, [`OwnThreads`] the same for some threads of the calling process; [`probe()`] says
-//! beforehand what the kernel allows. The caller gives a plain [`Mapping`]. This room reads `/proc` of the
+//! [`run`] is the whole of it, [`OwnThreads`] the same for some threads of the calling process, [`Programs`] for a
+//! program that is started again and again while [`Steering`] says what is moved; [`probe()`] says beforehand what
+//! the kernel allows. The caller gives a plain [`Mapping`]. This room reads `/proc` of the
 //! program alone, decides nothing about databases, prints
 //! nothing, and needs no root.
 
@@ -15,6 +16,7 @@ mod answers;
 mod caller;
 mod connect;
 mod demands;
+mod descendants;
 mod error;
 mod fallback;
 mod filter;
@@ -26,6 +28,8 @@ mod own_threads;
 mod page;
 mod probe;
 mod processes;
+mod programs;
+mod steering;
 mod supervisor;
 mod switches;
 mod sys;
@@ -35,10 +39,12 @@ mod watches;
 
 pub use error::RedirectError;
 pub use fallback::FallbackReason;
-pub use launch::{Program, exec};
+pub use launch::{Program, Surroundings, User, exec};
 pub use mapping::{Demand, Mapping, Route, SocketName};
 pub use outcome::{Event, Stats};
 pub use own_threads::OwnThreads;
 pub use probe::{Features, Obstacle, probe};
+pub use programs::{Programs, ProgramsConfig, Running};
+pub use steering::{RouteCounts, SliceCounts, Steering};
 pub use switches::{DieAt, Switches};
 pub use watchdog::{Config, Ended, Exit, die_of, run};

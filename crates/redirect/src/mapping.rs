@@ -64,6 +64,7 @@ impl Mapping {
         if self.routes.len() > MAX_ROUTES {
             return Err(RedirectError::TooManyRoutes {
                 n: self.routes.len(),
+                at_most: MAX_ROUTES,
             });
         }
         for route in &self.routes {

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use crate::caller::Changes;
+use crate::sys::memory;
 use crate::sys::notify::Call;
 use crate::{FallbackReason, Stats};
 
@@ -28,6 +29,14 @@ pub(crate) mod stage {
     pub(crate) const SEEN: u32 = 0;
     /// The program's descriptor may be the new socket already.
     pub(crate) const REPLACING: u32 = 1;
+}
+
+/// A process of ours beside the program's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Helper {
+    Watchdog,
+    Supervisor,
+    Guard,
 }
 
 /// A call that is being answered.
@@ -59,6 +68,10 @@ pub(crate) struct Page {
     pub(crate) has_set_options: AtomicBool,
     /// Whether the watchdog ended because the program had.
     has_left: AtomicBool,
+    /// Our own processes, in the order of [`Helper`].
+    helpers: [AtomicI32; 3],
+    /// Whether the watchdog had to answer in the supervisor's place.
+    pub(crate) has_taken_over: AtomicBool,
     /// Who may be somebody else by now.
     pub(crate) changes: Changes,
 }
@@ -66,23 +79,30 @@ pub(crate) struct Page {
 impl Page {
     /// A new one, all zeroes, shared with the processes that are forked from now on.
     pub(crate) fn map() -> io::Result<&'static Self> {
-        // SAFETY: an anonymous mapping at a place of the kernel's choice.
-        let place = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size_of::<Self>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if place == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the mapping is as large, page-aligned, zeroed, which is a valid value of every field,
-        // and never unmapped.
-        Ok(unsafe { &*place.cast::<Self>() })
+        // SAFETY: all zeroes is a valid value of every field; each is an atomic, or a slot's call.
+        unsafe { memory::share() }
+    }
+
+    /// Makes it as new for another run. Nobody may work with it.
+    pub(crate) fn clear(&'static self) -> io::Result<()> {
+        // SAFETY: it was mapped by `map`; that nobody works with it is the caller's to see to.
+        unsafe { memory::clear(self) }
+    }
+
+    /// Notes which process it is that helps in this way.
+    pub(crate) fn note_helper(&self, helper: Helper, pid: i32) {
+        self.helpers[helper as usize].store(pid, Ordering::Release);
+    }
+
+    /// The supervisor that was started; it may have died.
+    pub(crate) fn supervisor_pid(&self) -> i32 {
+        self.helpers[Helper::Supervisor as usize].load(Ordering::Acquire)
+    }
+
+    /// The processes of this run that are none of the program's; some may have ended.
+    pub(crate) fn helpers(&self) -> Vec<i32> {
+        let helpers = self.helpers.iter().map(|it| it.load(Ordering::Acquire));
+        helpers.filter(|pid| *pid != 0).collect()
     }
 
     pub(crate) fn slot(&self, idx: usize) -> &Slot {

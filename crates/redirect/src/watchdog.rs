@@ -9,13 +9,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::launch::{self, Inherited, Program, Started, note_change};
+use crate::launch::{self, Inherited, Program, Started, Surroundings, note_change};
 use crate::outcome::{Event, MESSAGE_BYTES, STOPPED, Stats};
-use crate::page::Page;
+use crate::page::{Helper, Page};
 use crate::supervisor::{Parts, Supervisor};
+use crate::sys::fork::Never;
 use crate::sys::wait::{self, Arrival, Change};
 use crate::sys::{fork, own_pid, pass, process, timers};
-use crate::{Features, Mapping, RedirectError, Switches, guard};
+use crate::{Features, Mapping, RedirectError, Steering, Switches, descendants, guard};
 
 /// What is to be run, and how.
 #[derive(Debug, Clone)]
@@ -32,6 +33,37 @@ pub struct Config {
     pub wants_events: bool,
     /// Whether the program goes on when the process that started it is killed.
     pub keeps_running: bool,
+    /// Whether all that came from the program ends when that process is killed, and not its first process alone.
+    pub ends_all: bool,
+    /// Says what is moved right now; without it everything is.
+    pub steering: Option<Steering>,
+    /// What the program has that this process has not.
+    pub surroundings: Surroundings,
+}
+
+impl Config {
+    /// Whether a run can use it; [`run`] asks this itself.
+    ///
+    /// # Errors
+    /// Those of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also where the steering knows of fewer.
+    pub fn check(&self) -> Result<(), RedirectError> {
+        self.mapping.check()?;
+        let n = self.mapping.routes.len();
+        match self.steering.map(|it| it.n_routes()) {
+            Some(at_most) if n > at_most => Err(RedirectError::TooManyRoutes { n, at_most }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whom a run belongs to.
+pub(crate) struct Place<'a> {
+    /// What its processes share.
+    pub(crate) page: &'static Page,
+    /// The process whose end is the end of everything, if there is one.
+    pub(crate) owner: Option<&'a OwnedFd>,
+    /// Called when the program executes.
+    pub(crate) on_start: &'a mut dyn FnMut(),
 }
 
 /// How it went.
@@ -84,9 +116,28 @@ const DESERTION_MS: i32 = 20;
 /// # Errors
 /// Whatever keeps the program from starting; [`RedirectError::Exec`] when it was found to be none.
 pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, RedirectError> {
-    config.mapping.check()?;
-    let failed = |action| move |source| RedirectError::Start { action, source };
-    let page = Page::map().map_err(failed("share memory"))?;
+    let place = Place {
+        page: Page::map().map_err(RedirectError::failed("share memory"))?,
+        owner: None,
+        on_start: &mut || {},
+    };
+    run_at(place, config, on_event)
+}
+
+/// As [`run`], for somebody who looks at the page, too.
+pub(crate) fn run_at(
+    place: Place<'_>,
+    config: &Config,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Ended, RedirectError> {
+    config.check()?;
+    let failed = RedirectError::failed;
+    let Place {
+        page,
+        owner,
+        on_start,
+    } = place;
+    page.note_helper(Helper::Watchdog, own_pid());
     let child_signal = fork::set_disposition(libc::SIGCHLD, libc::SIG_DFL);
     let before = launch::signals().block().map_err(failed("block signals"))?;
     let arrivals = launch::signals()
@@ -100,6 +151,7 @@ pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, Re
     let started = launch::start(config, page, inherited).and_then(|started| {
         guard::start(config, page, &started).map_err(failed("fork"))?;
         fork::let_go_of_inherited();
+        on_start();
         Ok(started)
     });
     let ended = started.and_then(|started| {
@@ -108,6 +160,7 @@ pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, Re
             page,
             started,
             arrivals,
+            owner,
             is_supervisor: false,
         };
         let wait_status = watchdog.watch(on_event).map_err(failed("wait"))?;
@@ -123,7 +176,7 @@ pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, Re
     ended
 }
 
-fn exit_of(wait_status: i32) -> Exit {
+pub(crate) fn exit_of(wait_status: i32) -> Exit {
     match wait_status & 0x7f {
         0 => Exit::Code(wait_status >> 8 & 0xff),
         signal => Exit::Signal(signal),
@@ -143,6 +196,7 @@ struct Watchdog<'a> {
     page: &'static Page,
     started: Started,
     arrivals: OwnedFd,
+    owner: Option<&'a OwnedFd>,
     is_supervisor: bool,
 }
 
@@ -154,7 +208,8 @@ impl Watchdog<'_> {
             if self.is_supervisor {
                 self.look_after_children();
             }
-            if let Some(wait_status) = self.page.ended() {
+            let ended = self.page.ended();
+            if let Some(wait_status) = ended.filter(|_| self.may_end()) {
                 return Ok(wait_status);
             }
             let mut heard = vec![(self.arrivals.as_fd(), libc::POLLIN)];
@@ -162,10 +217,15 @@ impl Watchdog<'_> {
                 heard.push((self.started.supervisor.as_fd(), libc::POLLIN));
                 heard.push((self.started.messages.as_fd(), libc::POLLIN));
             }
+            heard.extend(self.owner.map(|it| (it.as_fd(), libc::POLLIN)));
+            heard.extend(ended.map(|_| (self.started.listener.fd(), 0)));
             let found = wait::poll(&heard, -1)?;
-            if found.get(1).is_some_and(|has_died| *has_died) {
+            if self.has_lost_owner() {
+                self.end_all();
+            }
+            if !self.is_supervisor && found.get(1).is_some_and(|has_died| *has_died) {
                 self.hear(on_event);
-                if self.page.ended().is_none() {
+                if self.page.ended().is_none() || !self.may_end() {
                     on_event(Event::SupervisorDied);
                     self.take_over()?;
                 }
@@ -191,13 +251,39 @@ impl Watchdog<'_> {
     /// Stops when the program was stopped, so that a shell sees its job stop. Where a terminal stopped
     /// both of us at once, we hear of it when both go on again.
     fn stop_as_well(&self) {
-        if process::is_stopped(self.page.program_pid.load(Ordering::Acquire)) {
+        if self.owner.is_none()
+            && process::is_stopped(self.page.program_pid.load(Ordering::Acquire))
+        {
             fork::raise(libc::SIGSTOP);
         }
     }
 
+    /// Whether the program's end is ours: where everything ends with an owner, somebody has to be there until the
+    /// last of it has ended.
+    fn may_end(&self) -> bool {
+        self.owner.is_none() || self.started.listener.is_deserted(0)
+    }
+
+    fn has_lost_owner(&self) -> bool {
+        let has_died = |it: &OwnedFd| wait::has_happened(it.as_fd(), libc::POLLIN);
+        self.owner.is_some_and(has_died)
+    }
+
+    /// Ends all that came from the program, the supervisor and this process; the guard ends after it.
+    fn end_all(&self) -> Never {
+        let helpers = self.page.helpers();
+        descendants::kill_all(&[own_pid()], &helpers, || {
+            if self.is_supervisor {
+                self.look_after_children();
+            }
+        });
+        let _ = process::pidfd_signal(self.started.supervisor.as_fd(), libc::SIGKILL);
+        fork::end(0)
+    }
+
     fn take_over(&mut self) -> io::Result<()> {
         self.is_supervisor = true;
+        self.page.has_taken_over.store(true, Ordering::SeqCst);
         serve(self.config, self.page, &self.started)
     }
 
@@ -255,6 +341,7 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
         page,
         mapping: config.mapping.clone(),
         features: config.features,
+        steering: config.steering,
         switches: Switches {
             // Once is enough.
             die_at: None,

@@ -5,7 +5,7 @@ use std::io;
 use looptax_diagnose::moving::{self, Candidate, Wanted, words};
 use looptax_failure::Failure;
 use looptax_redirect::{
-    Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Switches,
+    Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches,
 };
 
 use crate::args::RunArgs;
@@ -101,6 +101,9 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         switches,
         wants_events: args.verbose,
         keeps_running: args.keep_running,
+        ends_all: false,
+        steering: None,
+        surroundings: Surroundings::default(),
     };
     let mut say = |event| terminal.words_for(args.verbose, &words::event(event, &config.mapping));
     let ended = looptax_redirect::run(&config, &mut say).map_err(not_run)?;

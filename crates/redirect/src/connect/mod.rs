@@ -17,7 +17,8 @@ use std::sync::atomic::Ordering;
 use crate::answers;
 use crate::caller::{Caller, Person};
 use crate::page::Slot;
-use crate::supervisor::Supervisor;
+use crate::steering::Fate;
+use crate::supervisor::{Rest, Supervisor};
 use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, fork, process, socket};
 use crate::tag::{Tag, parse_raw};
@@ -44,6 +45,8 @@ struct Left {
 enum Outcome {
     /// It is none of our business, or not any more.
     Foreign,
+    /// It stays on TCP since its route is not moved now.
+    Steered,
     /// It was moved, or the program repeats a call that moved it.
     Moved { is_non_blocking: bool },
     /// The program's socket was moved before; `is_first_question` where it was told that it is on its way.
@@ -63,6 +66,15 @@ fn failed(reason: FallbackReason) -> impl Fn(io::Error) -> Left {
     }
 }
 
+/// A call's address, and what is to be done about it.
+#[derive(Clone, Copy)]
+struct Mapped {
+    peer: SocketAddr,
+    route_idx: usize,
+    /// Whether its route is not moved now. A socket that was moved before is answered for nevertheless.
+    is_left: bool,
+}
+
 /// The address and options of a call, with what was found out of its caller.
 struct Asked<'a> {
     call: &'a Call,
@@ -73,28 +85,40 @@ struct Asked<'a> {
     person: &'a Person,
 }
 
-/// Answers a `connect`. `done_with` gets what may be closed once the program goes on.
-pub(crate) fn answer(
-    supervisor: &Supervisor,
-    call: &Call,
-    slot: &Slot,
-    done_with: &mut Vec<OwnedFd>,
-) -> Answer {
+/// Answers a `connect`.
+pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, rest: &mut Rest) -> Answer {
     let Some(bytes) = address(call) else {
         return Answer::GoOn;
     };
     if bytes.first_chunk() == Some(&UNSPECIFIED) {
-        return disconnect::answer(supervisor, call, slot, done_with);
+        return disconnect::answer(supervisor, call, slot, &mut rest.done_with);
     }
     let peer = parse_raw(&bytes);
     let Some((peer, route_idx)) = peer.and_then(|it| Some((it, supervisor.mapping.find(it)?)))
     else {
         return elsewhere(supervisor, call, &bytes);
     };
-    match handle(supervisor, call, slot, peer, route_idx, done_with) {
+    let decision = supervisor.steering.map(|it| it.decide(route_idx));
+    rest.slice = decision.map(|it| it.slice);
+    let count = |fate: Fate| {
+        if let (Some(steering), Some(decision)) = (supervisor.steering, decision) {
+            steering.count(decision.slice, route_idx, fate);
+        }
+    };
+    let mapped = Mapped {
+        peer,
+        route_idx,
+        is_left: decision.is_some_and(|it| !it.is_moved),
+    };
+    match handle(supervisor, call, slot, mapped, &mut rest.done_with) {
         Ok((Outcome::Foreign, _)) => Answer::GoOn,
+        Ok((Outcome::Steered, _)) => {
+            count(Fate::Left);
+            Answer::GoOn
+        }
         Ok((Outcome::Moved { is_non_blocking }, pid)) => {
             supervisor.note_moved(route_idx, pid);
+            count(Fate::Moved);
             supervisor.die_at(DieAt::Replaced);
             success(is_non_blocking)
         }
@@ -102,6 +126,7 @@ pub(crate) fn answer(
         Ok((Outcome::Connected { .. }, _)) => Answer::Fail(libc::EISCONN),
         Err((left, pid)) => {
             supervisor.note_left(route_idx, pid, left.reason, left.errno);
+            count(Fate::Fallen);
             Answer::GoOn
         }
     }
@@ -146,8 +171,7 @@ fn handle(
     supervisor: &Supervisor,
     call: &Call,
     slot: &Slot,
-    peer: SocketAddr,
-    route_idx: usize,
+    mapped: Mapped,
     done_with: &mut Vec<OwnedFd>,
 ) -> Result<(Outcome, u32), (Left, u32)> {
     let unknown = |left| (left, call.tid as u32);
@@ -157,8 +181,15 @@ fn handle(
     let (caller, old) = match Caller::with_file(call.tid, fd, features) {
         Ok(found) => found,
         Err(error) if errno(&error) == libc::EBADF => return Ok((Outcome::Foreign, 0)),
+        Err(_) if mapped.is_left => return Ok((Outcome::Steered, 0)),
         Err(error) => return Err(unknown(hidden(error))),
     };
+    let Mapped {
+        peer, route_idx, ..
+    } = mapped;
+    if mapped.is_left && matches!(kind(peer, &old), Kind::Idle { .. } | Kind::Bound) {
+        return Ok((Outcome::Steered, 0));
+    }
     let person = caller.look(&supervisor.own, &supervisor.page.changes, features);
     let person = person.map_err(|it| unknown(hidden(it)))?;
     let asked = Asked {
@@ -170,7 +201,7 @@ fn handle(
         person: &person,
     };
     let pid = person.pid as u32;
-    match asked.kind(&old) {
+    match kind(peer, &old) {
         Kind::Foreign => Ok((Outcome::Foreign, pid)),
         Kind::Moved if supervisor.is_repeated(call, &old) => Ok((moved(&old), pid)),
         Kind::Moved => {
@@ -206,46 +237,47 @@ enum Kind {
     Bound,
 }
 
+/// What a socket is that is to be connected to this address.
+fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
+    let old = old.as_fd();
+    let Ok(name) = socket::own_name(old) else {
+        return Kind::Foreign;
+    };
+    if Tag::read(&name).is_some() {
+        return Kind::Moved;
+    }
+    let wanted = family(peer);
+    if name.family() != wanted {
+        return Kind::Foreign;
+    }
+    let mut state = [0];
+    // Sockets of other kinds have no such state; one that is on its way already is asked how far.
+    let told = socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state);
+    if told.is_err() || state[0] != STATE_IDLE {
+        return Kind::Foreign;
+    }
+    let own = parse_raw(name.bytes());
+    // Also without a port yet: the server's rules may be others for that address.
+    if own.is_some_and(|it| !it.ip().is_unspecified()) {
+        return Kind::Bound;
+    }
+    let own_port = own.map(|it| it.port()).filter(|port| *port != 0);
+    if own_port.is_some() && socket::has_chosen_port(old, wanted).unwrap_or(true) {
+        return Kind::Bound;
+    }
+    Kind::Idle { own_port }
+}
+
+/// The address's.
+fn family(address: SocketAddr) -> i32 {
+    if address.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    }
+}
+
 impl Asked<'_> {
-    /// The address's.
-    fn family(&self) -> i32 {
-        if self.peer.is_ipv4() {
-            libc::AF_INET
-        } else {
-            libc::AF_INET6
-        }
-    }
-
-    fn kind(&self, old: &OwnedFd) -> Kind {
-        let old = old.as_fd();
-        let Ok(name) = socket::own_name(old) else {
-            return Kind::Foreign;
-        };
-        if Tag::read(&name).is_some() {
-            return Kind::Moved;
-        }
-        let wanted = self.family();
-        if name.family() != wanted {
-            return Kind::Foreign;
-        }
-        let mut state = [0];
-        // Sockets of other kinds have no such state; one that is on its way already is asked how far.
-        let told = socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state);
-        if told.is_err() || state[0] != STATE_IDLE {
-            return Kind::Foreign;
-        }
-        let own = parse_raw(name.bytes());
-        // Also without a port yet: the server's rules may be others for that address.
-        if own.is_some_and(|it| !it.ip().is_unspecified()) {
-            return Kind::Bound;
-        }
-        let own_port = own.map(|it| it.port()).filter(|port| *port != 0);
-        if own_port.is_some() && socket::has_chosen_port(old, wanted).unwrap_or(true) {
-            return Kind::Bound;
-        }
-        Kind::Idle { own_port }
-    }
-
     /// Connects a Unix socket and puts it in the place of `old`.
     fn bring(
         &self,
@@ -271,7 +303,7 @@ impl Asked<'_> {
         let new = self.connected(supervisor, &old, own_port)?;
         settings::copy(&old, &new, flags, has_rare).map_err(failed(FallbackReason::Failed))?;
         if has_rare {
-            supervisor.options.carry_over(&old, &new, self.family());
+            supervisor.options.carry_over(&old, &new, family(self.peer));
         }
         supervisor.expect_answer(self.call, &new);
         let is_non_blocking = flags & libc::O_NONBLOCK != 0;
@@ -337,6 +369,9 @@ pub(crate) fn finish(supervisor: &Supervisor, call: &Call) -> Answer {
     let peer = address(call).and_then(|bytes| parse_raw(&bytes));
     if let Some(route_idx) = peer.and_then(|peer| supervisor.mapping.find(peer)) {
         supervisor.note_left(route_idx, call.tid as u32, FallbackReason::Crashed, 0);
+        if let Some(steering) = supervisor.steering {
+            steering.count(steering.decide(route_idx).slice, route_idx, Fate::Fallen);
+        }
     }
     Answer::GoOn
 }

@@ -53,8 +53,8 @@ impl OwnThreads {
     /// [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that failed.
     pub fn start(features: Features) -> Result<Self, RedirectError> {
         only_thread()?;
-        let page = Page::map().map_err(failed("share memory"))?;
-        let (ours, its) = pass::pair().map_err(failed("make a socket pair"))?;
+        let page = Page::map().map_err(RedirectError::failed("share memory"))?;
+        let (ours, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
         options::note_inherited(page);
         let mut socket = Some(ours);
         let pid = fork(|| {
@@ -62,7 +62,7 @@ impl OwnThreads {
             drop(socket.take());
             serve(&its, page, features)
         });
-        let pid = pid.map_err(failed("fork"))?;
+        let pid = pid.map_err(RedirectError::failed("fork"))?;
         process::let_look(pid);
         Ok(Self {
             socket,
@@ -81,26 +81,25 @@ impl OwnThreads {
     /// thread is of no use then, and has to end.
     pub fn cover(&self, mapping: &Mapping) -> Result<(), RedirectError> {
         mapping.check()?;
-        let socket = self
-            .socket
-            .as_ref()
-            .ok_or_else(|| failed("reach the supervisor")(io::ErrorKind::NotConnected.into()))?;
+        let socket = self.socket.as_ref().ok_or_else(|| {
+            RedirectError::failed("reach the supervisor")(io::ErrorKind::NotConnected.into())
+        })?;
         let installed = install(self.features.has_wait_killable)
-            .map_err(failed("put the filter over a thread"))?;
+            .map_err(RedirectError::failed("put the filter over a thread"))?;
         let message = routes::written(mapping);
         pass::send(socket.as_fd(), &message, Some(installed.listener.as_fd()))
-            .map_err(failed("hand the filter to the supervisor"))?;
+            .map_err(RedirectError::failed("hand the filter to the supervisor"))?;
         // Only the supervisor may hold it: calls then fail, instead of waiting, where it dies.
         drop(installed);
         let mut answer = [0; 4];
         let (n_bytes, _) = pass::receive(socket.as_fd(), &mut answer)
-            .map_err(failed("hear from the supervisor"))?;
+            .map_err(RedirectError::failed("hear from the supervisor"))?;
         match (n_bytes, i32::from_ne_bytes(answer)) {
             (4, 0) => Ok(()),
-            (4, errno) => Err(failed("start the supervisor")(
+            (4, errno) => Err(RedirectError::failed("start the supervisor")(
                 io::Error::from_raw_os_error(errno),
             )),
-            _ => Err(failed("hear from the supervisor")(
+            _ => Err(RedirectError::failed("hear from the supervisor")(
                 io::ErrorKind::UnexpectedEof.into(),
             )),
         }
@@ -123,10 +122,6 @@ impl Drop for OwnThreads {
         self.socket = None;
         wait::take_away(self.pid);
     }
-}
-
-fn failed(action: &'static str) -> impl Fn(io::Error) -> RedirectError {
-    move |source| RedirectError::Start { action, source }
 }
 
 /// The supervisor's process.
@@ -178,6 +173,7 @@ fn start(
         page,
         mapping,
         features,
+        steering: None,
         switches: Switches::default(),
         events: None,
     })?;

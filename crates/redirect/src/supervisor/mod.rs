@@ -18,8 +18,8 @@ use crate::outcome::Event;
 use crate::page::{Page, Slot, stage};
 use crate::processes::Processes;
 use crate::sys::notify::{Answer, Call, Listener};
-use crate::sys::{pass, socket};
-use crate::{DieAt, FallbackReason, Features, Mapping, Switches, connect};
+use crate::sys::{pass, socket, wait};
+use crate::{DieAt, FallbackReason, Features, Mapping, Steering, Switches, connect};
 use pool::Pool;
 use sockets::Sockets;
 
@@ -38,6 +38,8 @@ pub(crate) struct Supervisor {
     pub(crate) options: Options,
     /// Keeps names apart from those of other supervisors.
     pub(crate) maker: u32,
+    /// Says what is moved right now; without it everything is.
+    pub(crate) steering: Option<Steering>,
     switches: Switches,
     events: Option<OwnedFd>,
     /// Sockets whose program was told that they are on their way, and has not asked again.
@@ -53,9 +55,19 @@ pub(crate) struct Parts {
     pub(crate) page: &'static Page,
     pub(crate) mapping: Mapping,
     pub(crate) features: Features,
+    pub(crate) steering: Option<Steering>,
     pub(crate) switches: Switches,
     /// Where events go, if anybody wants them.
     pub(crate) events: Option<OwnedFd>,
+}
+
+/// What a call leaves to be done once the program goes on, which does not wait for it.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    /// What may be closed.
+    pub(crate) done_with: Vec<OwnedFd>,
+    /// The slice that the call counts under.
+    pub(crate) slice: Option<u32>,
 }
 
 impl Supervisor {
@@ -71,6 +83,7 @@ impl Supervisor {
             page: parts.page,
             mapping: parts.mapping,
             features: parts.features,
+            steering: parts.steering,
             own: Own::look()?,
             processes: Processes::default(),
             options: Options::new(),
@@ -93,7 +106,7 @@ impl Supervisor {
                 let answer = if slot.stage() == stage::REPLACING {
                     connect::finish(self, &call)
                 } else {
-                    self.answer_to(&call, slot, &mut Vec::new())
+                    self.answer_to(&call, slot, &mut Rest::default())
                 };
                 let _ = self.listener.answer(call.id, answer);
             }
@@ -104,12 +117,17 @@ impl Supervisor {
 
     /// Answers the call in a slot, and empties it.
     fn handle(&self, slot: &Slot) {
-        // The program does not wait for us to close them.
-        let mut done_with = Vec::new();
+        let begun_ns = self.steering.map(|_| wait::monotonic_ns());
+        let mut rest = Rest::default();
         if let Some(call) = slot.call() {
             self.die_at(DieAt::Received);
-            let answer = self.answer_to(&call, slot, &mut done_with);
+            let answer = self.answer_to(&call, slot, &mut rest);
             self.give(&call, answer);
+            if let (Some(steering), Some(begun_ns), Some(slice)) =
+                (self.steering, begun_ns, rest.slice)
+            {
+                steering.add_busy(slice, wait::monotonic_ns() - begun_ns);
+            }
             if answer != Answer::GoOn {
                 self.die_at(DieAt::Answered);
             }
@@ -130,10 +148,9 @@ impl Supervisor {
         }
     }
 
-    /// `done_with` gets what may be closed once the program goes on.
-    fn answer_to(&self, call: &Call, slot: &Slot, done_with: &mut Vec<OwnedFd>) -> Answer {
+    fn answer_to(&self, call: &Call, slot: &Slot, rest: &mut Rest) -> Answer {
         match filter::kind(call.arch, call.number) {
-            Kind::Connect => connect::answer(self, call, slot, done_with),
+            Kind::Connect => connect::answer(self, call, slot, rest),
             Kind::Name => names::answer(self, call),
             Kind::Option => options::answer(self, call),
             Kind::Receive => receive::answer(self, call),

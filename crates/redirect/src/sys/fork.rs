@@ -3,9 +3,10 @@
 //! A forked child has only the thread that forks, so a process with others must not go on as if nothing
 //! had happened: callers see to it (`launch`), and a child never returns into its parent's frames.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::checked;
@@ -57,16 +58,7 @@ pub(crate) fn raise(signal: i32) {
 /// Leaves input and output of the program to the program, and its folder, too; gives this process its
 /// own name and all the descriptors that it may have.
 pub(crate) fn withdraw(name: &str) {
-    if let Ok(null) = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")
-    {
-        for fd in 0..3 {
-            // SAFETY: the standard descriptors are nobody's property here.
-            unsafe { libc::dup2(null.as_raw_fd(), fd) };
-        }
-    }
+    put_nothing_under(0..3);
     close_inherited();
     let _ = std::env::set_current_dir("/");
     set_name(name);
@@ -86,17 +78,40 @@ pub(crate) fn withdraw(name: &str) {
 /// Leaves to the program what this process was started with, but for the standard error, which it speaks to: a lock
 /// that the program gives up, or a pipe that it closes, would otherwise last until it ends.
 pub(crate) fn let_go_of_inherited() {
+    put_nothing_under(0..2);
+    close_inherited();
+}
+
+/// Leaves these standard descriptors with nothing to read, and nowhere to write to.
+pub(crate) fn put_nothing_under(numbers: std::ops::Range<i32>) {
     if let Ok(null) = std::fs::File::options()
         .read(true)
         .write(true)
         .open("/dev/null")
     {
-        for fd in 0..2 {
-            // SAFETY: nothing of ours is read from or written to them from here on.
+        for fd in numbers {
+            // SAFETY: the standard descriptors are nobody's property here.
             unsafe { libc::dup2(null.as_raw_fd(), fd) };
         }
     }
-    close_inherited();
+}
+
+/// Closes all descriptors of a forked process but the standard ones and these.
+///
+/// For a process that goes no further than its closure: values of its parent's frames that own a descriptor are
+/// never used nor dropped there.
+pub(crate) fn keep_only(fds: &[BorrowedFd<'_>]) {
+    let mut kept: Vec<u32> = fds.iter().map(|fd| fd.as_raw_fd() as u32).collect();
+    kept.sort_unstable();
+    kept.push(u32::MAX);
+    let mut first = 3;
+    for fd in kept {
+        if fd > first {
+            // SAFETY: numbers alone; whoever owns these is not used any more.
+            unsafe { libc::syscall(libc::SYS_close_range, first, fd - 1, 0) };
+        }
+        first = first.max(fd.saturating_add(1));
+    }
 }
 
 /// Closes what came with this process's execution: all that would be left after another, but for the three
@@ -119,7 +134,25 @@ fn close_inherited() {
     }
 }
 
-fn set_name(name: &str) {
+/// Sets variables of this process's environment; it has one thread.
+pub(crate) fn set_variables(variables: &[(OsString, OsString)]) -> io::Result<()> {
+    let string = |text: &OsString| CString::new(text.as_bytes()).map_err(io::Error::from);
+    for (name, value) in variables {
+        let (name, value) = (string(name)?, string(value)?);
+        // SAFETY: both end in zero, and nobody else reads the environment meanwhile.
+        checked(unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) }.into())?;
+    }
+    Ok(())
+}
+
+/// Begins a session of its own, without a terminal.
+pub(crate) fn begin_session() -> io::Result<()> {
+    // SAFETY: nothing goes in.
+    checked(unsafe { libc::setsid() }.into()).map(drop)
+}
+
+/// Gives this process a name of at most 15 bytes.
+pub(crate) fn set_name(name: &str) {
     if let Ok(name) = CString::new(name) {
         // SAFETY: a string that ends in zero; the kernel copies at most 15 bytes.
         unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
@@ -150,7 +183,7 @@ pub(crate) fn unshare_descriptors() -> io::Result<()> {
 
 /// Puts a file under a number, in this thread's own table, over whatever is there.
 pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
-    // SAFETY: the table is this thread's own copy; whoever owns the old descriptor owns it in the other
-    // table, and this thread ends without using it.
+    // SAFETY: the table is this thread's or process's own copy; whoever owns the old descriptor owns it in the
+    // other table, and this one ends without using it.
     checked(unsafe { libc::dup2(file.as_raw_fd(), number) }.into()).map(drop)
 }

@@ -107,6 +107,19 @@ fn give_back(own: &Identity, before: Capabilities) -> io::Result<()> {
     set_groups(&own.groups)
 }
 
+/// Takes on groups for good, while this process may.
+pub(crate) fn take_groups(gid: u32, others: &[u32]) -> io::Result<()> {
+    set_groups(others)?;
+    let gid = gid.into();
+    call(libc::SYS_setresgid, gid, gid, gid).map(drop)
+}
+
+/// Becomes a user for good.
+pub(crate) fn become_user(uid: u32) -> io::Result<()> {
+    let uid = uid.into();
+    call(libc::SYS_setresuid, uid, uid, uid).map(drop)
+}
+
 /// The kernel does not say whether it obeyed: it is asked again.
 fn set_file_ids(wanted: &Identity) -> io::Result<()> {
     for (number, id) in [
@@ -122,7 +135,7 @@ fn set_file_ids(wanted: &Identity) -> io::Result<()> {
 }
 
 fn call(number: c_long, first: c_long, second: c_long, third: c_long) -> io::Result<c_long> {
-    // SAFETY: the four calls of this file that come here take numbers alone.
+    // SAFETY: the calls of this file that come here take numbers alone.
     checked(unsafe { libc::syscall(number, first, second, third) })
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod epoll;
 pub(crate) mod fork;
 pub(crate) mod identity;
 pub(crate) mod inherited;
+pub(crate) mod memory;
 pub(crate) mod notify;
 pub(crate) mod pass;
 pub(crate) mod process;

@@ -159,6 +159,18 @@ pub(crate) fn poll(fds: &[(BorrowedFd<'_>, i16)], patience_ms: i32) -> io::Resul
     }
 }
 
+/// Whether something that is asked for has happened at a descriptor, or its other end is closed.
+pub(crate) fn has_happened(fd: BorrowedFd<'_>, events: i16) -> bool {
+    poll(&[(fd, events)], 0).is_ok_and(|found| found[0])
+}
+
+/// Whether this process has children, also such as have ended and wait to be taken away.
+pub(crate) fn has_children() -> bool {
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: no details are wanted, so the pointer may be null.
+    unsafe { libc::waitid(libc::P_ALL, 0, std::ptr::null_mut(), flags) == 0 }
+}
+
 /// Makes every orphan below us our own child.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     // SAFETY: numbers alone.

@@ -20,6 +20,7 @@ mod deaths;
 mod likeness;
 mod oracle;
 mod parent;
+mod programs;
 mod raw;
 mod refusals;
 mod server;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     match words.first().map(String::as_str) {
         Some("supervise") => supervise::main(&words[1..]),
         Some("client") => client::main(&words[1..]),
+        Some("measure") => programs::measure(&words[1..]),
         Some("oracle") => oracle::main(&words[1..]),
         Some("program") => oracle::program(&words[1..]),
         _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
@@ -50,6 +52,7 @@ fn trials() -> Vec<Trial> {
     trials.extend(tree::trials());
     trials.extend(deaths::trials());
     trials.extend(parent::trials());
+    trials.extend(programs::trials());
     trials.extend(oracle::trials());
     trials.extend(storms::trials());
     trials

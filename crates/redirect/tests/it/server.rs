@@ -31,42 +31,7 @@ impl Server {
     }
 
     pub(crate) fn start_at(address: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), mode).unwrap();
-        let socket = folder.path().join("s");
-        let (n_tcp, n_unix) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-        let listener = TcpListener::bind(address).unwrap();
-        let tcp = listener.local_addr().unwrap();
-        let count = Arc::clone(&n_tcp);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let stream = stream.unwrap();
-                count.fetch_add(1, Ordering::SeqCst);
-                let peer = stream.peer_addr().unwrap();
-                thread::spawn(move || serve(stream, &format!("tcp {}", peer.ip())));
-            }
-        });
-        let listener = UnixListener::bind(&socket).unwrap();
-        let all = std::fs::Permissions::from_mode(0o777);
-        std::fs::set_permissions(&socket, all).unwrap();
-        let count = Arc::clone(&n_unix);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let stream = stream.unwrap();
-                count.fetch_add(1, Ordering::SeqCst);
-                let who = raw::peer_account(stream.as_raw_fd());
-                thread::spawn(move || serve(stream, &format!("unix {who}")));
-            }
-        });
-        Self {
-            tcp,
-            socket,
-            folder,
-            n_tcp,
-            n_unix,
-            n_looks: AtomicUsize::new(0),
-        }
+        Bound::at(address).serve()
     }
 
     /// How many came over TCP, and over the socket.
@@ -84,9 +49,74 @@ impl Server {
         (count(&self.n_tcp), count(&self.n_unix))
     }
 
+    /// How many have come over TCP by now.
+    pub(crate) fn n_tcp_by_now(&self) -> usize {
+        self.n_tcp.load(Ordering::SeqCst)
+    }
+
     /// How many have come over the socket by now.
     pub(crate) fn n_unix_by_now(&self) -> usize {
         self.n_unix.load(Ordering::SeqCst)
+    }
+}
+
+/// A server that listens and has no threads yet.
+pub(crate) struct Bound {
+    tcp_listener: TcpListener,
+    unix_listener: UnixListener,
+    pub(crate) tcp: SocketAddr,
+    pub(crate) socket: PathBuf,
+    pub(crate) folder: TempDir,
+}
+
+impl Bound {
+    pub(crate) fn at(address: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), mode).unwrap();
+        let socket = folder.path().join("s");
+        let tcp_listener = TcpListener::bind(address).unwrap();
+        let unix_listener = UnixListener::bind(&socket).unwrap();
+        let all = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(&socket, all).unwrap();
+        Self {
+            tcp: tcp_listener.local_addr().unwrap(),
+            tcp_listener,
+            unix_listener,
+            socket,
+            folder,
+        }
+    }
+
+    /// Starts to serve.
+    pub(crate) fn serve(self) -> Server {
+        let (n_tcp, n_unix) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        let (listener, count) = (self.tcp_listener, Arc::clone(&n_tcp));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                count.fetch_add(1, Ordering::SeqCst);
+                let peer = stream.peer_addr().unwrap();
+                thread::spawn(move || serve(stream, &format!("tcp {}", peer.ip())));
+            }
+        });
+        let (listener, count) = (self.unix_listener, Arc::clone(&n_unix));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                count.fetch_add(1, Ordering::SeqCst);
+                let who = raw::peer_account(stream.as_raw_fd());
+                thread::spawn(move || serve(stream, &format!("unix {who}")));
+            }
+        });
+        Server {
+            tcp: self.tcp,
+            socket: self.socket,
+            folder: self.folder,
+            n_tcp,
+            n_unix,
+            n_looks: AtomicUsize::new(0),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Duration;
 
 use looptax_redirect::{
-    Config, Demand, Event, Exit, Mapping, Program, Route, SocketName, Stats, Switches,
+    Config, Demand, Event, Exit, Mapping, Program, Route, SocketName, Stats, Surroundings, Switches,
 };
 
 /// Set for a supervisor that begins while another thread of it is about to end.
@@ -188,6 +188,9 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         switches,
         wants_events,
         keeps_running,
+        ends_all: false,
+        steering: None,
+        surroundings: Surroundings::default(),
     };
     let mut say = |event: Event| eprintln!("{event:?}");
     match looptax_redirect::run(&config, &mut say) {

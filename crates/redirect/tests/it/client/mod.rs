@@ -7,6 +7,7 @@ mod changes;
 mod descriptors;
 mod events;
 mod many;
+mod on_demand;
 mod options;
 mod plain;
 
@@ -35,6 +36,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         events::CASES,
         options::CASES,
         many::CASES,
+        on_demand::CASES,
         changes::CASES,
     ];
     let mut cases = cases.into_iter().flatten();

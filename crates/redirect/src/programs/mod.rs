@@ -1,0 +1,191 @@
+//! A program that is started under a steered supervisor, and started again, by a process that has threads.
+//!
+//! A supervisor forks, which wants a process with one thread; whoever measures has many by the time it starts the
+//! program. So a *launcher* is forked while there is one thread, and waits. Whatever comes from a program it
+//! inherits, also what went into the background, so that it can end all of it; and it does so as soon as the
+//! measuring process is gone, however it went. Where the launcher itself is killed the watchdog does it, and where
+//! the watchdog is, launcher and guard.
+
+mod launcher;
+mod message;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::launch::only_thread;
+use crate::page::Page;
+use crate::sys::{fork, own_pid, pass, process, wait};
+use crate::watchdog::exit_of;
+use crate::{Config, Exit, RedirectError, Stats, descendants};
+use message::{Answer, Wish};
+
+/// What is to be started, and how.
+#[derive(Debug)]
+pub struct ProgramsConfig {
+    /// The program and its supervision, mostly with [`Config::steering`]; [`Config::ends_all`] is a matter of course.
+    pub config: Config,
+    /// Where the program's output and its errors go; nowhere without it. Its input is empty.
+    pub output: Option<OwnedFd>,
+}
+
+/// Starts the program, as often as wanted. Dropped, or gone with this process, it leaves no process behind.
+pub struct Programs {
+    socket: OwnedFd,
+    launcher_pid: i32,
+    page: &'static Page,
+    n_routes: usize,
+}
+
+/// A program that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// Its first process.
+    pub program_pid: u32,
+    /// The process that answers its calls: part of what connecting costs is its work.
+    pub supervisor_pid: u32,
+}
+
+impl Programs {
+    /// Forks the launcher. Nothing is started yet.
+    ///
+    /// Call it while the process has no other thread. The program gets the signals, limits, folder and environment
+    /// that the process has now.
+    ///
+    /// # Errors
+    /// Those of [`Config::check`]; [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that failed.
+    pub fn begin(mut config: ProgramsConfig) -> Result<Self, RedirectError> {
+        config.config.ends_all = true;
+        config.config.check()?;
+        only_thread()?;
+        let page = Page::map().map_err(RedirectError::failed("share memory"))?;
+        let (ours, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
+        let owner = process::pidfd_open(own_pid(), 0);
+        let owner = owner.map_err(RedirectError::failed("open a process"))?;
+        let n_routes = config.config.mapping.routes.len();
+        let launcher_pid = fork::fork(|| launcher::run(page, &config, &its, &owner));
+        Ok(Self {
+            socket: ours,
+            launcher_pid: launcher_pid.map_err(RedirectError::failed("fork"))?,
+            page,
+            n_routes,
+        })
+    }
+
+    /// Starts the program; what is left of an earlier start is killed before. Comes back when it executes.
+    ///
+    /// # Errors
+    /// [`RedirectError::Exec`] for a program that cannot be executed; [`RedirectError::Start`] for everything else.
+    pub fn start(&mut self) -> Result<Running, RedirectError> {
+        match self.ask(&Wish::Start)? {
+            Answer::Started {
+                program_pid,
+                supervisor_pid,
+            } => Ok(Running {
+                program_pid: program_pid.cast_unsigned(),
+                supervisor_pid: supervisor_pid.cast_unsigned(),
+            }),
+            Answer::Failed(error) => Err(error),
+            Answer::Ended { .. } => Err(lost(io::ErrorKind::InvalidData.into())),
+        }
+    }
+
+    /// How the program's first process ended; `None` while it runs, and before a start.
+    pub fn has_ended(&self) -> Option<Exit> {
+        if let Some(wait_status) = self.page.ended() {
+            return Some(exit_of(wait_status));
+        }
+        // Whoever killed the launcher has ended everything with it.
+        let has_started = self.page.program_pid.load(Ordering::Acquire) != 0;
+        (has_started && self.is_lost()).then_some(Exit::Signal(libc::SIGKILL))
+    }
+
+    /// Whether the first process has ended while others that came from it run on: the program went into the
+    /// background.
+    pub fn is_background(&self) -> bool {
+        self.has_ended().is_some() && !self.pids_of_program().is_empty()
+    }
+
+    /// Asks all of the program to end (`SIGTERM`), kills what is not gone after `grace`, and comes back when nothing
+    /// is left; the supervisor answers as long as there is anybody to call. How many processes had to be killed.
+    ///
+    /// # Errors
+    /// [`RedirectError::Start`] when the launcher was killed: then everything else was, too.
+    pub fn end(&mut self, grace: Duration) -> Result<usize, RedirectError> {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        match self.ask(&Wish::End { grace_ms })? {
+            Answer::Ended { n_killed } => Ok(n_killed as usize),
+            Answer::Started { .. } | Answer::Failed(_) => {
+                Err(lost(io::ErrorKind::InvalidData.into()))
+            }
+        }
+    }
+
+    /// The processes that run and came from the program, in no order.
+    ///
+    /// # Cost
+    /// A short file to read for every process of the machine.
+    pub fn pids_of_program(&self) -> Vec<u32> {
+        let helpers = self.page.helpers();
+        let found = descendants::find(&[self.launcher_pid]).into_iter();
+        let own = found.filter(|pid| !helpers.contains(pid));
+        own.map(i32::cast_unsigned).collect()
+    }
+
+    /// Our own processes that run for the program: launcher, watchdog, guard, and who answers its calls.
+    ///
+    /// # Cost
+    /// As [`Self::pids_of_program`].
+    pub fn pids_of_helpers(&self) -> Vec<u32> {
+        let helpers = self.page.helpers();
+        let found = descendants::find(&[self.launcher_pid]).into_iter();
+        let running = found.filter(|pid| helpers.contains(pid));
+        let launcher = (!self.is_lost()).then_some(self.launcher_pid);
+        running.chain(launcher).map(i32::cast_unsigned).collect()
+    }
+
+    /// What became of the connections since the last start; those that were left since their route is not moved in
+    /// a slice are in the steering's counts alone.
+    pub fn stats(&self) -> Stats {
+        self.page.stats(self.n_routes)
+    }
+
+    /// Whether the supervisor died since the last start. Another answers in its place; a connection that was in the
+    /// works just then may be missing in the counts.
+    pub fn has_lost_supervisor(&self) -> bool {
+        self.page.has_taken_over.load(Ordering::SeqCst)
+    }
+
+    /// Whether the launcher is gone.
+    fn is_lost(&self) -> bool {
+        wait::has_happened(self.socket.as_fd(), 0)
+    }
+
+    fn ask(&mut self, wish: &Wish) -> Result<Answer, RedirectError> {
+        pass::send(self.socket.as_fd(), &wish.written(), None).map_err(lost)?;
+        let mut message = [0; message::MAX_BYTES];
+        loop {
+            match pass::receive(self.socket.as_fd(), &mut message) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(lost(error)),
+                Ok((n_bytes, _)) => {
+                    let answer = Answer::read(&message[..n_bytes]);
+                    return answer.ok_or_else(|| lost(io::ErrorKind::UnexpectedEof.into()));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        // Said, and not only seen by our end of the socket: a process that was forked since may hold that, too.
+        let _ = pass::send(self.socket.as_fd(), &Wish::Leave.written(), None);
+        wait::take_away(self.launcher_pid);
+    }
+}
+
+fn lost(source: io::Error) -> RedirectError {
+    RedirectError::failed("hear from the process that starts the program")(source)
+}

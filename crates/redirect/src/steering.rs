@@ -1,0 +1,273 @@
+//! Steering: which routes are moved right now, changed by another process from slice to slice, and what became
+//! of each slice's connections.
+//!
+//! A page of memory that the measuring process maps before it starts anything, and shares with every supervisor
+//! that comes from it. It writes one word, the slice's number and the routes that are moved; a supervisor reads
+//! that word once for each connection, and counts what it did under the number that it read. Plain atomics, no
+//! locks: whoever is killed in the midst leaves nothing behind.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::RedirectError;
+use crate::sys::memory;
+
+/// A mask of so many bits goes into one word with the slice's number.
+pub(crate) const MAX_STEERED: usize = 32;
+/// Slices that are remembered: a trial reads each soon after it is over.
+const N_SLICES: usize = 1_024;
+/// A counter is a number of so many bits, below a mark of whose it is: enough for three days in nanoseconds.
+const COUNT_BITS: u32 = 48;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+
+/// Tells supervisors what to move, and hears of each slice what became of it. Copies are the same one.
+///
+/// A route that is not moved is left at once: its connection goes on over TCP, and is counted. Counting takes a
+/// few nanoseconds, so there is no mode in which nothing is counted, and none in which nothing but that is done.
+#[derive(Debug, Clone, Copy)]
+pub struct Steering {
+    shared: &'static Shared,
+    n_routes: usize,
+}
+
+/// What became of a slice's connections.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SliceCounts {
+    /// By route, in the mapping's order.
+    pub routes: Vec<RouteCounts>,
+    /// Nanoseconds that supervisors spent on these connections, each from the call's arrival there until its answer
+    /// was given. A program may go on a moment before its last call is in here.
+    pub busy_ns: u64,
+}
+
+/// What became of a slice's connections to one address.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RouteCounts {
+    /// Those that were moved.
+    pub n_moved: u64,
+    /// Those that stayed on TCP since the route is not moved in this slice.
+    pub n_left: u64,
+    /// Those that were to be moved, and stayed on TCP for a reason of [`crate::FallbackReason`].
+    pub n_fallen: u64,
+}
+
+/// What is to be done with one connection, and under which slice it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) slice: u32,
+    pub(crate) is_moved: bool,
+}
+
+/// What became of one connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fate {
+    Moved,
+    Left,
+    Fallen,
+}
+
+#[repr(C)]
+struct Shared {
+    /// The slice's number above the routes that are moved.
+    word: AtomicU64,
+    slices: [Slice; N_SLICES],
+}
+
+#[repr(C)]
+struct Slice {
+    /// One more than the number of the slice that these counts are of; 0 is none.
+    owner: AtomicU64,
+    busy_ns: Counter,
+    /// In the order of [`Fate`].
+    routes: [[Counter; 3]; MAX_STEERED],
+}
+
+/// A count, and above it the mark of the slice that it is of: one that comes late for an earlier slice finds
+/// another mark, and counts nothing.
+#[repr(transparent)]
+struct Counter(AtomicU64);
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = self.word.load(Ordering::Acquire);
+        write!(out, "slice {} moves {:#b}", word >> 32, word as u32)
+    }
+}
+
+impl Steering {
+    /// Maps the memory, for a mapping of so many routes. Slice 0 has begun, and moves nothing.
+    ///
+    /// The memory lasts as long as this process and those that share it.
+    ///
+    /// # Errors
+    /// [`RedirectError::TooManyRoutes`] for more than 32; [`RedirectError::Start`].
+    pub fn map(n_routes: usize) -> Result<Self, RedirectError> {
+        if n_routes > MAX_STEERED {
+            return Err(RedirectError::TooManyRoutes {
+                n: n_routes,
+                at_most: MAX_STEERED,
+            });
+        }
+        // SAFETY: atomics alone, for which all zeroes is a valid value.
+        let shared =
+            unsafe { memory::share::<Shared>() }.map_err(RedirectError::failed("share memory"))?;
+        let steering = Self { shared, n_routes };
+        steering.steer(0, 0);
+        Ok(steering)
+    }
+
+    /// Begins a slice: connections that are asked for from now on are moved where their route's bit is 1.
+    ///
+    /// One thread alone calls this, with numbers that never fall; the same number again changes what is moved
+    /// and counts on.
+    pub fn steer(&self, slice: u32, moved: u32) {
+        let place = self.shared.place(slice);
+        if place.owner.load(Ordering::Acquire) != owner(slice) {
+            place.owner.store(0, Ordering::SeqCst);
+            let counters = place.routes.iter().flatten();
+            counters
+                .chain([&place.busy_ns])
+                .for_each(|counter| counter.restart(slice));
+            place.owner.store(owner(slice), Ordering::SeqCst);
+        }
+        let word = u64::from(slice) << 32 | u64::from(moved);
+        self.shared.word.store(word, Ordering::SeqCst);
+    }
+
+    /// What became of a slice's connections so far; `None` for one that has not begun, or that is forgotten
+    /// because 1,024 others have begun since.
+    ///
+    /// A connection is counted before its `connect` comes back.
+    pub fn counts(&self, slice: u32) -> Option<SliceCounts> {
+        let place = self.shared.place(slice);
+        let is_its = || place.owner.load(Ordering::SeqCst) == owner(slice);
+        if !is_its() {
+            return None;
+        }
+        let routes = place.routes[..self.n_routes].iter();
+        let counts = SliceCounts {
+            routes: routes.map(route_counts).collect(),
+            busy_ns: place.busy_ns.count(),
+        };
+        is_its().then_some(counts)
+    }
+
+    pub(crate) fn n_routes(&self) -> usize {
+        self.n_routes
+    }
+
+    /// What to do with a connection that is asked for now.
+    pub(crate) fn decide(&self, route_idx: usize) -> Decision {
+        let word = self.shared.word.load(Ordering::SeqCst);
+        Decision {
+            slice: (word >> 32) as u32,
+            is_moved: word >> route_idx & 1 == 1,
+        }
+    }
+
+    /// Counts a connection under the slice of its decision.
+    pub(crate) fn count(&self, slice: u32, route_idx: usize, fate: Fate) {
+        self.shared.place(slice).routes[route_idx][fate as usize].add(slice, 1);
+    }
+
+    /// Adds the time that a connection took.
+    pub(crate) fn add_busy(&self, slice: u32, busy_ns: u64) {
+        self.shared.place(slice).busy_ns.add(slice, busy_ns);
+    }
+}
+
+fn route_counts(counters: &[Counter; 3]) -> RouteCounts {
+    let [n_moved, n_left, n_fallen] = counters.each_ref().map(Counter::count);
+    RouteCounts {
+        n_moved,
+        n_left,
+        n_fallen,
+    }
+}
+
+fn owner(slice: u32) -> u64 {
+    u64::from(slice) + 1
+}
+
+impl Shared {
+    fn place(&self, slice: u32) -> &Slice {
+        &self.slices[slice as usize % N_SLICES]
+    }
+}
+
+impl Counter {
+    /// Slices that share a place differ in their marks, until 67 million have gone by.
+    fn mark(slice: u32) -> u64 {
+        u64::from(slice / N_SLICES as u32) << COUNT_BITS
+    }
+
+    fn restart(&self, slice: u32) {
+        self.0.store(Self::mark(slice), Ordering::SeqCst);
+    }
+
+    fn add(&self, slice: u32, n: u64) {
+        let of_slice = |value: u64| value & !COUNT == Self::mark(slice);
+        let added = |value: u64| of_slice(value).then(|| (value + n) & COUNT | Self::mark(slice));
+        let _ = self
+            .0
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, added);
+    }
+
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::SeqCst) & COUNT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts_of(steering: &Steering, slice: u32) -> [u64; 4] {
+        let counts = steering.counts(slice).unwrap();
+        let route = counts.routes[1];
+        [route.n_moved, route.n_left, route.n_fallen, counts.busy_ns]
+    }
+
+    #[test]
+    fn a_connection_counts_under_the_slice_of_its_decision() {
+        let steering = Steering::map(2).unwrap();
+        assert_eq!(counts_of(&steering, 0), [0; 4]);
+        steering.steer(7, 0b10);
+        let decision = steering.decide(1);
+        assert_eq!((decision.slice, decision.is_moved), (7, true));
+        assert!(!steering.decide(0).is_moved);
+        steering.steer(8, 0);
+        steering.count(7, 1, Fate::Moved);
+        steering.count(7, 1, Fate::Fallen);
+        steering.count(8, 1, Fate::Left);
+        steering.add_busy(7, 5_000_000_000);
+        assert_eq!(counts_of(&steering, 7), [1, 0, 1, 5_000_000_000]);
+        assert_eq!(counts_of(&steering, 8), [0, 1, 0, 0]);
+        steering.steer(8, 0b11);
+        assert_eq!(counts_of(&steering, 8), [0, 1, 0, 0]);
+        assert_eq!(
+            steering.counts(8).unwrap().routes[0],
+            RouteCounts::default()
+        );
+    }
+
+    #[test]
+    fn what_comes_late_for_a_forgotten_slice_counts_nowhere() {
+        let steering = Steering::map(2).unwrap();
+        steering.steer(3, 0);
+        let next = 3 + N_SLICES as u32;
+        steering.steer(next, 0);
+        steering.count(3, 1, Fate::Left);
+        steering.add_busy(3, 9);
+        assert_eq!(steering.counts(3), None);
+        assert_eq!(steering.counts(4), None);
+        assert_eq!(counts_of(&steering, next), [0; 4]);
+    }
+
+    #[test]
+    fn more_routes_than_bits_are_refused() {
+        assert!(Steering::map(MAX_STEERED).is_ok());
+        let refused = Steering::map(MAX_STEERED + 1);
+        let error = refused.unwrap_err().to_string();
+        assert_eq!(error, "33 addresses are to be moved, at most 32 can be");
+    }
+}

@@ -1,0 +1,240 @@
+//! Some process of ours is killed, in peace or in the midst of a start: no process of the tree stays.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use looptax_redirect::Exit;
+use looptax_testkit::dice::Dice;
+use looptax_testkit::patience;
+
+use super::{Case, begin_shell, command};
+use crate::trial;
+
+pub(super) const CASES: &[Case] = &[("hold", hold), ("churn", churn)];
+
+/// Nothing that works takes as long.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// By this all processes of a tree are found, wherever they have gone.
+const MARK: &str = "LOOPTAX_TREE";
+/// Names of our own processes; the measuring one has none of them.
+const HELPERS: [&str; 4] = [
+    "looptax-launch",
+    "looptax-watch",
+    "looptax-run",
+    "looptax-guard",
+];
+
+/// A program with children, in the background and not, that do not end when they are asked to.
+const TREE: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 2>&1 &); \
+                    (sleep 1000; :) & sleep 1000; :";
+/// Processes of it: three shells and what they wait for.
+const N_OF_TREE: usize = 6;
+
+pub(super) fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let victims = HELPERS.map(Some).into_iter().chain([None]);
+    for victim in victims {
+        let name = victim.unwrap_or("measuring-process").replace('-', "_");
+        trials.push(trial(
+            &format!("nothing_stays_of_a_program_whose_{name}_is_killed"),
+            move || held(&[victim]),
+        ));
+        trials.push(trial(
+            &format!("nothing_stays_when_{name}_is_killed_at_any_moment"),
+            move || churned(victim),
+        ));
+    }
+    trials.push(trial(
+        "nothing_stays_when_one_after_the_other_is_killed",
+        || {
+            let firsts = HELPERS.iter();
+            for (first, last) in firsts.zip(HELPERS.iter().cycle().skip(1)) {
+                held(&[Some(first), Some(last)]);
+            }
+        },
+    ));
+    trials
+}
+
+/// Starts a tree, and waits to be told what to expect.
+fn hold() {
+    let mut programs = begin_shell(TREE);
+    programs.start().unwrap();
+    patience::wait_for("the whole tree", PATIENCE, || {
+        (programs.pids_of_program().len() == N_OF_TREE).then_some(())
+    });
+    println!("ready");
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        match &*line {
+            "runs" => assert_eq!(programs.has_ended(), None),
+            "ended" => {
+                let exit = patience::wait_for("its end", PATIENCE, || programs.has_ended());
+                assert_eq!(exit, Exit::Signal(libc::SIGKILL));
+                assert_eq!(programs.pids_of_program(), []);
+            }
+            "starts" => {
+                programs.start().unwrap();
+            }
+            "lost" => {
+                assert!(programs.start().is_err());
+                assert!(programs.end(Duration::ZERO).is_err());
+            }
+            _ => panic!("{line}"),
+        }
+        println!("did {line}");
+    }
+}
+
+/// Starts and ends as fast as it goes, with errors or without.
+fn churn() {
+    let mut programs = begin_shell(TREE);
+    for _ in 0..12 {
+        let started = programs.start();
+        println!(
+            "{}",
+            if started.is_ok() {
+                "started"
+            } else {
+                "not started"
+            }
+        );
+        let _ = programs.end(Duration::ZERO);
+        println!("ended");
+    }
+}
+
+/// A measuring process, and all that comes from it.
+struct Tree {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+    mark: String,
+}
+
+impl Tree {
+    fn start(case: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().display().to_string();
+        let mut command: Command = command(case);
+        let mut child = command.env(MARK, &mark).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self {
+            child,
+            output,
+            mark,
+        }
+    }
+
+    /// Its processes that run, by their names.
+    fn processes(&self) -> HashMap<i32, String> {
+        let wanted = format!("{MARK}={}", self.mark).into_bytes();
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let pids = pids.filter_map(|it| it.file_name().to_str()?.parse().ok());
+        let named = pids.filter_map(|pid: i32| {
+            let words = fs::read(format!("/proc/{pid}/environ")).ok()?;
+            let is_its = words.split(|byte| *byte == 0).any(|word| word == wanted);
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            is_its.then(|| (pid, name.trim().to_owned()))
+        });
+        named.collect()
+    }
+
+    /// The process of this name, or the measuring one.
+    fn find(&self, name: Option<&str>) -> Option<i32> {
+        let Some(name) = name else {
+            return Some(self.child.id().cast_signed());
+        };
+        let processes = self.processes();
+        let found = processes.iter().find(|(_, its)| *its == name);
+        found.map(|(pid, _)| *pid)
+    }
+
+    /// Waits until no process of it runs but those of these names and, where it lives, the measuring one.
+    #[track_caller]
+    fn expect_alone(&mut self, names: &[&str]) {
+        let own = self.child.id().cast_signed();
+        let mut seen = HashMap::new();
+        let is_alone = patience::wait(PATIENCE, || {
+            let has_ended = self.child.try_wait().unwrap().is_some();
+            seen = self.processes();
+            seen.retain(|pid, name| !names.contains(&&**name) && (has_ended || *pid != own));
+            seen.is_empty().then_some(())
+        });
+        assert!(is_alone.is_some(), "{seen:?}");
+    }
+
+    fn say(&mut self, word: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{word}").unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        assert_eq!(line, format!("did {word}\n"));
+    }
+}
+
+/// Kills these one after the other while the program runs.
+fn held(victims: &[Option<&str>]) {
+    let mut tree = Tree::start("hold");
+    let mut line = String::new();
+    tree.output.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    assert_eq!(tree.processes().len(), 1 + HELPERS.len() + N_OF_TREE);
+    let mut killed = Vec::new();
+    for victim in victims {
+        // It may be gone with another.
+        if let Some(pid) = tree.find(*victim) {
+            assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+            killed.push(victim.unwrap_or_default());
+        }
+    }
+    if killed.contains(&"") {
+        tree.expect_alone(&[]);
+    } else if killed.contains(&HELPERS[0]) {
+        tree.expect_alone(&[]);
+        tree.say("ended");
+        tree.say("lost");
+    } else if killed.contains(&HELPERS[1]) {
+        tree.expect_alone(&[HELPERS[0]]);
+        tree.say("ended");
+        tree.say("starts");
+        tree.say("runs");
+    } else {
+        // The others do its work.
+        tree.say("runs");
+    }
+    let is_killed = killed.contains(&"");
+    drop(tree.child.stdin.take());
+    assert_eq!(tree.child.wait().unwrap().success(), !is_killed);
+    tree.expect_alone(&[]);
+}
+
+/// Kills it at a moment that nobody chose, a few times.
+fn churned(victim: Option<&str>) {
+    let mut dice = Dice::new(victim.map_or(0, str::len) as u64);
+    let mut n_hit = 0;
+    for _ in 0..8 {
+        let mut tree = Tree::start("churn");
+        let n_lines = dice.below(12);
+        let mut lines = tree.output.by_ref().lines();
+        for _ in 0..n_lines {
+            lines.next().unwrap().unwrap();
+        }
+        for _ in 0..dice.below(2_000) {
+            std::hint::black_box(fs::read("/proc/self/stat").unwrap());
+        }
+        let found = patience::wait(PATIENCE, || {
+            let is_over = tree.child.try_wait().unwrap().is_some();
+            let found = tree.find(victim);
+            (found.is_some() || is_over).then_some(found)
+        });
+        if let Some(pid) = found.unwrap() {
+            n_hit += u32::from(unsafe { libc::kill(pid, libc::SIGKILL) } == 0);
+        }
+        patience::wait_for("its end", PATIENCE, || tree.child.try_wait().unwrap());
+        tree.expect_alone(&[]);
+    }
+    assert!(n_hit > 0);
+}
