@@ -5,7 +5,8 @@
 
 use looptax_record::{Arm, Comparison, Figure, ReplaySide, Samples, SideUnit, Tax};
 use looptax_stats::{
-    Comparison as Compared, Epoch, Quantile, Side, Slice, compare, deviation, hodges_lehmann,
+    Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation,
+    hodges_lehmann,
 };
 use serde::Deserialize;
 

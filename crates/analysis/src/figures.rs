@@ -3,7 +3,7 @@
 //! Changes no number. Called by [`super::judged`].
 
 use looptax_record::{Cpu, CpuTax, Figure, Latency, Pooled, Raw, Syscalls};
-use looptax_stats::{Comparison, Estimate, Judgement, Quantile, QuantileTax, Side};
+use looptax_stats::{Estimate, Judgement, Quantile, QuantileComparison, QuantileTax, Side};
 
 const NO_EPOCH: &str = "no whole epoch was measured";
 const NO_CLIENT_CPU: &str = "the client's CPU time could not be read";
@@ -150,19 +150,19 @@ fn of_quantile(
         .find(|percentile| percentile.quantile == quantile)
         .map(|percentile| &percentile.comparison);
     match comparison {
-        Some(Comparison::Known(tax)) => plain(Some(pick(tax))),
-        Some(Comparison::NotEnough {
+        Some(QuantileComparison::Known(tax)) => plain(Some(pick(tax))),
+        Some(QuantileComparison::NotEnough {
             have,
             need,
             n_epochs_needed: Some(n_epochs),
         }) => Figure::missing(needs_time(*have, *need, *n_epochs, quantile, pace)),
-        Some(Comparison::NotEnough { .. }) if pace.n_epochs > 0 => {
+        Some(QuantileComparison::NotEnough { .. }) if pace.n_epochs > 0 => {
             Figure::missing("the latencies of the requests were not kept")
         }
-        Some(Comparison::SliceTooShort { slice_us, p99_us }) => {
+        Some(QuantileComparison::SliceTooShort { slice_us, p99_us }) => {
             Figure::missing(needs_longer_slices(*slice_us, *p99_us))
         }
-        Some(Comparison::NotEnough { .. }) | None => Figure::missing(NO_EPOCH),
+        Some(QuantileComparison::NotEnough { .. }) | None => Figure::missing(NO_EPOCH),
     }
 }
 

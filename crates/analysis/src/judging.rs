@@ -9,7 +9,7 @@ use record::{Comparison, Samples};
 
 use crate::judged::{self, Question};
 use crate::proved_arm::ProvedArm;
-use crate::{bill, validity};
+use crate::{bill, trial, validity};
 
 /// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
 pub struct Ending {
@@ -102,6 +102,10 @@ fn judge_by(
     comparison.warnings.extend(miscounted);
     comparison.arms = judged::arms(judged_arms);
     comparison.bill = bill_of(comparison);
+    if comparison.trial.is_some() {
+        let epochs = comparison.raw.counts([0, 1], unpack);
+        trial::complete(comparison, &epochs);
+    }
 }
 
 /// What each arm adds, at the level of the strictest look that one of the pairs stopped at.

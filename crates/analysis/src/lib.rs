@@ -16,6 +16,7 @@ mod judging;
 mod made_up;
 pub mod proved_arm;
 pub mod remedies;
+mod trial;
 pub mod validity;
 mod words;
 

@@ -12,6 +12,7 @@ pub(crate) fn field(metric: Metric) -> &'static str {
         Metric::BothCpu => "cpu_us.both",
         Metric::Latency(Quantile::P50) => "latency_us.p50",
         Metric::Latency(Quantile::P90) => "latency_us.p90",
+        Metric::Latency(Quantile::P95) => "latency_us.p95",
         Metric::Latency(Quantile::P99) => "latency_us.p99",
         Metric::Latency(Quantile::P999) => "latency_us.p999",
     }

@@ -117,6 +117,9 @@ pub struct Slice {
     pub client_user_ns: Option<u64>,
     /// CPU time of the server.
     pub server_cpu_ns: Option<u64>,
+    /// Time that a supervisor spent on the client's connections, within the slice's requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor_ns: Option<u64>,
     /// Context switches of the client's threads because they waited.
     pub client_voluntary_switches: Option<u64>,
     /// Context switches of the client's threads because the scheduler took the core away.

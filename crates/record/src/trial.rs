@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Figure;
+
 /// An application under both arms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
@@ -27,6 +29,13 @@ pub struct Trial {
     pub only: Option<u32>,
     /// What was seen of each arm, `[baseline, other]`.
     pub arms: [TrialArm; 2],
+    /// 95th percentile of a page's time, µs, `[baseline, other]`.
+    pub p95_us: [Figure; 2],
+    /// What the other arm adds to it, µs.
+    pub p95_added_us: Figure,
+    /// What the other arm adds to the mean time of a page without the supervisor's part, µs: nearer to what an application
+    /// pays whose configuration names an address or a socket.
+    pub added_by_configuration_us: Figure,
     /// What the servers counted, all arms together, where they tell.
     #[serde(default)]
     pub counted: Vec<TrialCount>,

@@ -43,8 +43,8 @@ pub use judge::{
 };
 pub use moments::{deviation, mean, median, variance};
 pub use quantile::{
-    Comparison, Quantile, QuantileTax, blocks, compare, nearest_rank, order_statistic_ranks,
-    pooled_us, quantile_of,
+    Comparison as QuantileComparison, Quantile, QuantileTax, blocks, compare, compare_whole,
+    nearest_rank, order_statistic_ranks, pooled_us, quantile_of,
 };
 pub use sequential::{Decision, InterimAnalyses, InterimAnalysis, StopCause, StopRule};
 pub use verdict::{

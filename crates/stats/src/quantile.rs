@@ -4,7 +4,7 @@
 
 mod blocks;
 
-pub use blocks::{Comparison, QuantileTax, blocks, compare};
+pub use blocks::{Comparison, QuantileTax, blocks, compare, compare_whole};
 
 use statrs::function::beta::beta_reg;
 
@@ -18,6 +18,8 @@ pub enum Quantile {
     P50,
     /// 90 %.
     P90,
+    /// 95 %: of an application's pages alone.
+    P95,
     /// 99 %.
     P99,
     /// 99.9 %.
@@ -25,7 +27,7 @@ pub enum Quantile {
 }
 
 impl Quantile {
-    /// All of them, in rising order.
+    /// Those that every comparison has, in rising order.
     pub const ALL: [Self; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
 
     /// Thousandths, so that ranks are whole-number arithmetic.
@@ -33,6 +35,7 @@ impl Quantile {
         match self {
             Self::P50 => 500,
             Self::P90 => 900,
+            Self::P95 => 950,
             Self::P99 => 990,
             Self::P999 => 999,
         }

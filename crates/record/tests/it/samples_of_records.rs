@@ -145,6 +145,12 @@ fn trial() -> Trial {
         }],
         only: Some(0),
         arms: [arm.clone(), arm],
+        p95_us: [
+            Figure::new(45e3, 44e3, 46e3, 9),
+            Figure::new(46e3, 45e3, 47e3, 9),
+        ],
+        p95_added_us: Figure::new(1_210.0, 310.0, 2_400.0, 9),
+        added_by_configuration_us: Figure::new(1_350.0, 540.0, 2_150.0, 20),
         counted: vec![TrialCount {
             server: 0,
             counter: "Questions".to_owned(),

@@ -54,7 +54,7 @@ fn only(trial: &Trial) -> Option<&str> {
 
 /// A table for each arm that was held against the baseline; the way of today stands first.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
-    let [baseline, other] = comparison.arms.as_slice() else {
+    let ([baseline, other], Some(trial)) = (comparison.arms.as_slice(), &comparison.trial) else {
         return Vec::new();
     };
     let table = |tax: &Tax| CommandTable {
@@ -68,7 +68,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
                 text.clean(&tax.baseline)
             )
         },
-        rows: rows([other, baseline], tax, comparison, text),
+        rows: rows([other, baseline], tax, (comparison, trial), text),
     };
     comparison.tax.iter().map(table).collect()
 }
@@ -85,50 +85,53 @@ fn way(arm: &Arm, text: Text) -> String {
     }
 }
 
-fn rows(arms: [&Arm; 2], tax: &Tax, comparison: &Comparison, text: Text) -> Vec<CommandRow> {
+/// `arms` stand in the order of the columns, and so do the figures of a row.
+fn rows(
+    arms: [&Arm; 2],
+    tax: &Tax,
+    (comparison, trial): (&Comparison, &Trial),
+    text: Text,
+) -> Vec<CommandRow> {
     let is_flat_out = comparison.load.is_flat_out();
-    let time = |label, of_arm: &dyn Fn(&Arm) -> Figure, difference: &Figure| {
-        let figures = arms.map(of_arm);
-        // All times of a line are in one unit.
-        let is_ms = figures
-            .iter()
-            .filter_map(Figure::known)
-            .any(|us| us.value >= MS_FROM_US);
-        let cell = |us| if is_ms { run_time(us) } else { text.micros(us) };
-        let signed = |us| {
-            if is_ms {
-                text.signed_run_time(us)
-            } else {
-                text.signed_micros_interval(us)
-            }
-        };
-        let known = difference.known().filter(|_| is_usable(tax));
-        CommandRow {
-            label,
-            arms: figures.iter().map(|it| shown(it, cell)).collect(),
-            tax: String::new(),
-            difference: known.map_or_else(|| "n/a".to_owned(), signed),
-            verdict: None,
-        }
+    let row = |label, figures: [Figure; 2], added: &Figure| {
+        let added = added.known().filter(|_| is_usable(tax));
+        time_row(label, &figures, added, text)
     };
     let own = &tax.latency_us;
+    let [baseline_p95, other_p95] = trial.p95_us.clone();
     let mut rows = vec![
-        time("page time", &|arm| arm.latency_us.mean.clone(), &own.mean),
-        time("  median", &|arm| arm.latency_us.p50.clone(), &own.p50),
-        time("  p90", &|arm| arm.latency_us.p90.clone(), &own.p90),
-        time("  p99", &|arm| arm.latency_us.p99.clone(), &own.p99),
-        time(
-            "CPU, application",
-            &|arm| arm.cpu_us_per_query.client.clone(),
-            &tax.cpu_us.client,
+        row(
+            "page time",
+            arms.map(|arm| arm.latency_us.mean.clone()),
+            &own.mean,
         ),
-        time(
-            "CPU, servers",
-            &|arm| arm.cpu_us_per_query.server.clone(),
-            &tax.cpu_us.server,
+        row(
+            "  median",
+            arms.map(|arm| arm.latency_us.p50.clone()),
+            &own.p50,
         ),
-        time("CPU, all of it", &|arm| both(arm), &tax.cpu_us.both),
+        row("  p95", [other_p95, baseline_p95], &trial.p95_added_us),
+        row(
+            "  p99",
+            arms.map(|arm| arm.latency_us.p99.clone()),
+            &own.p99,
+        ),
     ];
+    let cpu = &tax.cpu_us;
+    let of_arms = |of: fn(&Arm) -> Figure| arms.map(of);
+    rows.extend([
+        row(
+            "CPU, application",
+            of_arms(|arm| arm.cpu_us_per_query.client.clone()),
+            &cpu.client,
+        ),
+        row(
+            "CPU, servers",
+            of_arms(|arm| arm.cpu_us_per_query.server.clone()),
+            &cpu.server,
+        ),
+        row("CPU, all of it", of_arms(both), &cpu.both),
+    ]);
     let pct = tax.throughput_pct.known().filter(|_| is_usable(tax));
     let decisive = &mut rows[usize::from(!is_flat_out)];
     decisive.tax = pct.map_or_else(|| "n/a".to_owned(), |pct| text.percent(pct));
@@ -136,21 +139,42 @@ fn rows(arms: [&Arm; 2], tax: &Tax, comparison: &Comparison, text: Text) -> Vec<
     decisive.verdict = Some((verdict, tone(tax)));
     // What nobody could find out is no line of figures.
     rows.retain(|row| row.verdict.is_some() || row.arms.iter().any(|cell| cell != "n/a"));
-    if is_flat_out
-        && comparison
-            .trial
-            .as_ref()
-            .is_some_and(|it| it.load_command.is_none())
-    {
-        rows.push(CommandRow {
-            label: "pages",
-            arms: arms.map(|arm| shown(&arm.throughput_per_s, rate)).to_vec(),
-            tax: String::new(),
-            difference: String::new(),
-            verdict: None,
-        });
+    if is_flat_out && trial.load_command.is_none() {
+        let cells = arms.map(|arm| shown(&arm.throughput_per_s, rate));
+        rows.push(row_of("pages", cells.to_vec(), String::new()));
     }
     rows
+}
+
+/// A row of times, all in one unit.
+fn time_row(
+    label: &'static str,
+    figures: &[Figure; 2],
+    added: Option<&Estimate>,
+    text: Text,
+) -> CommandRow {
+    let mut known = figures.iter().filter_map(Figure::known);
+    let is_ms = known.any(|us| us.value >= MS_FROM_US);
+    let cell = |us| if is_ms { run_time(us) } else { text.micros(us) };
+    let signed = |us| {
+        if is_ms {
+            text.signed_run_time(us)
+        } else {
+            text.signed_micros_interval(us)
+        }
+    };
+    let cells = figures.iter().map(|it| shown(it, cell)).collect();
+    row_of(label, cells, added.map_or_else(|| "n/a".to_owned(), signed))
+}
+
+fn row_of(label: &'static str, arms: Vec<String>, difference: String) -> CommandRow {
+    CommandRow {
+        label,
+        arms,
+        tax: String::new(),
+        difference,
+        verdict: None,
+    }
 }
 
 fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
@@ -202,7 +226,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
         return Vec::new();
     };
     let mut sentences = vec![connections(trial, text)];
-    sentences.extend(supervision(trial, text));
+    sentences.extend(supervision(comparison, trial, text));
     sentences.extend(requests(comparison, trial, text));
     let failed: u64 = trial.arms.iter().map(|arm| arm.n_failed).sum();
     if failed > 0 {
@@ -287,15 +311,17 @@ fn trimmed(number: f64) -> String {
         .to_owned()
 }
 
-/// What the supervisor took of a page over the socket: an application that names the socket itself saves that, too.
-fn supervision(trial: &Trial, text: Text) -> Option<String> {
+/// What the supervisor took of a page: an application whose configuration names the socket has none of it.
+fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
+    let by_configuration = trial.added_by_configuration_us.known()?;
     (baseline > 0.0).then(|| {
         format!(
-            "of a page's time looptax itself took {} over the socket and {} over TCP, for moving or leaving its connections: an \
-             application whose configuration names the socket has neither",
+            "of a page's time looptax itself took {} where its connections were moved, {} where they were left; without \
+             either, as when the configuration names the socket, TCP adds {} to a page",
             text.micros(baseline),
-            text.micros(other)
+            text.micros(other),
+            signed_time(comparison, by_configuration, text)
         )
     })
 }

@@ -82,6 +82,11 @@ pub fn blocks(counts: &[[usize; 2]], least: usize) -> Vec<Range<usize>> {
 ///
 /// Example: six blocks with p50 100 µs against 110 µs: ln 1.1 [ln 1.1, ln 1.1], 10 µs [10, 10].
 pub fn compare(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {
+    too_short_for_tail(epochs, quantile).unwrap_or_else(|| compare_whole(epochs, quantile, alpha))
+}
+
+/// The same where no slice cuts a request off: one ends when all that began in it were answered.
+pub fn compare_whole(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {
     let counts: Vec<[usize; 2]> = epochs.iter().map(sample_counts).collect();
     let blocks = blocks(&counts, quantile.least_samples());
     let need = LEAST_BLOCKS.max(signed_rank::least_n(alpha));
@@ -90,9 +95,6 @@ pub fn compare(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {
         need,
         n_epochs_needed: epochs_needed(&counts, quantile.least_samples(), need),
     };
-    if let Some(comparison) = too_short_for_tail(epochs, quantile) {
-        return comparison;
-    }
     if blocks.len() < need {
         return not_enough();
     }

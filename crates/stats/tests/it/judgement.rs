@@ -1,8 +1,8 @@
 //! Whole judgements of small runs whose figures can be worked out by hand.
 
 use looptax_stats::{
-    Comparison, Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile, Reason, Rule, Side,
-    Slice, Verdict, Warning, judge,
+    Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile,
+    QuantileComparison as Comparison, Reason, Rule, Side, Slice, Verdict, Warning, judge,
 };
 
 use crate::noise_model::{CLOUD, Rng};
