@@ -48,11 +48,13 @@ pub use plan::{
     Arrivals, ClientModel, Contrast, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement,
     Plan, ServerThreads, SidePlan, Stopping, WarmUp,
 };
+pub use process_tree::{cpu_ns as process_tree_cpu_ns, descendants_cpu_ns};
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{Outcome, run};
 pub use shape::{REQUESTS_PER_SLICE, Shape};
 pub use slices::{FilledSlice, SliceOrder, SliceSource, SlicesOutcome, SlicesPlan, run_slices};
 pub use turns::InTurns;
 pub use whole::{
-    CommandPlan, Length, Sight, Tally, Watcher, WholeOutcome, WholePlan, run_commands,
+    CommandPlan, Length, OneRun, Sight, Tally, Watcher, WholeOutcome, WholePlan, run_commands,
+    run_once,
 };

@@ -14,7 +14,7 @@ use crate::sys::process_cpu_ns;
 ///
 /// The last part is told in ticks of 10 ms, so that a single short run may show too little and the
 /// next one too much; over many runs that evens out.
-pub(crate) fn cpu_ns(pid: u32) -> Option<u64> {
+pub fn cpu_ns(pid: u32) -> Option<u64> {
     let own = process_cpu_ns(pid)?;
     let running = children(pid).filter_map(process_cpu_ns).sum::<u64>();
     let ended = fs::read_to_string(format!("/proc/{pid}/stat"))
@@ -23,10 +23,31 @@ pub(crate) fn cpu_ns(pid: u32) -> Option<u64> {
     Some(own + running + ended * TICK_NS)
 }
 
+/// CPU of all that process `pid` has started, and of those of them that were waited for; without its own.
+///
+/// An application's workers come and go below its supervisor, which waits for whoever lost its parent; what
+/// [`cpu_ns`] says of ticks holds here, too.
+pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
+    let ended = |pid: u32| ticks_of_ended(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+    let mut total_ns = ended(pid)? * TICK_NS;
+    let mut waiting: Vec<u32> = children(pid).collect();
+    while let Some(pid) = waiting.pop() {
+        total_ns += process_cpu_ns(pid).unwrap_or(0) + ended(pid).unwrap_or(0) * TICK_NS;
+        waiting.extend(children(pid));
+    }
+    Some(total_ns)
+}
+
+/// The children of all threads of a process.
 fn children(pid: u32) -> impl Iterator<Item = u32> {
-    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let pids: Vec<u32> = list
-        .split_whitespace()
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter();
+    let lists = threads.flatten().flatten().map(|thread| {
+        let list = fs::read_to_string(thread.path().join("children"));
+        list.unwrap_or_default()
+    });
+    let lists: Vec<String> = lists.collect();
+    let pids: Vec<u32> = { lists.iter() }
+        .flat_map(|list| list.split_whitespace())
         .filter_map(|word| word.parse().ok())
         .collect();
     pids.into_iter()
@@ -52,6 +73,36 @@ mod tests {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 1 2 3 4 50 60 70 8 20 0 1 0 99";
         assert_eq!(ticks_of_ended(stat), Some(78));
         assert_eq!(ticks_of_ended("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn the_time_of_all_that_a_process_started_counts_once() {
+        let work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+        let before_ns = descendants_cpu_ns(std::process::id()).unwrap();
+        // A grandchild that is waited for, and one that goes on.
+        let script = format!("sh -c '{work}'; {work}; read line");
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let is_idle = || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+            children(child.id()).next().is_none() && stat.contains(") S")
+        };
+        let mut own_ns = 0;
+        while own_ns == 0 || !is_idle() {
+            std::thread::yield_now();
+            own_ns = process_cpu_ns(child.id()).unwrap();
+        }
+        let own_ns = process_cpu_ns(child.id()).unwrap();
+        let all_ns = descendants_cpu_ns(std::process::id()).unwrap() - before_ns;
+        assert!(
+            own_ns > 0 && all_ns > own_ns,
+            "{all_ns} of all, {own_ns} of one"
+        );
+        drop(child.stdin.take());
+        child.wait().unwrap();
     }
 
     #[test]

@@ -5,10 +5,12 @@
 //! a [`Watcher`] that sees which transport they use; what they do is none of this room's business.
 
 mod experiment;
+mod once;
 mod outlet;
 mod process;
 
 pub use experiment::{Length, WholeOutcome, WholePlan, run_commands};
+pub use once::{OneRun, run_once};
 
 use looptax_stats::Side;
 
