@@ -8,6 +8,6 @@ mod record;
 mod step;
 mod work;
 
-pub use record::empty_record;
+pub use record::{empty_record, record_begun};
 pub use step::{Measured, Named, echo_in_ten_seconds, measured};
 pub use work::measure_all;

@@ -9,12 +9,17 @@ use crate::spec::target::TargetSpec;
 
 /// A record of a run that begins now.
 pub fn empty_record(settings: &Experiment) -> Record {
+    record_begun(command_line(settings), settings.seed)
+}
+
+/// A record of a run that begins now, by this command line, which holds no passwords.
+pub fn record_begun(command: Vec<String>, seed: u64) -> Record {
     let now = jiff::Zoned::now();
     let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id());
     let started_at = now.timestamp().to_string();
     Record {
-        command: command_line(settings),
-        seed: Hex64(settings.seed),
+        command,
+        seed: Hex64(seed),
         host: host::host(),
         ..Record::begun(id, started_at, env!("CARGO_PKG_VERSION"))
     }

@@ -175,7 +175,7 @@ pub(crate) fn load_of(
 }
 
 /// The interim analyses as the record keeps them.
-pub(crate) fn planned_looks(analyses: &InterimAnalyses) -> Vec<record::PlannedLook> {
+pub fn planned_looks(analyses: &InterimAnalyses) -> Vec<record::PlannedLook> {
     let planned = |analysis: looptax_stats::InterimAnalysis| record::PlannedLook {
         epochs: analysis.n_epochs as u32,
         alpha: analysis.alpha,
@@ -237,7 +237,7 @@ fn tls_words(facts: &TlsFacts) -> String {
 }
 
 /// How a contrast just run ended; `cut_short_alpha` is the level for one without an interim analysis at its end.
-pub(crate) fn ending_of(
+pub fn ending_of(
     contrast: &ContrastRun,
     cut_short_alpha: f64,
     failure: Option<&BenchError>,
@@ -259,7 +259,7 @@ pub(crate) fn ending_of(
 }
 
 /// The placement asked for, with what it means.
-pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
+pub fn placement_used(placement: Placement) -> record::PlacementUsed {
     let real = match placement {
         Placement::Same => "both ends of a connection pinned to one core, drawn anew each epoch",
         Placement::Split => "the two ends pinned to different cores, drawn anew each epoch",

@@ -146,7 +146,11 @@ fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
+/// The words of a line, split as a POSIX shell would.
+///
+/// # Errors
+/// A usage failure for a quote that is not closed, and for no words at all.
+pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     let words = shell_words::split(line).map_err(|_| {
         Failure::usage(
             format!("{option} has a quote that is not closed"),
