@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod selfcheck;
 mod switch;
+mod trial;
 
 use std::path::PathBuf;
 
@@ -32,9 +33,10 @@ pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCom
 pub(crate) use json::JsonArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
-pub(crate) use run::{RUN_EXIT_CODES, RunArgs};
+pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
+pub(crate) use trial::TrialArgs;
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -184,6 +186,9 @@ pub(crate) enum Command {
     /// Run an unmodified program, its connections to local databases moved to their sockets.
     #[command(after_help = RUN_EXIT_CODES)]
     Run(RunArgs),
+    /// What the socket would bring your own application: its pages over TCP and over the socket in turns, nothing changed.
+    #[command(after_help = EXIT_CODES)]
+    Trial(Box<TrialArgs>),
     /// Judge a saved record again: the same verdict, bit for bit.
     #[command(after_help = EXIT_CODES)]
     Analyze(AnalyzeArgs),

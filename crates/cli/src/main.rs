@@ -64,6 +64,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Check(args)) => commands::check::run(&args, terminal),
         Some(Command::Dsn(args)) => commands::dsn::run(&args, terminal),
         Some(Command::Switch(args)) => commands::switch::run(&args, terminal),
+        Some(Command::Trial(args)) => commands::trial::run(&args, terminal),
         Some(Command::Run(args)) => Ok(commands::run::run(&args, terminal)),
         Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
         Some(Command::History(args)) => commands::history::run(&args, terminal),

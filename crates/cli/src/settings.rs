@@ -1,5 +1,7 @@
 //! What the typed arguments of `compare` mean: experiments, one for each workload.
 
+pub(crate) mod trial;
+
 use std::time::Duration;
 
 use clap::CommandFactory;

@@ -1,8 +1,21 @@
 //! What the socket would bring a user's own application, before anything is changed.
 //!
-//! [`pages`] reads what the application is asked for, [`Opener`] connects to it.
+//! The application runs under the redirect's supervisor, which moves its new connections or leaves them on TCP as this
+//! room says, slice by slice, while `bench` asks for its pages. [`Program`] is the application with all that can go
+//! wrong with it, `first_look` finds out how its arms can take turns, `arms` takes them, `record` says what came of
+//! it. The caller says what is asked ([`Ask`]) and which servers there are; nothing is shown here.
 
+mod arms;
+mod ask;
+mod first_look;
+mod measure;
 mod opener;
+mod output;
 pub mod pages;
+mod program;
+mod record;
 
+pub use ask::{Ask, Load, Server, Way};
+pub use measure::measure;
 pub use opener::{Address, Opener};
+pub use program::{Begun, Program};

@@ -3,17 +3,14 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use looptax_diagnose::moving::Wanted;
 
 /// Exit codes of `run`, for the end of its help.
 pub(crate) const RUN_EXIT_CODES: &str = "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be executed, 127 it was not found.";
 
-/// Options of `run`.
+/// Which servers' connections are moved.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
-pub(crate) struct RunArgs {
+pub(crate) struct MovingArgs {
     /// Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for
     /// an abstract one. Then nothing is looked for, and nothing doubted.
     #[arg(long, value_name = "ADDRESS=SOCKET")]
@@ -40,6 +37,17 @@ pub(crate) struct RunArgs {
     /// arguments or environment.
     #[arg(long, conflicts_with_all = ["map", "no_check"])]
     pub(crate) require_check: bool,
+}
+
+/// Options of `run`.
+#[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that is typed or not"
+)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) moving: MovingArgs,
     /// Say what would be moved, and what `check` thinks of it; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -68,6 +76,20 @@ pub(crate) struct RunArgs {
         required_unless_present = "dry_run"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+impl MovingArgs {
+    /// What this asks of the machine, for a command.
+    pub(crate) fn wanted<'a>(&'a self, command: &'a [OsString]) -> Wanted<'a> {
+        Wanted {
+            map: &self.map,
+            only: &self.only,
+            check: &self.check,
+            no_check: self.no_check,
+            require_check: self.require_check,
+            command,
+        }
+    }
 }
 
 fn port(text: &str) -> Result<u16, &'static str> {

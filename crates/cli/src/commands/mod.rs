@@ -18,3 +18,4 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
 pub(crate) mod switch;
+pub(crate) mod trial;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use looptax_diagnose::moving::{self, Candidate, Wanted, words};
+use looptax_diagnose::moving::{self, Candidate, words};
 use looptax_failure::Failure;
 use looptax_redirect::{
     Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches,
@@ -52,14 +52,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         }
         return unmoved(&program, args, &failure.to_string(), terminal);
     }
-    let wanted = Wanted {
-        map: &args.map,
-        only: &args.only,
-        check: &args.check,
-        no_check: args.no_check,
-        require_check: args.require_check,
-        command: &args.command,
-    };
+    let wanted = args.moving.wanted(&args.command);
     let candidates = moving::candidates(&wanted)?;
     let unfitting = moving::unfitting(&wanted, &candidates)?;
     let unfitting = unfitting.iter().map(|it| words::warning(it));
@@ -71,7 +64,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     let plan = words::plan(&candidates, is_whole);
     let is_idle = !candidates.iter().any(Candidate::is_moved_now);
     if args.dry_run {
-        let nothing = words::line(&words::nothing(&candidates, &args.only, true));
+        let nothing = words::line(&words::nothing(&candidates, &args.moving.only, true));
         let nothing = if candidates.is_empty() { &nothing } else { "" };
         terminal::words_as_data(&(plan + &warnings + nothing))?;
         return Ok(if is_idle { Exit::No } else { Exit::Done });
@@ -82,7 +75,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         args: args.command.clone(),
     };
     if mapping.routes.is_empty() {
-        let why = words::nothing(&candidates, &args.only, is_whole);
+        let why = words::nothing(&candidates, &args.moving.only, is_whole);
         return unmoved(&program, args, &why, terminal);
     }
     let features = match looptax_redirect::probe(switches) {

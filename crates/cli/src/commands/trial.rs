@@ -1,0 +1,154 @@
+//! `trial`: what the socket would bring an application: plan, turns, record, next step.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use looptax_diagnose::check::Client;
+use looptax_diagnose::moving::{self, Candidate, words};
+use looptax_experiment::comparison::record_begun;
+use looptax_failure::Failure;
+use looptax_redirect::{Config, Program as Command, Surroundings, Switches, User};
+use looptax_trial::{Ask, Begun, Program, Server, measure};
+
+use crate::args::TrialArgs;
+use crate::failure::Exit;
+use crate::record_place::RecordPlace;
+use crate::results;
+use crate::settings::trial as settings;
+use crate::signals::stop_flag;
+use crate::sys;
+use crate::terminal::stage::Stage;
+use crate::terminal::{self, Terminal, claim};
+
+/// Servers that can be tried each by itself.
+const MOST_EACH: usize = 3;
+
+/// Runs `trial`.
+pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    sys::hide_last_arguments(args.command.len().saturating_sub(1));
+    results::announce(&args.result)?;
+    sys::require_measurable()?;
+    let candidates = candidates(args)?;
+    let ask = settings::asked(args, servers(&candidates))?;
+    if ask.is_each && ask.servers.len() > MOST_EACH {
+        let what = format!(
+            "--each tries {MOST_EACH} servers at most, here are {}",
+            ask.servers.len()
+        );
+        return Err(Failure::usage(what, "--only PORT,… says which"));
+    }
+    let plan = settings::plan(&ask);
+    if args.dry_run {
+        terminal::words_as_data(&plan)?;
+        return Ok(Exit::Done);
+    }
+    // Before there are threads, and before anybody is asked anything.
+    let begun = begin(args, &candidates)?;
+    terminal.words_for(!args.yes, &plan);
+    if !args.yes && !terminal::agrees("Start the application and ask for its pages as planned?") {
+        return Err(Failure::usage(
+            "an application is tried only when the plan is agreed to",
+            "--yes agrees; --dry-run shows the plan alone",
+        ));
+    }
+    try_it(args, &ask, begun, terminal)
+}
+
+fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Result<Exit, Failure> {
+    let stop = stop_flag()?;
+    let alone = claim(terminal, args.turn.wait, &stop);
+    sys::raise_open_files();
+    let record = record_begun(settings::command_line(args), ask.seed);
+    let (mut writer, mut place) = RecordPlace::prepare(&args.result, record, terminal)?;
+    writer.record.problems.extend(alone.problem());
+    let mut stage = Stage::line(terminal);
+    let tell = |found: &str| terminal.words(&format!("{found}\n"));
+    let measured = measure(ask, begun.follow(), &mut writer, &mut stage, &tell, &stop);
+    drop(stage);
+    writer.record.interrupted |= stop.load(Ordering::Relaxed);
+    let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
+    measured.and(kept)?;
+    writer.check_samples()?;
+    terminal.words(&settings::next_step(ask, &writer.record));
+    Ok(if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        Exit::for_record(&writer.record)
+    })
+}
+
+/// The servers here whose connections could be moved.
+fn candidates(args: &TrialArgs) -> Result<Vec<Candidate>, Failure> {
+    let mut candidates = moving::candidates(&args.moving.wanted(&args.command))?;
+    let is_moved = |it: &Candidate| it.is_moved_now();
+    if !candidates.iter().any(is_moved) {
+        let why: String = words::plan(&candidates, true);
+        let why = why
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("looptax: ")
+            .to_owned();
+        let why = if why.is_empty() {
+            words::nothing(&candidates, &args.moving.only, true)
+        } else {
+            why
+        };
+        return Err(Failure::usage(
+            format!("there is nothing to try: {why}"),
+            "`looptax find` lists the servers with their sockets; --map ADDRESS=SOCKET names one",
+        ));
+    }
+    candidates.retain(is_moved);
+    Ok(candidates)
+}
+
+fn servers(candidates: &[Candidate]) -> Vec<Server> {
+    let server = |candidate: &Candidate| Server {
+        kind: match &candidate.server {
+            Some((name, _)) => name.clone(),
+            None => candidate
+                .from
+                .first()
+                .map(SocketAddr::to_string)
+                .unwrap_or_default(),
+        },
+        from: candidate.from.clone(),
+        to: candidate.to.clone(),
+        pid: candidate.server.as_ref().map(|(_, pid)| *pid),
+    };
+    candidates.iter().map(server).collect()
+}
+
+fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {
+    let as_user = args.user.as_deref().map(|name| {
+        let client = Client::find(None, Some(name))?;
+        Ok::<_, Failure>(client.rights.map(|rights| User {
+            uid: rights.uid,
+            gid: rights.gid,
+            groups: rights.groups,
+        }))
+    });
+    let switches = Switches::default();
+    let features = looptax_redirect::probe(switches).map_err(|obstacle| {
+        let error = looptax_redirect::RedirectError::Forbidden(obstacle);
+        Failure::from(error).with_hint("a trial needs what `looptax run` needs of the kernel")
+    })?;
+    sys::forget_variable("LOOPTAX_PASSWORD");
+    Program::begin(Config {
+        program: Command {
+            args: args.command.clone(),
+        },
+        mapping: moving::mapping(candidates),
+        features,
+        switches,
+        wants_events: false,
+        keeps_running: false,
+        ends_all: true,
+        steering: None,
+        surroundings: Surroundings {
+            as_user: as_user.transpose()?.flatten(),
+            ..Surroundings::default()
+        },
+    })
+}

@@ -1,0 +1,267 @@
+//! What the typed arguments of `trial` mean, and what is said before and after it.
+
+use std::fmt::Write;
+use std::fs;
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::time::Duration;
+
+use looptax_dsn::{MASK, masked};
+use looptax_experiment::spec::tool::without_passwords;
+use looptax_experiment::spec::{Effort, effort, exec, new_seed, seed, time};
+use looptax_failure::Failure;
+use looptax_record::{Comparison, Direction, Record, TrialDesign, Verdict};
+use looptax_trial::pages::{Page, Resolve, from_list, from_log};
+use looptax_trial::{Ask, Load, Server, Way};
+
+use crate::args::TrialArgs;
+
+/// What the arguments ask for, of these servers.
+///
+/// # Errors
+/// A usage failure for what is no option's value, or does not go together; a file that cannot be read.
+pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failure> {
+    let seed = args.seed.as_deref().map_or_else(new_seed, seed)?;
+    let pages = pages(args, seed)?;
+    let Some(first) = pages.first() else {
+        return Err(Failure::usage(
+            "there is no page to ask for",
+            "--url http://127.0.0.1:8080/ names one, --urls FILE many",
+        ));
+    };
+    let ready = match &args.ready {
+        Some(url) => {
+            let page = Page::parse(url, &looptax_diagnose::own_address);
+            let hint = "for example --ready http://127.0.0.1:8080/";
+            let page = page.map_err(|what| Failure::usage(format!("--ready: {what}"), hint))?;
+            page.address().at
+        }
+        None => first.address().at,
+    };
+    Ok(Ask {
+        command: shown_command(args),
+        load: load(args, pages)?,
+        clients: args.clients as usize,
+        rate_per_s: args.rate,
+        design: args.restart.then_some(TrialDesign::Restart),
+        arms: arms(&args.arms)?,
+        is_each: args.each && servers.len() > 1,
+        effort: how_long(args)?,
+        seed,
+        ready,
+        start_limit: limit("--start-limit", &args.start_limit)?,
+        page_limit: limit("--page-limit", &args.page_limit)?,
+        servers,
+        inject: args.inject_us.map(Duration::from_micros),
+    })
+}
+
+/// Pages that a log may give.
+const MOST_OF_LOG: usize = 1_000;
+
+/// All pages that are named, each with the headers and the method that are wanted.
+fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
+    let resolve: Resolve<'_> = &looptax_diagnose::own_address;
+    let wrong = |what: String| {
+        let hint = "a page as http://127.0.0.1:8080/, at an address of this machine";
+        Failure::usage(what, hint)
+    };
+    let parsed = args.url.iter().map(|url| Page::parse(url, resolve));
+    let parsed: Result<Vec<Page>, String> = parsed.collect();
+    let mut pages = parsed.map_err(wrong)?;
+    if let Some(path) = &args.urls {
+        let bytes = fs::read(path).map_err(|source| cannot_read(path, source))?;
+        let (found, problems) = from_list(&String::from_utf8_lossy(&bytes), resolve);
+        if let Some(problem) = problems.first() {
+            return Err(wrong(format!("{}: {problem}", path.display())));
+        }
+        pages.extend(found);
+    }
+    if let (Some(path), Some(base)) = (&args.from_log, pages.first().cloned()) {
+        let log = fs::File::open(path).map_err(|source| cannot_read(path, source))?;
+        let (found, problems) = from_log(BufReader::new(log), &base, MOST_OF_LOG, seed);
+        if found.is_empty() {
+            let why = problems
+                .first()
+                .map_or_else(String::new, |it| format!(": {it}"));
+            let what = format!(
+                "{}: no GET of it was answered with 200{why}",
+                path.display()
+            );
+            return Err(Failure::usage(what, "an access log in the combined format"));
+        }
+        pages = found;
+    }
+    let headers = args.header.iter().map(|header| {
+        let (name, value) = header.split_once(':').ok_or_else(|| {
+            let what = format!("--header `{}` has no colon", masked(header));
+            Failure::usage(what, "for example --header 'Cookie: session=1'")
+        })?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    });
+    let headers: Result<Vec<(String, String)>, Failure> = headers.collect();
+    let headers = headers?;
+    for page in &mut pages {
+        page.headers.clone_from(&headers);
+        if page.method == "GET" {
+            page.method.clone_from(&args.method);
+        }
+    }
+    Ok(pages)
+}
+
+fn cannot_read(path: &Path, source: io::Error) -> Failure {
+    Failure::from(source).context(format!("cannot read {}", path.display()))
+}
+
+fn load(args: &TrialArgs, pages: Vec<Page>) -> Result<Load, Failure> {
+    let Some(line) = &args.exec_load else {
+        return Ok(Load::Pages(pages));
+    };
+    let words = exec::split("--exec-load", line)?;
+    Ok(Load::Command {
+        shown: exec::joined(&without_passwords(&words)),
+        words,
+        limit: limit("--exec-timeout", &args.exec_timeout)?,
+        pages,
+    })
+}
+
+fn arms(typed: &str) -> Result<[Way; 2], Failure> {
+    match typed {
+        "unix,tcp" => Ok([Way::Socket, Way::Tcp]),
+        "tcp,unix" => Ok([Way::Tcp, Way::Socket]),
+        "tcp,tcp" => Ok([Way::Tcp, Way::Tcp]),
+        "unix,unix" => Ok([Way::Socket, Way::Socket]),
+        _ => Err(Failure::usage(
+            format!("--arms `{typed}`: a trial has two ways, unix and tcp"),
+            "--arms unix,tcp, or tcp,tcp to see what no difference looks like",
+        )),
+    }
+}
+
+fn how_long(args: &TrialArgs) -> Result<Effort, Failure> {
+    match &args.fixed {
+        Some(fixed) => effort::fixed(fixed),
+        None if args.precise => Ok(Effort::Precise),
+        None if args.quick => Ok(Effort::Quick),
+        None => Ok(Effort::Full),
+    }
+}
+
+fn limit(option: &str, typed: &str) -> Result<Duration, Failure> {
+    let parsed = time::parse(typed).filter(|it| !it.is_zero());
+    parsed.ok_or_else(|| {
+        Failure::usage(
+            format!("{option} `{typed}` is no time"),
+            format!("for example {option} 30s"),
+        )
+    })
+}
+
+fn shown_command(args: &TrialArgs) -> String {
+    let words = args
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
+    let masked: Vec<String> = without_passwords(&words)
+        .iter()
+        .map(|it| masked(it))
+        .collect();
+    exec::joined(&masked)
+}
+
+/// What was typed, without what is secret in it.
+pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
+    let n_own = std::env::args_os()
+        .count()
+        .saturating_sub(args.command.len());
+    let is_header = |word: &str| {
+        args.header
+            .iter()
+            .any(|header| word.ends_with(header.as_str()))
+    };
+    let own = std::env::args()
+        .take(n_own)
+        .map(|word| match word.split_once(':') {
+            Some((name, _)) if is_header(&word) => format!("{name}: {MASK}"),
+            _ => masked(&word),
+        });
+    own.chain([shown_command(args)]).collect()
+}
+
+/// The plan, before anything is started.
+pub(crate) fn plan(ask: &Ask) -> String {
+    let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
+    let _ = writeln!(text, "  start: {}", ask.command);
+    let pages = match &ask.load {
+        Load::Pages(pages) => pages,
+        Load::Command { pages, shown, .. } => {
+            let _ = writeln!(text, "  load: {shown}");
+            pages
+        }
+    };
+    let first = pages.first().map_or("", |page| &*page.url);
+    let more = match pages.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    let pace = match ask.rate_per_s {
+        Some(rate) => format!("{rate} pages a second"),
+        None => "one after another".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "  ask for: {first}{more}, {} at a time, {pace}",
+        ask.clients
+    );
+    for server in &ask.servers {
+        let from: Vec<String> = server.from.iter().map(ToString::to_string).collect();
+        let to = moving_to(server);
+        let _ = writeln!(
+            text,
+            "  {} at {}: left on TCP and moved to {to}, in turns",
+            server.kind,
+            from.join(" and ")
+        );
+    }
+    text += "  its queries go to these servers as ever, and what its pages write is written; nothing else is changed\n";
+    text
+}
+
+fn moving_to(server: &Server) -> String {
+    looptax_diagnose::moving::shown(&server.to)
+}
+
+/// What to do now.
+pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
+    let Some(comparison) = record.comparisons.first() else {
+        return String::new();
+    };
+    if ask.arms != [Way::Socket, Way::Tcp] {
+        return String::new();
+    }
+    let Some(tax) = comparison.tax.first() else {
+        return String::new();
+    };
+    match (tax.verdict, tax.direction) {
+        (Verdict::Difference, Some(Direction::OtherSlower)) => {
+            "next: `looptax switch FILE` changes the application's configuration, proves it, and puts it back if not\n".to_owned()
+        }
+        (Verdict::Difference, _) => "not worth it: over the socket the application is slower\n".to_owned(),
+        (Verdict::Negligible | Verdict::Equivalent, _) => {
+            "not worth it: the pages take the same over both\n".to_owned()
+        }
+        (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
+        (Verdict::Invalid, _) => String::new(),
+    }
+}
+
+fn more_time(comparison: &Comparison) -> &'static str {
+    if comparison.schedule.precise {
+        "this machine is too noisy for so small a difference"
+    } else {
+        "--precise goes on for longer"
+    }
+}
