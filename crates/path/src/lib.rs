@@ -42,5 +42,5 @@ pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};
 pub use stopping::{stop_waiting, wait_again};
 pub use tls::{Seal, TlsClient, TlsFacts};
-pub use web::open_web;
+pub use web::{Resolve, WebAddress, WebPage};
 pub use workload::{Echo, EchoRequest, Oltp, Sending, TPCB_ACCOUNTS, Workload};

@@ -1,6 +1,8 @@
 //! A list of pages: a URL in each line, a method in front of it where it is not GET.
 
-use super::{Counted, Page, Problem, Resolve};
+use looptax_path::Resolve;
+
+use super::{Counted, Page, Problem};
 
 /// What a line may ask by: whatever changes nothing.
 const METHODS: [&str; 2] = ["GET", "HEAD"];
@@ -50,7 +52,7 @@ mod tests {
             GET http://localhost/ twice";
         let (pages, problems) = from_list(text, &resolve);
         let pages: Vec<_> = { pages.iter() }
-            .map(|page| (page.method.as_str(), page.target.as_str(), page.weight))
+            .map(|page| (page.method.as_str(), page.at.target.as_str(), page.weight))
             .collect();
         assert_eq!(
             pages,
@@ -59,7 +61,7 @@ mod tests {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let expected = [
             "line 7: `POST`: pages of a list are asked for by GET or HEAD",
-            "line 8: `example.org` is no address of this machine",
+            "line 8: `example.org` is no address of this machine, as /etc/hosts has them",
             "line 9: more than a method and a URL",
         ];
         assert_eq!(problems, expected);

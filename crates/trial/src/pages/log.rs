@@ -318,10 +318,10 @@ mod tests {
         let base = Page::parse("http://localhost:8080/x?y", &resolve).unwrap();
         let (pages, problems) = from_log(log, &base, n_most, 7);
         for page in &pages {
-            assert_eq!(page.url, format!("http://localhost:8080{}", page.target));
+            assert_eq!(page.url, format!("http://localhost:8080{}", page.at.target));
             page.for_load(&mut Vec::new()).unwrap();
         }
-        let pages = pages.into_iter().map(|page| (page.target, page.weight));
+        let pages = pages.into_iter().map(|page| (page.at.target, page.weight));
         (
             pages.collect(),
             problems.iter().map(ToString::to_string).collect(),

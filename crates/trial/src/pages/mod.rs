@@ -8,25 +8,19 @@ mod log;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use looptax_bench::pages as load;
+use looptax_path::{Resolve, WebAddress, WebPage};
 use looptax_wire::WireError;
 use looptax_wire::http::Request;
-use url::{Host, Position, Url};
 
 pub use list::from_list;
 pub use log::from_log;
 
-use crate::Address;
-
-/// Gives the address of a host that is this machine.
-pub type Resolve<'a> = &'a dyn Fn(&str) -> Option<IpAddr>;
-
 /// A page to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Its address, as it may be shown.
+    /// Its URL, as it may be shown.
     pub url: String,
     /// `GET`, where nothing else was said.
     pub method: String,
@@ -36,12 +30,8 @@ pub struct Page {
     pub body: Vec<u8>,
     /// How often it is asked for, against the others.
     pub weight: u64,
-    /// Where.
-    address: Address,
-    /// As the header `Host` has it.
-    authority: String,
-    /// Path and query.
-    target: String,
+    /// Where and what.
+    at: WebPage,
 }
 
 /// What could not be read, and where.
@@ -68,67 +58,44 @@ impl Page {
     /// # Errors
     /// What is wrong with it: no URL, neither http:// nor https://, an account in it, another machine.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
-        // An account in it has a password.
-        let shown = text.rsplit_once('@').map_or(text, |(_, rest)| rest);
-        let url = Url::parse(text).map_err(|error| format!("`{shown}` is no URL: {error}"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("`{shown}` is neither http:// nor https://"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(format!(
-                "{} names an account, which belongs into a header",
-                &url[Position::BeforeHost..Position::AfterPort]
-            ));
-        }
-        let host = url
-            .host()
-            .ok_or_else(|| format!("`{shown}` names no host"))?;
-        let ip = own_ip(&host, resolve)
-            .ok_or_else(|| format!("`{host}` is no address of this machine"))?;
-        let port = url.port_or_known_default().unwrap_or(80);
-        let is_tls = url.scheme() == "https";
+        let at = WebPage::parse(text, resolve)?;
         Ok(Self {
-            url: url[..Position::AfterQuery].to_owned(),
+            url: at.url(),
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: Vec::new(),
             weight: 1,
-            address: Address {
-                at: SocketAddr::new(ip, port),
-                tls_name: is_tls.then(|| host.to_string()),
-            },
-            authority: url[Position::BeforeHost..Position::AfterPort].to_owned(),
-            target: url[Position::BeforePath..Position::AfterQuery].to_owned(),
+            at,
         })
     }
 
     /// Another page of the same site, asked for in the same way.
     fn sibling(&self, target: String, weight: u64) -> Self {
-        let scheme = match self.address.tls_name {
-            Some(_) => "https",
-            None => "http",
+        let at = WebPage {
+            target,
+            ..self.at.clone()
         };
         Self {
-            url: format!("{scheme}://{}{target}", self.authority),
-            target,
+            url: at.url(),
             weight,
+            at,
             ..self.clone()
         }
     }
 
     /// Where it is asked for.
-    pub fn address(&self) -> &Address {
-        &self.address
+    pub fn address(&self) -> &WebAddress {
+        &self.at.address
     }
 
     /// The page as the load engine asks for it; its address is added to `addresses` where it is not among them.
     ///
     /// # Errors
     /// [`WireError::Request`] for a method, target or header that HTTP does not allow.
-    pub fn for_load(&self, addresses: &mut Vec<Address>) -> Result<load::Page, WireError> {
-        let known = addresses.iter().position(|it| *it == self.address);
+    pub fn for_load(&self, addresses: &mut Vec<WebAddress>) -> Result<load::Page, WireError> {
+        let known = addresses.iter().position(|it| it == self.address());
         let address_idx = known.unwrap_or_else(|| {
-            addresses.push(self.address.clone());
+            addresses.push(self.address().clone());
             addresses.len() - 1
         });
         let mut headers = self.headers.clone();
@@ -141,23 +108,13 @@ impl Page {
                 headers.push((name.to_owned(), value.to_owned()));
             }
         }
-        let (authority, target) = (&self.authority, &self.target);
+        let (authority, target) = (&self.at.authority, &self.at.target);
         Ok(load::Page {
             request: Request::new(&self.method, authority, target, &headers, &self.body)?,
             address_idx,
             weight: self.weight,
             expected: None,
         })
-    }
-}
-
-/// The address of a host, where it is this machine. That `localhost` is, everybody knows.
-fn own_ip(host: &Host<&str>, resolve: Resolve<'_>) -> Option<IpAddr> {
-    match host {
-        Host::Domain("localhost") => Some(Ipv4Addr::LOCALHOST.into()),
-        Host::Domain(name) => resolve(name),
-        Host::Ipv4(ip) => resolve(&ip.to_string()),
-        Host::Ipv6(ip) => resolve(&ip.to_string()),
     }
 }
 
@@ -182,6 +139,7 @@ impl Counted {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
     use std::time::Duration;
 
     use looptax_path::TlsClient;
@@ -189,78 +147,9 @@ mod tests {
     use super::*;
     use crate::Opener;
 
-    /// A machine whose name is `shop.test`.
+    /// A machine without a name.
     pub(super) fn resolve(host: &str) -> Option<IpAddr> {
-        let ip: IpAddr = match host {
-            "shop.test" => Ipv4Addr::new(127, 0, 1, 1).into(),
-            other => other.parse().ok()?,
-        };
-        ip.is_loopback().then_some(ip)
-    }
-
-    #[test]
-    fn a_url_is_an_address_a_host_and_a_path() {
-        for (text, at, tls_name, authority, target) in [
-            (
-                "http://127.0.0.1:8080",
-                "127.0.0.1:8080",
-                None,
-                "127.0.0.1:8080",
-                "/",
-            ),
-            (
-                "http://localhost/a?b=c#d",
-                "127.0.0.1:80",
-                None,
-                "localhost",
-                "/a?b=c",
-            ),
-            (
-                "https://shop.test/ä b",
-                "127.0.1.1:443",
-                Some("shop.test"),
-                "shop.test",
-                "/%C3%A4%20b",
-            ),
-            ("HTTP://[::1]:80/", "[::1]:80", None, "[::1]", "/"),
-            (
-                "https://LOCALHOST:8443/?",
-                "127.0.0.1:8443",
-                Some("localhost"),
-                "localhost:8443",
-                "/?",
-            ),
-        ] {
-            let page = Page::parse(text, &resolve).unwrap();
-            assert_eq!(page.address.at, at.parse().unwrap(), "{text}");
-            assert_eq!(page.address.tls_name.as_deref(), tls_name, "{text}");
-            assert_eq!(
-                (page.authority.as_str(), page.target.as_str()),
-                (authority, target)
-            );
-            assert_eq!(page.sibling(page.target.clone(), 1), page, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_page_of_this_machine_is_refused() {
-        for (text, words) in [
-            ("/path", "is no URL"),
-            ("ftp://localhost/", "neither http:// nor https://"),
-            ("localhost:8080", "neither http:// nor https://"),
-            ("http://a:secret@localhost/", "localhost names an account"),
-            (
-                "http://example.org/",
-                "`example.org` is no address of this machine",
-            ),
-            ("http://192.0.2.1/", "no address of this machine"),
-            ("http://a:secret@x y/", "`x y/` is no URL"),
-            ("ftp://a:secret@localhost/", "`localhost/` is neither"),
-        ] {
-            let what = Page::parse(text, &resolve).unwrap_err();
-            assert!(what.contains(words), "{what}");
-            assert!(!what.contains("secret"), "{what}");
-        }
+        host.parse().ok().filter(IpAddr::is_loopback)
     }
 
     #[test]
