@@ -1,16 +1,16 @@
 //! A page of the application, asked before and after: status, and the lines that two requests before had in common.
 
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use looptax_failure::Failure;
-use url::{Position, Url};
+use looptax_failure::{Failure, with_causes};
+use looptax_path::{TlsClient, WebAddress, WebPage};
+use looptax_wire::WireError;
+use looptax_wire::http::{Buffers, HttpError, Limits, Request, exchange, first_words};
 
 /// A page is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Longest answer that is compared.
-const MOST_BYTES: u64 = 4 << 20;
+/// So much of a page is compared.
+const COMPARED_BYTES: usize = 4 << 20;
 /// Pause between the two requests before: a clock on the page has moved on.
 const APART: Duration = Duration::from_millis(1100);
 
@@ -18,6 +18,9 @@ const APART: Duration = Duration::from_millis(1100);
 #[derive(Debug, Clone)]
 pub struct Page {
     url: String,
+    address: WebAddress,
+    tls: TlsClient,
+    request: Request,
     status: u16,
     /// Its lines; `None` for one that differed between two requests.
     lines: Vec<Option<String>>,
@@ -36,19 +39,14 @@ impl Page {
     /// Asks twice.
     ///
     /// # Errors
-    /// That it is no address of HTTP, does not answer, or answers with an error already.
+    /// That it is no page of this machine, does not answer, or answers with an error already.
     pub fn before(url: &str) -> Result<Self, Failure> {
-        if !url.starts_with("http://") {
-            let hint = "name the page by http://, at this machine's own address: its certificate would prove nothing here";
-            return Err(Failure::usage(
-                format!("`{url}`: --url takes http:// alone"),
-                hint,
-            ));
-        }
-        let answer = || ask(url).map_err(|why| not_answering(url, &why));
-        let first = answer()?;
+        let mut page = Self::parse(url).map_err(|why| {
+            Failure::usage(format!("--url: {why}"), "name a page of this machine")
+        })?;
+        let first = page.ask().map_err(|why| page.not_answering(why))?;
         std::thread::sleep(APART);
-        let second = answer()?;
+        let second = page.ask().map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
             let what = format!(
                 "{url} answers with status {} and {} before anything is changed",
@@ -57,23 +55,74 @@ impl Page {
             return Err(Failure::usage(what, "name a page that works now"));
         }
         let (one, other) = (lines(&first.body), lines(&second.body));
-        let is_unsteady = one.len() != other.len();
+        page.status = first.status;
+        page.is_unsteady = one.len() != other.len();
         let both = one.into_iter().zip(other);
+        page.lines = { both }
+            .map(|(one, other)| (one == other).then(|| one.to_owned()))
+            .collect();
+        Ok(page)
+    }
+
+    /// A page that was not asked for yet. Names are looked up in this machine's own list: what a name server says is
+    /// nobody's business here, and a static program cannot ask the system's library.
+    fn parse(url: &str) -> Result<Self, String> {
+        let page = WebPage::parse(url, &looptax_diagnose::own_address)?;
+        let headers = [
+            ("User-Agent", concat!("looptax/", env!("CARGO_PKG_VERSION"))),
+            ("Cache-Control", "no-cache"),
+            ("Connection", "close"),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let request = Request::new("GET", &page.authority, &page.target, &headers, b"")
+            .map_err(|error| error.to_string())?;
         Ok(Self {
-            url: url.to_owned(),
-            status: first.status,
-            lines: both
-                .map(|(one, other)| (one == other).then(|| one.to_owned()))
-                .collect(),
+            url: page.url(),
+            address: page.address,
+            tls: TlsClient::trusting_anybody().map_err(|error| error.to_string())?,
+            request,
+            status: 0,
+            lines: Vec::new(),
             last: Vec::new(),
-            is_unsteady,
+            is_unsteady: false,
         })
+    }
+
+    fn ask(&self) -> Result<Answer, HttpError> {
+        let opened = self.address.open(&self.tls, PATIENCE);
+        let mut stream = opened.map_err(|source| WireError::Io {
+            action: "connect",
+            source,
+        })?;
+        let mut buffers = Buffers::new(Limits {
+            kept_bytes: COMPARED_BYTES,
+            ..Limits::new(PATIENCE)
+        });
+        let answer = exchange(&mut stream, &self.request, &mut buffers)?;
+        Ok(Answer {
+            status: answer.status,
+            body: String::from_utf8_lossy(buffers.body()).into_owned(),
+        })
+    }
+
+    fn not_answering(&self, why: HttpError) -> Failure {
+        let what = format!("{} does not answer before anything is changed", self.url);
+        let failure = Failure::from(why);
+        let hint = { failure.hint() }.unwrap_or("name a page that works now, or leave --url out");
+        let hint = hint.to_owned();
+        Failure::usage(format!("{what}: {failure:#}"), hint)
     }
 
     /// Asks again; says how it differs. A line that changes from one request to the next counts no more.
     pub(crate) fn differs(&mut self) -> Option<String> {
-        let answer = match ask(&self.url) {
-            Err(why) => return Some(format!("{} does not answer: {why}", self.url)),
+        let answer = match self.ask() {
+            Err(why) => {
+                return Some(format!(
+                    "{} does not answer: {}",
+                    self.url,
+                    with_causes(&why)
+                ));
+            }
             Ok(answer) => answer,
         };
         if answer.status != self.status {
@@ -82,7 +131,7 @@ impl Page {
                 self.url,
                 answer.status,
                 self.status,
-                first_words(&answer.body)
+                words(&answer.body)
             ));
         }
         if self.is_unsteady {
@@ -95,7 +144,7 @@ impl Page {
             format!(
                 "{} is another page than before: {}",
                 self.url,
-                first_words(&answer.body)
+                words(&answer.body)
             )
         })
     }
@@ -122,121 +171,96 @@ impl Page {
     }
 }
 
-/// Asks in the words of HTTP/1.0, to which an answer comes in one piece. Names are looked up in this machine's own list:
-/// what a name server says is nobody's business here, and a static program cannot ask the system's library.
-fn ask(url: &str) -> Result<Answer, String> {
-    let parsed = Url::parse(url).map_err(|error| error.to_string())?;
-    let host = parsed.host_str().unwrap_or_default();
-    let port = parsed.port_or_known_default().unwrap_or(80);
-    let ip = match host.trim_start_matches('[').trim_end_matches(']') {
-        "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        bare => looptax_diagnose::own_address(bare).ok_or_else(|| {
-            format!("`{bare}` is no address of this machine, as /etc/hosts has them")
-        })?,
-    };
-    let path = &parsed[Position::BeforePath..Position::AfterQuery];
-    let whole = &parsed[Position::BeforeHost..Position::AfterPort];
-    let request = format!(
-        "GET {path} HTTP/1.0\r\nHost: {whole}\r\nUser-Agent: looptax/{}\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    let answer =
-        exchange(SocketAddr::new(ip, port), &request).map_err(|error| error.to_string())?;
-    read_answer(&answer).ok_or_else(|| "what came is no answer of HTTP".to_owned())
-}
-
-fn exchange(to: SocketAddr, request: &str) -> io::Result<Vec<u8>> {
-    let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(request.as_bytes())?;
-    let mut answer = Vec::new();
-    stream.take(MOST_BYTES).read_to_end(&mut answer)?;
-    Ok(answer)
-}
-
-fn read_answer(bytes: &[u8]) -> Option<Answer> {
-    let end = bytes.windows(4).position(|it| it == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(&bytes[..end]).ok()?;
-    let mut words = head.lines().next()?.split(' ');
-    let is_http = words.next()?.starts_with("HTTP/1.");
-    let status = words.next()?.parse().ok().filter(|_| is_http)?;
-    Some(Answer {
-        status,
-        body: String::from_utf8_lossy(&bytes[end + 4..]).into_owned(),
-    })
-}
-
-fn not_answering(url: &str, why: &str) -> Failure {
-    Failure::usage(
-        format!("{url} does not answer before anything is changed: {why}"),
-        "name a page that works now, or leave --url out",
-    )
-}
-
 fn lines(body: &str) -> Vec<&str> {
     body.lines().collect()
 }
 
-/// What a page says, without its tags.
-fn first_words(body: &str) -> String {
-    let mut text = String::new();
-    let mut rest = body;
-    while let Some(at) = rest.find('<') {
-        text += &rest[..at];
-        text.push(' ');
-        let is_hidden = ["style", "script", "title"]
-            .iter()
-            .find(|tag| rest[at + 1..].starts_with(**tag));
-        let end = match is_hidden {
-            Some(tag) => rest[at..].find(&format!("</{tag}")).map(|it| at + it + 1),
-            None => Some(at),
-        };
-        let Some(end) = end.and_then(|end| Some(end + rest[end..].find('>')?)) else {
-            rest = "";
-            break;
-        };
-        rest = &rest[end + 1..];
+/// How a page begins, for a person.
+fn words(body: &str) -> String {
+    match first_words(body.as_bytes()) {
+        words if words.is_empty() => "it is empty".to_owned(),
+        words => format!("\u{201c}{words}\u{201d}"),
     }
-    text += rest;
-    let words: Vec<&str> = text.split_whitespace().take(30).collect();
-    if words.is_empty() {
-        return "it is empty".to_owned();
-    }
-    format!("\u{201c}{}\u{201d}", words.join(" "))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
 
-    #[test]
-    fn an_answer_has_a_status_and_a_body() {
-        let read = |text: &str| read_answer(text.as_bytes()).map(|it| (it.status, it.body));
-        let page = "HTTP/1.1 200 OK\r\nServer: x\r\n\r\nline\r\n\r\nmore";
-        assert_eq!(read(page), Some((200, "line\r\n\r\nmore".to_owned())));
-        assert_eq!(
-            read("HTTP/1.0 500 Oh no\r\n\r\n"),
-            Some((500, String::new()))
-        );
-        for text in [
-            "",
-            "HTTP/1.1 200 OK\r\n",
-            "SSH-2.0-x\r\n\r\n",
-            "HTTP/1.1 x\r\n\r\n",
-        ] {
-            assert_eq!(read(text), None, "{text}");
-        }
+    /// A server that gives these answers, one to each connection, and its URL.
+    fn serve(answers: Vec<String>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/page", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut asked = Vec::new();
+                while !asked.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).unwrap();
+                    asked.extend(byte);
+                }
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        url
+    }
+
+    fn answer(status: &str, body: &str) -> String {
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
     }
 
     #[test]
-    fn the_words_of_a_page_are_those_a_person_reads() {
-        let page = "<html><head><title>x</title><style>a { b }</style></head><body><h1>Error establishing</h1>\n<p>a database connection</p>";
-        assert_eq!(
-            first_words(page),
-            "\u{201c}Error establishing a database connection\u{201d}"
-        );
-        assert_eq!(first_words("<p"), "it is empty");
-        assert_eq!(first_words(""), "it is empty");
+    fn a_page_is_the_same_but_for_what_moves() {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let url = serve(vec![
+            answer("200 OK", "<h1>Shop</h1>\nat 1\nend"),
+            answer("200 OK", "<h1>Shop</h1>\nat 2\nend"),
+            format!("{chunked}e\r\n<h1>Shop</h1>\n\r\n8\r\nat 3\nend\r\n0\r\n\r\n"),
+            answer("200 OK", "<h1>Oh</h1>\nno\nat 4\nend"),
+            answer("500 Oh", "<h1>Error establishing</h1> a connection"),
+            "SSH-2.0\r\n".to_owned(),
+        ]);
+        let mut page = Page::before(&url).unwrap();
+        assert_eq!(page.differs(), None);
+        let mut differs = || page.differs().unwrap();
+        assert!(differs().ends_with("is another page than before: \u{201c}Oh no at 4 end\u{201d}"));
+        let words =
+            "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
+        assert!(differs().ends_with(words));
+        assert!(differs().contains("does not answer: what came is no answer of HTTP: `SSH"));
+    }
+
+    #[track_caller]
+    fn check_refused(url: &str, words: &str, hint: &str) {
+        let failure = Page::before(url).unwrap_err();
+        assert!(failure.to_string().contains(words), "{failure}");
+        assert!(failure.hint().unwrap().contains(hint), "{failure}");
+    }
+
+    #[test]
+    fn a_page_that_does_not_work_before_is_none_to_compare_with() {
+        let own = "name a page of this machine";
+        check_refused("http://203.0.113.9/", "no address of this machine", own);
+        check_refused("shop", "`shop` is no URL", own);
+        let tls = serve(vec!["\x15\x03\x01\0\x02\x02\x28".to_owned()]);
+        check_refused(&tls, "speaks TLS", "https://");
+        let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", nobody.local_addr().unwrap());
+        drop(nobody);
+        check_refused(&url, "refused", "leave --url out");
+    }
+
+    #[test]
+    fn an_empty_page_is_said_to_be_empty() {
+        assert_eq!(words("<p"), "it is empty");
+        assert_eq!(words("<p>a</p> b"), "\u{201c}a b\u{201d}");
     }
 }
