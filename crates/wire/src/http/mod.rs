@@ -1,6 +1,6 @@
 //! HTTP/1.1 as a client: one request after another over any byte stream.
 //!
-//! What a page asks for is a [`Request`], made once and sent as often as wanted; [`exchange`] sends it and takes
+//! What a page asks for is a [`Request`], made once and sent as often as wanted; [`exchange()`] sends it and takes
 //! the answer. Redirects are not followed and nothing is unpacked. Heads and chunks are read by `ureq-proto`, a
 //! library without I/O; what is here are limits, the end of an answer, and what else may answer at a port.
 //! Called by the load engine's pages and by the proof of `switch`.
