@@ -17,5 +17,5 @@ mod record;
 
 pub use ask::{Ask, Load, Server, Way};
 pub use measure::measure;
-pub use program::{Begun, Program};
 pub use opener::Opener;
+pub use program::{Begun, Program};

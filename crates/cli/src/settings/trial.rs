@@ -10,8 +10,9 @@ use looptax_dsn::{MASK, masked};
 use looptax_experiment::spec::tool::without_passwords;
 use looptax_experiment::spec::{Effort, effort, exec, new_seed, seed, time};
 use looptax_failure::Failure;
+use looptax_path::Resolve;
 use looptax_record::{Comparison, Direction, Record, TrialDesign, Verdict};
-use looptax_trial::pages::{Page, Resolve, from_list, from_log};
+use looptax_trial::pages::{Page, from_list, from_log};
 use looptax_trial::{Ask, Load, Server, Way};
 
 use crate::args::TrialArgs;
