@@ -12,6 +12,7 @@ mod history;
 mod json;
 mod replay;
 mod report;
+mod result;
 mod run;
 mod selfcheck;
 mod switch;
@@ -23,8 +24,6 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use looptax_report::terminal::Beside;
-
 pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
@@ -33,6 +32,7 @@ pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCom
 pub(crate) use json::JsonArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
+pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
@@ -398,57 +398,6 @@ pub(crate) struct CompareArgs {
     /// What is sent to the echo server.
     #[command(flatten)]
     pub(crate) echo: echo::EchoArgs,
-}
-
-/// What becomes of a result.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ResultArgs {
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
-    /// Write a page to look at and share there, as `report` does.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Where the record goes; a file of that name is replaced. Default: a folder of its own in
-    /// `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name
-    /// of the run.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// What else to write.
-    #[command(flatten)]
-    pub(crate) formats: FormatArgs,
-    /// What is said of the result.
-    #[command(flatten)]
-    pub(crate) detail: DetailArgs,
-    /// Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each
-    /// name.
-    #[arg(long, value_name = "NAME", value_parser = label)]
-    pub(crate) label: Option<String>,
-    /// Leave this run out of the history.
-    #[arg(long)]
-    pub(crate) no_history: bool,
-}
-
-/// What is said of a result.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DetailArgs {
-    /// Say all that is known of each comparison; without it each kind of warning is said once.
-    #[arg(long)]
-    pub(crate) verbose: bool,
-    /// Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that
-    /// is worth a change. A bare `looptax` takes the rates that it sees.
-    #[arg(long, value_name = "RATE", value_parser = at_rate)]
-    pub(crate) at: Option<f64>,
-}
-
-impl DetailArgs {
-    /// What the report says beside tables and verdicts of a record with this name.
-    pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
-        Beside {
-            record,
-            at_per_s: self.at,
-            is_verbose: self.verbose,
-        }
-    }
 }
 
 /// Requests per second: `800/s`, `800`, `1.5k/s`.

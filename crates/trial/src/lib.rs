@@ -14,6 +14,7 @@ mod output;
 pub mod pages;
 mod program;
 mod record;
+mod shape;
 
 pub use ask::{Ask, Load, Server, Way};
 pub use measure::measure;

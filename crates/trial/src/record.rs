@@ -15,7 +15,7 @@ use record::{Comparison, Hex64, Trial, TrialArm, TrialDesign, TrialPage, TrialSe
 use crate::arms::Turns;
 use crate::ask::{Ask, Load, Server, Way};
 use crate::first_look::FirstLook;
-use crate::measure::{Shape, contrasts};
+use crate::shape::{Shape, contrasts};
 
 /// The level of a contrast that was cut short before a look.
 const CUT_SHORT_ALPHA: f64 = 0.002;

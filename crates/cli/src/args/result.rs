@@ -1,0 +1,59 @@
+//! What becomes of a result, and what is said of it: for every command that measures.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use looptax_report::terminal::Beside;
+
+use super::{FormatArgs, JsonArgs, at_rate, label};
+
+/// What becomes of a result.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ResultArgs {
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    /// Write a page to look at and share there, as `report` does.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Where the record goes; a file of that name is replaced. Default: a folder of its own in
+    /// `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name
+    /// of the run.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What else to write.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
+    /// What is said of the result.
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
+    /// Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each
+    /// name.
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    pub(crate) label: Option<String>,
+    /// Leave this run out of the history.
+    #[arg(long)]
+    pub(crate) no_history: bool,
+}
+
+/// What is said of a result.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DetailArgs {
+    /// Say all that is known of each comparison; without it each kind of warning is said once.
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that
+    /// is worth a change. A bare `looptax` takes the rates that it sees.
+    #[arg(long, value_name = "RATE", value_parser = at_rate)]
+    pub(crate) at: Option<f64>,
+}
+
+impl DetailArgs {
+    /// What the report says beside tables and verdicts of a record with this name.
+    pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
+        Beside {
+            record,
+            at_per_s: self.at,
+            is_verbose: self.verbose,
+        }
+    }
+}
