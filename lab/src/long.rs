@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 10] = [
+const STEPS: [(&str, &str); 12] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
@@ -30,6 +30,11 @@ const STEPS: [(&str, &str); 10] = [
     (
         "selfcheck, 100 runs",
         "run --release --locked --package looptax -- selfcheck private:redis --runs 100 --fixed",
+    ),
+    ("trials with both arms alike", "lab trials aa"),
+    (
+        "trials with a millisecond injected",
+        "lab trials injected --trials 20",
     ),
     ("the report page in a browser", "lab web browser"),
     ("peers", "lab peers"),

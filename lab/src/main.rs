@@ -21,6 +21,7 @@ mod peers;
 mod process;
 mod recorded;
 mod servers;
+mod trials;
 mod web;
 mod workspace;
 
@@ -50,6 +51,9 @@ enum Chore {
     Oracle(oracle::Chore),
     /// How long `looptax history` takes with thousands of runs
     History(history::Options),
+    /// Series of `looptax trial` whose truth is known
+    #[command(subcommand)]
+    Trials(trials::Chore),
     /// The report page in a browser: tested, measured, photographed
     #[command(subcommand)]
     Web(web::Chore),
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Chore::History(options) => history::run(&options),
         Chore::Disturbed(chore) => disturbed::run(&chore),
         Chore::Oracle(chore) => oracle::run(&chore),
+        Chore::Trials(chore) => trials::run(&chore),
         Chore::Web(chore) => web::run(&chore),
         Chore::Long => long::run(),
     };

@@ -63,7 +63,7 @@ pub struct SliceOrder {
 pub struct FilledSlice {
     /// The counts; which arm it was, and when, is filled in here.
     pub slice: Slice,
-    /// When it began, by [`now_ns`]'s clock.
+    /// When it began, by the measuring clock.
     pub start_ns: u64,
     /// Latency of each request that counts.
     pub latencies_ns: Vec<u32>,

@@ -17,6 +17,7 @@ use looptax_redirect::{
     Steering,
 };
 
+use crate::ask::Ask;
 use crate::output::Output;
 
 /// How often it is looked whether the application is ready.
@@ -101,6 +102,15 @@ impl Program {
             format!("the application does not listen at {ready} after {limit:?}{said}"),
             "is this its port? --ready names another address, --start-limit gives it more time",
         ))
+    }
+
+    /// Starts it and leaves all of its connections on TCP.
+    ///
+    /// # Errors
+    /// What keeps it from being ready.
+    pub fn hold(&mut self, ask: &Ask, stop: &AtomicBool) -> Result<(), Failure> {
+        self.steer(0);
+        self.start(ask.ready, ask.start_limit, stop).map(drop)
     }
 
     /// Whether it still runs in the foreground.

@@ -101,6 +101,9 @@ pub(crate) struct TrialArgs {
     /// Wait so many microseconds in each page of the second arm (for tests).
     #[arg(long, hide = true, value_name = "US")]
     pub(crate) inject_us: Option<u64>,
+    /// Start the application, leave its connections on TCP, say `ready`, and end it when the input ends (for tests).
+    #[arg(long, hide = true)]
+    pub(crate) hold: bool,
     /// The application's command: a second instance of it, in the foreground, on a port of its own.
     #[arg(
         trailing_var_arg = true,

@@ -1,5 +1,6 @@
 //! `trial`: what the socket would bring an application: plan, turns, record, next step.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
@@ -51,7 +52,20 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
             "--yes agrees; --dry-run shows the plan alone",
         ));
     }
+    if args.hold {
+        return hold(&ask, begun);
+    }
     try_it(args, &ask, begun, terminal)
+}
+
+/// Holds the application until the input ends.
+fn hold(ask: &Ask, begun: Begun) -> Result<Exit, Failure> {
+    let stop = stop_flag()?;
+    let mut program = begun.follow();
+    program.hold(ask, &stop)?;
+    terminal::data("ready\n")?;
+    io::copy(&mut io::stdin(), &mut io::sink())?;
+    Ok(Exit::Done)
 }
 
 fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Result<Exit, Failure> {

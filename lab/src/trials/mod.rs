@@ -1,0 +1,143 @@
+//! `cargo lab trials`: series of `looptax trial` on a page whose truth is known.
+//!
+//! A page of PHP that connects and asks a private MariaDB 54 times. Both arms alike: how often is a difference
+//! claimed? One arm longer by a wait that is counted: how often does the interval cover it? The application by itself
+//! beside one under the supervisor that leaves all connections on TCP: what does a trial cost that moves nothing?
+
+mod native;
+mod site;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+
+use looptax_record::{Estimate, Record, Verdict};
+
+use crate::workspace;
+use site::{Site, free_address};
+
+/// What is injected into each page of one arm.
+const INJECTED_US: u64 = 1_000;
+
+#[derive(Subcommand)]
+pub(crate) enum Chore {
+    /// Both arms alike
+    Aa(Series),
+    /// One arm longer by a millisecond a page
+    Injected(Series),
+    /// An application by itself against one under a supervisor that moves nothing
+    Native(native::Options),
+}
+
+/// How many trials, and how long each.
+#[derive(Args)]
+pub(crate) struct Series {
+    /// Trials
+    #[arg(long, default_value_t = 40)]
+    trials: u32,
+    /// Epochs of each
+    #[arg(long, default_value_t = 20)]
+    epochs: u32,
+}
+
+/// Runs it.
+pub(crate) fn run(chore: &Chore) -> Result<()> {
+    let looptax = workspace::looptax()?;
+    let site = Site::start(&looptax)?;
+    match chore {
+        Chore::Aa(series) => alike(&site, series),
+        Chore::Injected(series) => injected(&site, series),
+        Chore::Native(options) => native::run(options, &site),
+    }
+}
+
+fn alike(site: &Site, series: &Series) -> Result<()> {
+    let options = ["--arms", "tcp,tcp", "--fixed"].map(str::to_owned);
+    let options: Vec<String> = options
+        .into_iter()
+        .chain([series.epochs.to_string()])
+        .collect();
+    let mut n_claimed = 0;
+    for trial in 1..=series.trials {
+        let tax = site.tried(&options)?;
+        let is_claimed = matches!(tax.verdict, Verdict::Difference | Verdict::Negligible);
+        n_claimed += u32::from(is_claimed);
+        let pct = shown(tax.throughput_pct.known());
+        println!("{trial}: {pct} %, {:?}", tax.verdict);
+    }
+    println!(
+        "a difference was claimed in {n_claimed} of {} trials",
+        series.trials
+    );
+    Ok(())
+}
+
+fn injected(site: &Site, series: &Series) -> Result<()> {
+    let inject = INJECTED_US.to_string();
+    let options = ["--arms", "tcp,tcp", "--inject-us", &inject, "--fixed"].map(str::to_owned);
+    let options: Vec<String> = options
+        .into_iter()
+        .chain([series.epochs.to_string()])
+        .collect();
+    let mut n_covered = 0;
+    for trial in 1..=series.trials {
+        let (added, truth_us) = tried_with_truth(site, &options)?;
+        let lo = added.lo.context("an open interval")?;
+        let hi = added.hi.context("an open interval")?;
+        let is_covered = (lo..=hi).contains(&truth_us);
+        n_covered += u32::from(is_covered);
+        println!(
+            "{trial}: {} µs, injected {truth_us:.1} µs, covered: {is_covered}",
+            shown(Some(&added))
+        );
+    }
+    println!(
+        "the interval covered what was injected in {n_covered} of {} trials",
+        series.trials
+    );
+    Ok(())
+}
+
+/// What the other arm added to a page, and what was waited in it by its own count, µs.
+fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> {
+    let at = free_address()?;
+    let output = site
+        .trial(at, None)?
+        .args(options)
+        .arg("--")
+        .args(site.php(at))
+        .output()?;
+    if !output.status.success() {
+        bail!(
+            "a trial failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let record: Record = serde_json::from_slice(&output.stdout)?;
+    let comparison = record.comparisons.first().context("nothing was measured")?;
+    let tax = comparison
+        .tax
+        .first()
+        .context("a trial without a verdict")?;
+    let added = tax
+        .latency_us
+        .mean
+        .known()
+        .copied()
+        .context("no time of a page")?;
+    let slices = comparison.raw.epochs.iter().flat_map(|it| &it.slices);
+    let (mut injected_ns, mut n_pages) = ([0; 2], [0; 2]);
+    for slice in slices {
+        injected_ns[slice.arm_idx as usize] += slice.injected_ns;
+        n_pages[slice.arm_idx as usize] += slice.completions;
+    }
+    let per_page = |idx: usize| injected_ns[idx] as f64 / 1e3 / n_pages[idx] as f64;
+    Ok((added, per_page(1) - per_page(0)))
+}
+
+fn shown(estimate: Option<&Estimate>) -> String {
+    let end = |end: Option<f64>| end.map_or_else(|| "open".to_owned(), |end| format!("{end:.2}"));
+    match estimate {
+        Some(it) => format!("{:.2} [{}, {}]", it.value, end(it.lo), end(it.hi)),
+        None => "n/a".to_owned(),
+    }
+}

@@ -1,0 +1,194 @@
+//! An application by itself against the same one under a trial's supervisor that leaves every connection on TCP.
+//!
+//! Two instances on two ports, asked for pages in turns whose order a coin decides: what a trial costs that moves
+//! nothing.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use looptax_bench::pages::{PageLoad, PageLoadPlan, PageOpener, PageSlice};
+use looptax_bench::{
+    FilledSlice, Silent, SliceOrder, SliceSource, SlicesPlan, Stopping, WarmUp, run_slices,
+};
+use looptax_failure::Failure;
+use looptax_path::TlsClient;
+use looptax_record::Slice;
+use looptax_stats::{InterimAnalyses, StopRule, hodges_lehmann};
+use looptax_trial::Opener;
+use looptax_trial::pages::Page;
+
+use super::site::{Site, free_address};
+use crate::servers::{Ours, wait_until};
+
+/// Half the width of what is asked: the supervisor costs less than so much of a page.
+const DELTA: f64 = 0.02;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long, and what.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Epochs, each of sixteen pages of either instance
+    #[arg(long, default_value_t = 120)]
+    epochs: usize,
+    /// The command of another application in place of the page, with {address} where its address stands; it finds its
+    /// database at 127.0.0.1 by the variables `TRIAL_PORT`, `TRIAL_USER`, `TRIAL_PASSWORD` and `TRIAL_DATABASE`
+    #[arg(long)]
+    command: Option<String>,
+    /// Its page
+    #[arg(long, default_value = "/")]
+    path: String,
+    /// The address whose connections the supervisor looks at, and its socket, in place of the private server's
+    #[arg(long)]
+    map: Option<String>,
+}
+
+/// Runs it.
+pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
+    let (alone_at, held_at) = (free_address()?, free_address()?);
+    let words = |at| match &options.command {
+        Some(line) => {
+            let line = line.replace("{address}", &format!("{at}"));
+            vec!["sh".to_owned(), "-c".to_owned(), format!("exec {line}")]
+        }
+        None => site.php(at),
+    };
+    let [program, args @ ..] = &words(alone_at)[..] else {
+        bail!("no command");
+    };
+    let mut alone = Command::new(program);
+    alone
+        .args(args)
+        .envs(site.variables())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let _alone = Ours::start(&mut alone)?;
+    wait_until("the application does not listen", || {
+        Ok(std::net::TcpStream::connect(alone_at).is_ok())
+    })?;
+    let mut held = site.trial(held_at, options.map.as_deref())?;
+    let _held = Held::start(held.arg("--hold").arg("--").args(words(held_at)))?;
+    let load = |at| load(&format!("http://{at}{}", options.path));
+    let mut pair = Pair([load(alone_at)?, load(held_at)?]);
+    let stop = AtomicBool::new(false);
+    let outcome = run_slices(&plan(options.epochs), &mut pair, &mut Silent, &stop);
+    if let Some(failure) = outcome.failure {
+        return Err(failure.into());
+    }
+    let epochs = outcome.contrasts.iter().flat_map(|it| &it.epochs);
+    let thetas: Vec<f64> = epochs.filter_map(|it| it.raw.counts().theta()).collect();
+    let theta = hodges_lehmann::estimate(&thetas, 0.05).context("no estimate")?;
+    // θ is the logarithm of the page's time under the supervisor over that without.
+    let pct = |theta: f64| 100.0 * theta.exp_m1();
+    println!(
+        "{} epochs: the page under a supervisor that leaves its connections takes {:.2} % [{:.2}, {:.2}] more",
+        thetas.len(),
+        pct(theta.value),
+        pct(theta.lo),
+        pct(theta.hi)
+    );
+    let is_inside = theta.lo > -DELTA && theta.hi < DELTA;
+    println!("inside ±{:.0} %: {is_inside}", 100.0 * DELTA);
+    Ok(())
+}
+
+fn plan(epochs: usize) -> SlicesPlan {
+    SlicesPlan {
+        seed: 23,
+        contrasts: vec!["alone, left".to_owned()],
+        slices_per_epoch: 32,
+        connections: 1,
+        warm_up: WarmUp {
+            least_epochs: 4,
+            least: Duration::from_secs(2),
+            at_most: Duration::from_secs(10),
+        },
+        stopping: Stopping {
+            analyses: InterimAnalyses::fixed(epochs),
+            rule: StopRule { is_precise: false },
+            delta: DELTA,
+            deadline: None,
+        },
+        max_sample_bytes: 0,
+    }
+}
+
+/// Loads of the two instances.
+struct Pair([PageLoad; 2]);
+
+impl SliceSource for Pair {
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+        let slice = PageSlice {
+            epoch: order.epoch,
+            rank: order.rank,
+            n_pages: 1,
+            rate_per_s: None,
+            inject: None,
+        };
+        let loaded = self.0[order.side.idx()].slice(&slice, &AtomicBool::new(false))?;
+        if loaded.n_failed() > 0 {
+            let what = format!("a page failed: {:?}", loaded.failures);
+            return Err(Failure::new(what));
+        }
+        Ok(Some(FilledSlice {
+            slice: Slice {
+                active_ns: loaded.active_ns,
+                completions: 1,
+                requests: 1,
+                latency_sum_ns: loaded.latencies_ns.iter().sum(),
+                ..Slice::default()
+            },
+            start_ns: loaded.start_ns,
+            ..FilledSlice::default()
+        }))
+    }
+}
+
+fn load(url: &str) -> Result<PageLoad> {
+    let own = |host: &str| host.parse().ok();
+    let page = Page::parse(url, &own).map_err(anyhow::Error::msg)?;
+    let mut addresses = Vec::new();
+    let pages = vec![page.for_load(&mut addresses)?];
+    let opener: Arc<dyn PageOpener> = Arc::new(Opener {
+        addresses,
+        tls: TlsClient::trusting_anybody()?,
+        limit: PATIENCE,
+    });
+    let plan = PageLoadPlan {
+        seed: 23,
+        n_clients: 1,
+        answer_limit: PATIENCE,
+    };
+    Ok(PageLoad::start(plan, pages, &opener)?)
+}
+
+/// An application that a trial holds until its input ends.
+struct Held(Child);
+
+impl Held {
+    fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = child.stdout.take().context("asked for as a pipe")?;
+        let held = Self(child);
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        if line.trim() != "ready" {
+            bail!("the trial did not start the application");
+        }
+        Ok(held)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().ok();
+    }
+}

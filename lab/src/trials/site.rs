@@ -1,0 +1,92 @@
+//! The page of PHP whose truth is known, with its private MariaDB, and `looptax trial` of it.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use looptax_dsn::Kind;
+use looptax_record::{Record, Tax};
+use tempfile::TempDir;
+
+use crate::servers::Private;
+
+const PAGE: &str = include_str!("files/index.php");
+
+/// The page, its server, and where both are.
+pub(super) struct Site {
+    looptax: PathBuf,
+    server: Private,
+    folder: TempDir,
+}
+
+impl Site {
+    pub(super) fn start(looptax: &Path) -> Result<Self> {
+        let server = Private::start(looptax, Kind::Mariadb, 16, 1)?;
+        let folder = TempDir::new()?;
+        std::fs::write(folder.path().join("index.php"), PAGE)?;
+        Ok(Self {
+            looptax: looptax.to_owned(),
+            server,
+            folder,
+        })
+    }
+
+    /// The variables that the page reads.
+    pub(super) fn variables(&self) -> [(&'static str, String); 4] {
+        let login = &self.server.login;
+        [
+            ("TRIAL_USER", login.user.clone()),
+            ("TRIAL_PASSWORD", login.password.reveal().to_owned()),
+            ("TRIAL_DATABASE", login.database.clone().unwrap_or_default()),
+            ("TRIAL_PORT", self.server.tcp.port().to_string()),
+        ]
+    }
+
+    /// The words of the application's command, at this address.
+    pub(super) fn php(&self, at: SocketAddr) -> Vec<String> {
+        let folder = self.folder.path().display().to_string();
+        let words = ["php", "-d", "opcache.enable_cli=1", "-S"];
+        let words = words.map(str::to_owned).into_iter();
+        words
+            .chain([at.to_string(), "-t".to_owned(), folder])
+            .collect()
+    }
+
+    /// `looptax trial` of the page, up to the command.
+    pub(super) fn trial(&self, at: SocketAddr, map: Option<&str>) -> Result<Command> {
+        let mut command = Command::new(&self.looptax);
+        let socket = &self.server.socket;
+        let own = format!("{}={}", self.server.tcp, socket.display());
+        let map = map.unwrap_or(&own);
+        command
+            .args(["trial", "--yes", "--quiet", "--no-history", "--json"])
+            .args(["--map", map, "--url", &format!("http://{at}/")])
+            .envs(self.variables());
+        Ok(command)
+    }
+
+    /// One trial with these options.
+    pub(super) fn tried(&self, options: &[String]) -> Result<Tax> {
+        let at = free_address()?;
+        let output = self
+            .trial(at, None)?
+            .args(options)
+            .arg("--")
+            .args(self.php(at))
+            .output()?;
+        if !output.status.success() {
+            bail!(
+                "a trial failed: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        let record: Record = serde_json::from_slice(&output.stdout)?;
+        let tax = record.comparisons.first().and_then(|it| it.tax.first());
+        tax.cloned().context("a trial without a verdict")
+    }
+}
+/// An address that nobody has.
+pub(super) fn free_address() -> Result<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+}
