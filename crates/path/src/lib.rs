@@ -36,7 +36,7 @@ pub use one_shot::OneShot;
 pub use ports::LocalPorts;
 pub use prepare::MISSING_KEYS;
 pub use proof::{Proof, prove};
-pub use server_view::{ClientSeen, SeenAs, ServerCounts, ServerView};
+pub use server_view::{ClientSeen, SeenAs, ServerCounts, ServerView, ServerWork};
 pub use session::Session;
 pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};

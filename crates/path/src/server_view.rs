@@ -8,6 +8,7 @@ mod activity;
 mod by_kernel;
 mod memcached;
 mod seen;
+mod work;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -19,6 +20,7 @@ use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, Link, PathError};
 pub use activity::ServerCounts;
 pub use seen::{ClientSeen, SeenAs, ServerView};
+pub use work::ServerWork;
 
 impl Conversation {
     /// Asks the server who it is and how it sees the connections `ids`.

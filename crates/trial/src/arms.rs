@@ -16,6 +16,7 @@ use looptax_redirect::{RouteCounts, SliceCounts};
 use looptax_stats::{Quantile, Side, nearest_rank};
 
 use crate::ask::{Ask, Load, Way};
+use crate::counted::Counters;
 use crate::program::Program;
 
 /// Pages that failed, in a thousand, from which on nothing is concluded.
@@ -36,6 +37,8 @@ pub(crate) struct Turns<'a> {
     pub(crate) load: PageLoad,
     pub(crate) pages_per_slice: usize,
     pub(crate) stop: &'a AtomicBool,
+    /// What the servers count of pages that do not count here.
+    pub(crate) counters: Counters,
     /// By contrast: what was seen of its arms in counted epochs.
     pub(crate) seen: Vec<[TrialArm; 2]>,
     /// By contrast: time of the supervisor, in nanoseconds.
@@ -66,7 +69,14 @@ impl SliceSource for Flip<'_> {
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
         let turns = &mut self.0;
         let number = turns.program.steer(turns.mask(order));
+        let is_warm_up = order.epoch >= turns.first_uncounted;
+        if is_warm_up {
+            turns.counters.begin();
+        }
         let loaded = turns.load(order, true)?;
+        if is_warm_up {
+            turns.counters.end(loaded.pages.n_asked());
+        }
         turns.program.check()?;
         turns.filled(order, number, &loaded)
     }
@@ -171,7 +181,9 @@ impl Turns<'_> {
                 rank: order.rank + (1 + idx as u64) * 1_000,
                 ..order
             };
+            self.counters.begin();
             let loaded = self.load(order, false)?.pages;
+            self.counters.end(loaded.n_asked());
             if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Ok(None);
             }

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use looptax_dsn::Protocol;
 use looptax_experiment::spec::Effort;
 use looptax_record::TrialDesign;
 use looptax_redirect::SocketName;
+use looptax_wire::Login;
 
 use crate::pages::Page;
 
@@ -70,7 +72,7 @@ pub enum Way {
 }
 
 /// A local server with both of its ways.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Server {
     /// `mysql`, `redis`, …; the program's name where the kind is not known.
     pub kind: String,
@@ -80,6 +82,17 @@ pub struct Server {
     pub to: SocketName,
     /// Its process, where known.
     pub pid: Option<u32>,
+    /// Who may ask it what it has counted, where anybody is known.
+    pub account: Option<Account>,
+}
+
+/// An account of a server, for asking it what it has counted.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// What the server speaks.
+    pub protocol: Protocol,
+    /// Who logs in.
+    pub login: Login,
 }
 
 impl Way {

@@ -7,6 +7,7 @@
 
 mod arms;
 mod ask;
+mod counted;
 mod first_look;
 mod measure;
 mod opener;
@@ -16,7 +17,7 @@ mod program;
 mod record;
 mod shape;
 
-pub use ask::{Ask, Load, Server, Way};
+pub use ask::{Account, Ask, Load, Server, Way};
 pub use measure::measure;
 pub use opener::Opener;
 pub use program::{Begun, Program};

@@ -20,6 +20,7 @@ use looptax_stats::StopRule;
 
 use crate::arms::{Flip, Restart, Turns};
 use crate::ask::{Ask, Way};
+use crate::counted::Counters;
 use crate::first_look::{FirstLook, look};
 use crate::opener::Opener;
 use crate::program::Program;
@@ -89,6 +90,7 @@ fn run(
         load,
         pages_per_slice: shape.pages_per_slice,
         stop,
+        counters: Counters::open(ask),
         seen: vec![[TrialArm::default(), TrialArm::default()]; n_contrasts],
         supervisor_ns: vec![[0; 2]; n_contrasts],
         first_uncounted: FIRST_UNCOUNTED,

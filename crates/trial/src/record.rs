@@ -165,7 +165,7 @@ impl Done<'_> {
             p95_us: [unknown(), unknown()],
             p95_added_us: unknown(),
             added_by_configuration_us: unknown(),
-            counted: Vec::new(),
+            counted: self.turns.counters.per_page(),
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     results::announce(&args.result)?;
     sys::require_measurable()?;
     let candidates = candidates(args)?;
-    let ask = settings::asked(args, servers(&candidates))?;
+    let ask = settings::asked(args, servers(args, &candidates)?)?;
     if ask.is_each && ask.servers.len() > MOST_EACH {
         let what = format!(
             "--each tries {MOST_EACH} servers at most, here are {}",
@@ -117,8 +117,10 @@ fn candidates(args: &TrialArgs) -> Result<Vec<Candidate>, Failure> {
     Ok(candidates)
 }
 
-fn servers(candidates: &[Candidate]) -> Vec<Server> {
+fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Failure> {
+    let accounts = settings::accounts(&args.moving.check)?;
     let server = |candidate: &Candidate| Server {
+        account: settings::account_of(candidate, &accounts),
         kind: match &candidate.server {
             Some((name, _)) => name.clone(),
             None => candidate
@@ -131,7 +133,7 @@ fn servers(candidates: &[Candidate]) -> Vec<Server> {
         to: candidate.to.clone(),
         pid: candidate.server.as_ref().map(|(_, pid)| *pid),
     };
-    candidates.iter().map(server).collect()
+    Ok(candidates.iter().map(server).collect())
 }
 
 fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {

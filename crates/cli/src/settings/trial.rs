@@ -6,14 +6,17 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-use looptax_dsn::{MASK, masked};
+use looptax_diagnose::moving::Candidate;
+use looptax_dsn::{MASK, Protocol, masked};
+use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::spec::tool::without_passwords;
 use looptax_experiment::spec::{Effort, effort, exec, new_seed, seed, time};
 use looptax_failure::Failure;
 use looptax_path::Resolve;
 use looptax_record::{Comparison, Direction, Record, TrialDesign, Verdict};
 use looptax_trial::pages::{Page, from_list, from_log};
-use looptax_trial::{Ask, Load, Server, Way};
+use looptax_trial::{Account, Ask, Load, Server, Way};
+use looptax_wire::Login;
 
 use crate::args::TrialArgs;
 
@@ -190,6 +193,41 @@ pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
             _ => masked(&word),
         });
     own.chain([shown_command(args)]).collect()
+}
+
+/// The accounts of `--check`, each with the port of its server.
+pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failure> {
+    let account = |word: &String| match target::parse(word)? {
+        TargetSpec::Running(running) => Ok(Some((
+            running.tcp.port(),
+            Account {
+                protocol: running.protocol,
+                login: running.login,
+            },
+        ))),
+        TargetSpec::Private(_) => Ok(None),
+    };
+    let found: Result<Vec<_>, Failure> = checked.iter().map(account).collect();
+    Ok(found?.into_iter().flatten().collect())
+}
+
+/// Who may ask a server what it has counted: who was named, or nobody in particular where it needs nobody.
+pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> Option<Account> {
+    let is_its = |port: &u16| candidate.from.iter().any(|from| from.port() == *port);
+    let named = accounts.iter().find(|(port, _)| is_its(port));
+    if let Some((_, account)) = named {
+        return Some(account.clone());
+    }
+    let (program, _) = candidate.server.as_ref()?;
+    let protocol = match program.as_str() {
+        "redis-server" | "valkey-server" => Protocol::Redis,
+        "memcached" => Protocol::Memcached,
+        _ => return None,
+    };
+    Some(Account {
+        protocol,
+        login: Login::default(),
+    })
 }
 
 /// The plan, before anything is started.
