@@ -35,7 +35,7 @@ pub struct SliceCounts {
     /// By route, in the mapping's order.
     pub routes: Vec<RouteCounts>,
     /// Nanoseconds that supervisors spent on these connections, each from the call's arrival there until its answer
-    /// was given. A program may go on a moment before its last call is in here.
+    /// was ready to be given; what it takes to wake both is not in here.
     pub busy_ns: u64,
 }
 
@@ -136,7 +136,7 @@ impl Steering {
     /// What became of a slice's connections so far; `None` for one that has not begun, or that is forgotten
     /// because 1,024 others have begun since.
     ///
-    /// A connection is counted before its `connect` comes back.
+    /// A connection is counted, and its time added, before its `connect` comes back.
     pub fn counts(&self, slice: u32) -> Option<SliceCounts> {
         let place = self.shared.place(slice);
         let is_its = || place.owner.load(Ordering::SeqCst) == owner(slice);
@@ -201,7 +201,7 @@ impl Counter {
     }
 
     fn restart(&self, slice: u32) {
-        self.0.store(Self::mark(slice), Ordering::SeqCst);
+        self.0.store(Self::mark(slice), Ordering::Release);
     }
 
     fn add(&self, slice: u32, n: u64) {

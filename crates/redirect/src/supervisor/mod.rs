@@ -122,12 +122,13 @@ impl Supervisor {
         if let Some(call) = slot.call() {
             self.die_at(DieAt::Received);
             let answer = self.answer_to(&call, slot, &mut rest);
-            self.give(&call, answer);
+            // Before the answer: with it the kernel may let the program go first on this core.
             if let (Some(steering), Some(begun_ns), Some(slice)) =
                 (self.steering, begun_ns, rest.slice)
             {
                 steering.add_busy(slice, wait::monotonic_ns() - begun_ns);
             }
+            self.give(&call, answer);
             if answer != Answer::GoOn {
                 self.die_at(DieAt::Answered);
             }
