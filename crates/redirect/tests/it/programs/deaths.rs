@@ -7,14 +7,18 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use looptax_redirect::Exit;
+use looptax_redirect::{Exit, Programs};
 use looptax_testkit::dice::Dice;
 use looptax_testkit::patience;
 
 use super::{Case, begin_shell, command};
 use crate::trial;
 
-pub(super) const CASES: &[Case] = &[("hold", hold), ("churn", churn)];
+pub(super) const CASES: &[Case] = &[
+    ("hold", || hold(TREE, N_OF_TREE)),
+    ("hold-background", || hold(BACKGROUND, N_OF_BACKGROUND)),
+    ("churn", churn),
+];
 
 /// Nothing that works takes as long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,6 +38,10 @@ const TREE: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 
 /// Processes of it: three shells and what they wait for.
 const N_OF_TREE: usize = 6;
 
+/// A program whose first process ends at once.
+const BACKGROUND: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 2>&1 &)";
+const N_OF_BACKGROUND: usize = 2;
+
 pub(super) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let victims = HELPERS.map(Some).into_iter().chain([None]);
@@ -41,7 +49,11 @@ pub(super) fn trials() -> Vec<Trial> {
         let name = victim.unwrap_or("measuring-process").replace('-', "_");
         trials.push(trial(
             &format!("nothing_stays_of_a_program_whose_{name}_is_killed"),
-            move || held(&[victim]),
+            move || held("hold", &[victim]),
+        ));
+        trials.push(trial(
+            &format!("nothing_stays_in_the_background_when_{name}_is_killed"),
+            move || held("hold-background", &[victim]),
         ));
         trials.push(trial(
             &format!("nothing_stays_when_{name}_is_killed_at_any_moment"),
@@ -53,7 +65,7 @@ pub(super) fn trials() -> Vec<Trial> {
         || {
             let firsts = HELPERS.iter();
             for (first, last) in firsts.zip(HELPERS.iter().cycle().skip(1)) {
-                held(&[Some(first), Some(last)]);
+                held("hold", &[Some(first), Some(last)]);
             }
         },
     ));
@@ -61,24 +73,24 @@ pub(super) fn trials() -> Vec<Trial> {
 }
 
 /// Starts a tree, and waits to be told what to expect.
-fn hold() {
-    let mut programs = begin_shell(TREE);
+fn hold(script: &str, n_processes: usize) {
+    let mut programs = begin_shell(script);
     programs.start().unwrap();
-    patience::wait_for("the whole tree", PATIENCE, || {
-        (programs.pids_of_program().len() == N_OF_TREE).then_some(())
-    });
+    await_tree(&programs, n_processes);
     println!("ready");
     for line in std::io::stdin().lines() {
         let line = line.unwrap();
         match &*line {
-            "runs" => assert_eq!(programs.has_ended(), None),
+            "runs" => assert_eq!(programs.pids_of_program().len(), n_processes),
             "ended" => {
                 let exit = patience::wait_for("its end", PATIENCE, || programs.has_ended());
-                assert_eq!(exit, Exit::Signal(libc::SIGKILL));
+                let is_killed = exit == Exit::Signal(libc::SIGKILL);
+                assert_eq!(is_killed, script == TREE, "{exit:?}");
                 assert_eq!(programs.pids_of_program(), []);
             }
             "starts" => {
                 programs.start().unwrap();
+                await_tree(&programs, n_processes);
             }
             "lost" => {
                 assert!(programs.start().is_err());
@@ -88,6 +100,18 @@ fn hold() {
         }
         println!("did {line}");
     }
+}
+
+/// Waits until each shell that stays has its `sleep`, and the others are gone.
+fn await_tree(programs: &Programs, n_processes: usize) {
+    patience::wait_for("the whole tree", PATIENCE, || {
+        let pids = programs.pids_of_program();
+        let names = pids
+            .iter()
+            .map(|pid| fs::read_to_string(format!("/proc/{pid}/comm")));
+        let n_sleeping = names.filter(|name| name.as_ref().is_ok_and(|it| it == "sleep\n"));
+        (n_sleeping.count() * 2 == n_processes && pids.len() == n_processes).then_some(())
+    });
 }
 
 /// Starts and ends as fast as it goes, with errors or without.
@@ -176,12 +200,21 @@ impl Tree {
 }
 
 /// Kills these one after the other while the program runs.
-fn held(victims: &[Option<&str>]) {
-    let mut tree = Tree::start("hold");
+fn held(case: &str, victims: &[Option<&str>]) {
+    let mut tree = Tree::start(case);
     let mut line = String::new();
     tree.output.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
-    assert_eq!(tree.processes().len(), 1 + HELPERS.len() + N_OF_TREE);
+    let is_background = case == "hold-background";
+    let n_of_program = if is_background {
+        N_OF_BACKGROUND
+    } else {
+        N_OF_TREE
+    };
+    // One that executes just now shows no environment.
+    patience::wait_for("all its processes", PATIENCE, || {
+        (tree.processes().len() == 1 + HELPERS.len() + n_of_program).then_some(())
+    });
     let mut killed = Vec::new();
     for victim in victims {
         // It may be gone with another.
