@@ -253,6 +253,8 @@ fn cycles() {
     let server = server.serve();
     let launcher = programs.pids_of_helpers()[0];
     let own = std::process::id();
+    // The launcher has by then closed what it does not need.
+    assert_eq!(programs.end(Duration::ZERO).unwrap(), 0);
     let before = [own, launcher].map(n_descriptors);
     for slice in 1..=20 {
         steering.steer(slice, slice & 1);
