@@ -25,6 +25,7 @@ pub(super) const CASES: &[Case] = &[
         "a_socket_that_was_moved_is_answered_for_after_a_flip",
         again,
     ),
+    ("who_answers_after_a_death_is_steered_too", taken_over),
     ("what_cannot_be_moved_is_counted_as_fallen", fallen),
 ];
 
@@ -32,6 +33,7 @@ pub(super) const CASES: &[Case] = &[
 struct Scene {
     steering: Steering,
     programs: Programs,
+    supervisor_pid: u32,
     servers: [Server; 2],
     dialers: Vec<Dialer>,
 }
@@ -46,10 +48,11 @@ impl Scene {
         let output = None;
         let mut programs = Programs::begin(ProgramsConfig { config, output }).unwrap();
         let servers = bound.map(Bound::serve);
-        programs.start().unwrap();
+        let supervisor_pid = programs.start().unwrap().supervisor_pid;
         Self {
             steering,
             programs,
+            supervisor_pid,
             servers,
             dialers: control.accept(n_processes * n_threads),
         }
@@ -167,6 +170,28 @@ fn again() {
         assert_eq!((n_moved, n_left), (u64::from(moved), u64::from(1 - moved)));
         assert_eq!(scene.counts(slice + 1)[0], RouteCounts::default());
     }
+    scene.end();
+}
+
+/// The supervisor is killed between two slices.
+fn taken_over() {
+    let mut scene = Scene::start(1, 1);
+    let to = scene.servers[0].tcp;
+    for slice in 1..=4 {
+        scene.steering.steer(slice, slice & 1);
+        if slice == 3 {
+            let supervisor = scene.supervisor_pid.cast_signed();
+            assert!(!scene.programs.has_lost_supervisor());
+            assert_eq!(unsafe { libc::kill(supervisor, libc::SIGKILL) }, 0);
+        }
+        let ways = scene.dialers[0].ask(&format!("dial {to} 3"));
+        let (n_moved, n_left) = if slice & 1 == 1 { (3, 0) } else { (0, 3) };
+        assert_eq!(ways, format!("{n_left} {n_moved}"));
+        let counts = scene.counts(slice)[0];
+        assert_eq!((counts.n_moved, counts.n_left), (n_moved, n_left));
+    }
+    assert!(scene.programs.has_lost_supervisor());
+    assert_eq!(scene.programs.has_ended(), None);
     scene.end();
 }
 
