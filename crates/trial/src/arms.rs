@@ -25,8 +25,10 @@ const MOST_FAILED_PER_MILLE: u64 = 1;
 const MANY_FAILED: u64 = 5;
 /// Loads after a start that do not count, at least.
 const LEAST_WARM_UP: usize = 3;
-/// Loads after a start that do not count, at most.
-const MOST_WARM_UP: usize = 40;
+/// Loads after a start that do not count, at most: together twice as long as what counts.
+const MOST_WARM_UP: usize = 10;
+/// Such a load has this part of a slice's pages.
+const WARM_UP_PART: usize = 5;
 /// A start's pages have settled when two loads on end differ by no more.
 const STEADY: f64 = 0.03;
 
@@ -113,6 +115,11 @@ impl Turns<'_> {
 
     /// Loads a slice; where it does not count, pages stand for a load command.
     fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
+        let n_pages = if counts {
+            self.pages_per_slice
+        } else {
+            self.pages_per_slice.div_ceil(WARM_UP_PART)
+        };
         let inject = self.ask.inject.map(|time| match order.side {
             Side::Baseline => Duration::ZERO,
             Side::Other => time,
@@ -120,7 +127,7 @@ impl Turns<'_> {
         let slice = PageSlice {
             epoch: order.epoch,
             rank: order.rank,
-            n_pages: self.pages_per_slice,
+            n_pages,
             rate_per_s: self.ask.rate_per_s,
             inject,
         };

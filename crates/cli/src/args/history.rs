@@ -66,8 +66,11 @@ pub(crate) struct GateArgs {
     #[arg(value_name = "RECORD")]
     pub(crate) record: String,
     /// Most throughput that an arm may lose: 20%.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
-    pub(crate) max_tax: f64,
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, required_unless_present = "max_page_time")]
+    pub(crate) max_tax: Option<f64>,
+    /// Of a trial: how much longer a page may take than over the baseline: +2%.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, conflicts_with = "max_tax")]
+    pub(crate) max_page_time: Option<f64>,
     /// Look at this arm alone. Default: every one but the baseline.
     #[arg(long, value_name = "ARM")]
     pub(crate) arm: Option<String>,

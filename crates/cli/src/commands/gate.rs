@@ -22,28 +22,73 @@ enum Answer {
     Exceeded,
 }
 
+/// What must not be exceeded.
+#[derive(Debug, Clone, Copy)]
+enum Limit {
+    /// Throughput lost, percent of the baseline's.
+    Tax(f64),
+    /// Time of a page, percent more than over the baseline.
+    PageTime(f64),
+}
+
+impl Limit {
+    fn of_args(args: &GateArgs) -> Self {
+        match (args.max_page_time, args.max_tax) {
+            (Some(pct), _) => Self::PageTime(pct),
+            (None, pct) => Self::Tax(pct.unwrap_or_default()),
+        }
+    }
+
+    fn pct(self) -> f64 {
+        match self {
+            Self::Tax(pct) | Self::PageTime(pct) => pct,
+        }
+    }
+
+    /// A tax in the words of this limit: who loses a fifth of the throughput takes a quarter longer.
+    fn measure(self, tax_pct: f64) -> f64 {
+        match self {
+            Self::Tax(_) => tax_pct,
+            Self::PageTime(_) => 100.0 * tax_pct / (100.0 - tax_pct),
+        }
+    }
+
+    fn is_about(self, comparison: &Comparison) -> bool {
+        match self {
+            Self::Tax(_) => true,
+            Self::PageTime(_) => comparison.trial.is_some(),
+        }
+    }
+}
+
 /// Runs `gate`.
 pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (record, _) = record_of(&args.record)?;
     let mut worst = None;
     let mut text = String::new();
-    for comparison in &record.comparisons {
+    let limit = Limit::of_args(args);
+    let comparisons = record.comparisons.iter();
+    for comparison in comparisons.filter(|it| limit.is_about(it)) {
         for tax in &comparison.tax {
             if args.arm.as_ref().is_some_and(|arm| *arm != tax.arm) {
                 continue;
             }
-            let answer = answer(tax, args.max_tax);
+            let answer = answer(tax, limit);
             worst = worst.max(Some(answer));
             let _ = writeln!(
                 text,
                 "{}",
-                line(comparison, tax, (answer, args.max_tax), terminal.style())
+                line(comparison, tax, (answer, limit), terminal.style())
             );
         }
     }
     let Some(worst) = worst else {
+        let what = match limit {
+            Limit::Tax(_) => "the record holds no comparison of that arm",
+            Limit::PageTime(_) => "the record holds no pages of that arm",
+        };
         return Err(Failure::usage(
-            "the record holds no comparison of that arm",
+            what,
             "`looptax analyze RECORD` shows what it holds",
         ));
     };
@@ -55,7 +100,8 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
     })
 }
 
-fn answer(tax: &Tax, max_pct: f64) -> Answer {
+fn answer(tax: &Tax, limit: Limit) -> Answer {
+    let max_pct = limit.pct();
     let (lo, hi) = match (&tax.uncertain_size, figure(tax)) {
         // All that is possible counts, not the figure of a mixture.
         (Some(size), _) => (size.lo_pct, size.hi_pct),
@@ -65,6 +111,7 @@ fn answer(tax: &Tax, max_pct: f64) -> Answer {
         ),
         (None, None) => return Answer::Open,
     };
+    let (lo, hi) = (limit.measure(lo), limit.measure(hi));
     if lo > max_pct {
         Answer::Exceeded
     } else if hi <= max_pct {
@@ -91,7 +138,7 @@ fn figure(tax: &Tax) -> Option<&Estimate> {
 fn line(
     comparison: &Comparison,
     tax: &Tax,
-    (answer, max_pct): (Answer, f64),
+    (answer, limit): (Answer, Limit),
     style: Style,
 ) -> String {
     let Tax { arm, baseline, .. } = tax;
@@ -100,12 +147,25 @@ fn line(
             "{arm} loses something between {:.1} and {:.1} % of {baseline}'s throughput",
             size.lo_pct, size.hi_pct
         ),
-        (None, Some(pct)) => format!(
-            "{arm} loses {} of {baseline}'s throughput",
-            percent(pct, style)
-        ),
+        (None, Some(pct)) => match limit {
+            Limit::Tax(_) => format!(
+                "{arm} loses {} of {baseline}'s throughput",
+                percent(pct, style)
+            ),
+            Limit::PageTime(_) => {
+                let longer = Estimate {
+                    value: limit.measure(pct.value),
+                    lo: pct.lo.map(|end| limit.measure(end)),
+                    hi: pct.hi.map(|end| limit.measure(end)),
+                    n: pct.n,
+                };
+                let longer = percent(&longer, style);
+                format!("a page over {arm} takes {longer} longer than over {baseline}")
+            }
+        },
         (None, None) => format!("no figure of {arm} against {baseline} that could be believed"),
     };
+    let max_pct = limit.pct();
     let answer = match answer {
         Answer::Within => format!("within {max_pct} %"),
         Answer::Exceeded => format!("beyond {max_pct} %"),
