@@ -96,6 +96,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "check" -d 'Would the s
 complete -c looptax -n "__fish_looptax_needs_command" -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
 complete -c looptax -n "__fish_looptax_needs_command" -a "switch" -d 'Move an application to the socket: plan, agree, write, reload, prove it, and back where that fails'
 complete -c looptax -n "__fish_looptax_needs_command" -a "run" -d 'Run an unmodified program, its connections to local databases moved to their sockets'
+complete -c looptax -n "__fish_looptax_needs_command" -a "trial" -d 'What the socket would bring your own application: its pages over TCP and over the socket in turns, nothing changed'
 complete -c looptax -n "__fish_looptax_needs_command" -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
 complete -c looptax -n "__fish_looptax_needs_command" -a "history" -d 'What was measured on this machine'
 complete -c looptax -n "__fish_looptax_needs_command" -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
@@ -258,6 +259,52 @@ complete -c looptax -n "__fish_looptax_using_subcommand run" -l strict -d 'Fail 
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l keep-running -d 'Let the command go on when looptax is killed (`kill -9`), instead of killing it as well'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l url -d 'A page of the application, by http:// or https:// at an address of this machine. Several are asked for in a drawn order' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l urls -d 'A file with an address on each line' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l from-log -d 'An access log in the combined format: its pages that were asked for by GET and answered with 200, as often as they were; --url says where' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l header -d 'A header of every request: `Cookie: session=…`. What follows a name that is secret is kept in no record' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l method -d 'How pages are asked for. Whatever a method changes in the application, the trial changes many times' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -s c -l clients -d 'Pages asked for at a time' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l rate -d 'Ask for so many pages per second, due at random, whether answers are in or not; a page\'s time then counts from when it was due. Default: each client asks as soon as it has its answer' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l exec-load -d 'This command makes the load, whole runs of it: it should do a fixed amount of work, for the time of a run is what is measured. --url is for the first look' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l exec-timeout -d 'A run of --exec-load that takes longer is stopped, and ends the trial' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l ready -d 'The application is ready when this address takes connections. Default: that of the first page' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l start-limit -d 'How long the application may take until it is ready' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l page-limit -d 'How long a page may take' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l user -d 'Run the application as this user; takes root' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l arms -d 'The two ways: unix,tcp, or tcp,tcp to see what no difference looks like' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l map -d 'Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for an abstract one. Then nothing is looked for, and nothing doubted' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l only -d 'Only the servers on these ports' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l check -d 'A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where the socket would refuse it or give it more; the rules of PostgreSQL count besides' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l fixed -d 'One look after a fixed time (60s) or number of epochs (20), without early stopping' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l seed -d 'Repeat the order of an earlier trial (the seed stands in its record)' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l html -d 'Write a page to look at and share there, as `report` does' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -s o -l output -d 'Where the record goes; a file of that name is replaced. Default: a folder of its own in `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name of the run' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l csv -d 'Write the figures as CSV there; `-` prints them' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l openmetrics -d 'Write OpenMetrics text there, for the node exporter\'s textfile folder; `-` prints it' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l benchmark-json -d 'Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l label -d 'Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each name' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l inject-us -d 'Wait so many microseconds in each page of the second arm (for tests)' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l restart -d 'Start the application anew for each turn, with a warm-up of its own: for one that keeps its connections. Found out where it is not said'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l each -d 'Try each server\'s way by itself as well, where the application uses several: at most three'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l no-check -d 'Log in nowhere beforehand, also where the command\'s arguments or environment name a connection'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l require-check -d 'Leave a port on TCP where only a login could tell whether the socket leads to the same account (MariaDB, MySQL before version 8), and none is known: neither by `--check` nor from the command\'s arguments or environment'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l quick -d 'At most 40 epochs'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l precise -d 'Go on until the interval is narrow'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l dry-run -d 'Say what would be done, and start nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -s y -l yes -d 'Agree to the plan without being asked'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l verbose -d 'Say all that is known of each comparison; without it each kind of warning is said once'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l no-history -d 'Leave this run out of the history'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l wait -d 'Wait in turn where another looptax measures on this machine, instead of disturbing each other'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l hold -d 'Start the application, leave its connections on TCP, say `ready`, and end it when the input ends (for tests)'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_using_subcommand analyze" -l md -d 'Write Markdown for a pull request or an issue there; `-` prints it instead of the table' -r -F
@@ -309,6 +356,7 @@ never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand diff" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -l max-tax -d 'Most throughput that an arm may lose: 20%' -r
+complete -c looptax -n "__fish_looptax_using_subcommand gate" -l max-page-time -d 'Of a trial: how much longer a page may take than over the baseline: +2%' -r
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -l arm -d 'Look at this arm alone. Default: every one but the baseline' -r
 complete -c looptax -n "__fish_looptax_using_subcommand gate" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -399,21 +447,22 @@ complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_see
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Prints the JSON schema of a saved form'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "switch" -d 'Move an application to the socket: plan, agree, write, reload, prove it, and back where that fails'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "run" -d 'Run an unmodified program, its connections to local databases moved to their sockets'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "history" -d 'What was measured on this machine'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "replay" -d 'Published comparisons again on this machine, published beside measured'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "internal" -d 'For looptax itself'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run analyze history diff gate replay report internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "switch" -d 'Move an application to the socket: plan, agree, write, reload, prove it, and back where that fails'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "run" -d 'Run an unmodified program, its connections to local databases moved to their sockets'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "trial" -d 'What the socket would bring your own application: its pages over TCP and over the socket in turns, nothing changed'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "history" -d 'What was measured on this machine'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "replay" -d 'Published comparisons again on this machine, published beside measured'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "internal" -d 'For looptax itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial analyze history diff gate replay report internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "list" -d 'The latest runs, the newest first'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "show" -d 'A run again, from its record'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
