@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod application;
 mod arms;
 mod bad_input;
 mod check;

@@ -8,8 +8,8 @@ use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits};
 use looptax_wire::Login;
 
-use super::application::{Application, Place, Question, fill_table, skip_without};
 use super::moved_and_back;
+use crate::application::{Application, Place, Question, fill_table, skip_without};
 use crate::fixture::{Server, is_there};
 
 #[test]

@@ -15,8 +15,8 @@ use looptax_testkit::patience;
 use looptax_testkit::runner::Finished;
 use rustix::process::Signal;
 
-use super::application::{Application, Group, PATIENCE, Place, Way};
 use super::{expect_on, looptax, php, programs, switch};
+use crate::application::{Application, Group, PATIENCE, Place, Way};
 use crate::fixture::{Server, is_root};
 
 /// The switch is over, the file is what it was, and the application works as it did.

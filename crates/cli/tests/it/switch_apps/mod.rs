@@ -3,7 +3,6 @@
 //! Every application runs on TCP first, as people have it. Whether it works is asked of itself, by a page
 //! that shows a row of a table; which way it comes is asked of its server.
 
-mod application;
 mod between;
 mod hurt;
 mod php;
@@ -11,7 +10,7 @@ mod programs;
 
 use std::os::unix::fs::MetadataExt;
 
-use application::{Application, Way};
+use crate::application::{Application, Way};
 use looptax_testkit::runner::{Finished, Looptax};
 
 use crate::fixture::exe;

@@ -1,11 +1,10 @@
 //! Applications that are programs of their own: Python under gunicorn, Ruby, Node.
 
-use std::process::Command;
-
 use looptax_dsn::Kind;
 
-use super::application::{Application, Group, Place, fill_table, skip_without};
 use super::moved_and_back;
+use crate::application::programs::{GUNICORN, NODE, can_load, django, node};
+use crate::application::{Application, Group, Place, fill_table};
 use crate::fixture::{Server, is_root};
 
 /// What keeps a service running that ends when it is told to, as an init system does.
@@ -29,46 +28,12 @@ fn keep_running(place: &Place, args: &[&str]) -> Group {
     place.start("sh", &all)
 }
 
-/// Whether a program can load its library; if not, says so aloud.
-fn can_load(program: &str, args: &[&str], library: &str) -> bool {
-    let loaded = Command::new(program).args(args).output();
-    let can = loaded.is_ok_and(|it| it.status.success());
-    if !can {
-        skip_without(library);
-    }
-    can
-}
-
 #[test]
 fn django_under_gunicorn_is_moved_and_back() {
-    let script = "import django, psycopg2, gunicorn";
-    if !can_load("/usr/bin/python3", &["-c", script], "Django with gunicorn") {
-        return;
-    }
-    let Some(server) = Server::start(Kind::Postgres) else {
+    let Some((server, place)) = django("60") else {
         return;
     };
-    fill_table(&server);
-    let place = Place::beside(&server);
-    place.write(&[
-        ("greetings/__init__.py", ""),
-        (
-            "greetings/settings.py",
-            include_str!("files/django/settings.py"),
-        ),
-        ("greetings/urls.py", include_str!("files/django/urls.py")),
-        ("greetings/wsgi.py", include_str!("files/django/wsgi.py")),
-    ]);
-    let words = [
-        "-m",
-        "gunicorn",
-        "-w",
-        "2",
-        "-b",
-        "«http»",
-        "greetings.wsgi",
-    ];
-    let gunicorn = place.start("/usr/bin/python3", &words);
+    let gunicorn = place.start(GUNICORN[0], &GUNICORN[1..]);
     let reload = format!("kill -HUP {}", gunicorn.pid());
     let file = "greetings/settings.py";
     let app = Application::on_http(place, server, file, "/way", vec![gunicorn]);
@@ -121,29 +86,11 @@ pub(super) fn ruby(words: &str, uid: Option<u32>) -> Option<Application> {
 
 #[test]
 fn a_node_program_with_dotenv_is_moved_and_back() {
-    if !can_load(
-        "env",
-        &[NODE_PATH, "node", "-e", NODE_MYSQL],
-        "Node's mysql",
-    ) {
-        return;
-    }
-    let Some(server) = Server::start(Kind::Mariadb) else {
+    let Some((server, place)) = node() else {
         return;
     };
-    fill_table(&server);
-    let place = Place::beside(&server);
-    place.write(&[
-        (".env", include_str!("files/node/dotenv")),
-        ("package.json", include_str!("files/node/package.json")),
-        ("server.js", include_str!("files/node/server.js")),
-    ]);
-    let service = keep_running(&place, &["env", NODE_PATH, "node", "server.js"]);
+    let service = keep_running(&place, &NODE);
     let restart = place.fill(RESTART);
     let app = Application::on_http(place, server, ".env", "/way", vec![service]);
     moved_and_back(&app.reloaded_by(restart));
 }
-
-/// Where Debian has Node's libraries, which a Node from elsewhere does not know.
-const NODE_PATH: &str = "NODE_PATH=/usr/share/nodejs";
-const NODE_MYSQL: &str = "require('mysql').createPool('mysql://localhost/greetings')";

@@ -1,5 +1,8 @@
 //! An application beside a private server: its files, its processes, and what its visitors see.
 
+pub(crate) mod php;
+pub(crate) mod programs;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,10 +22,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::fixture::{Server, free_address};
 
 /// How long an application may take to start, or to take its configuration: far over what any takes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What every page shows that was read from the database.
-pub(super) const ROW: &str = "A row of a table";
+pub(crate) const ROW: &str = "A row of a table";
 
 /// The statements that put it there, on MariaDB and on PostgreSQL.
 const GREETINGS: [&str; 2] = [
@@ -32,7 +35,7 @@ const GREETINGS: [&str; 2] = [
 
 /// What a visitor asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Question {
+pub(crate) enum Question {
     /// Something that is in the database.
     Row,
     /// Whence the server says that the application's connection comes.
@@ -41,32 +44,32 @@ pub(super) enum Question {
 
 /// Which way the server says that the application comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     Socket,
     Tcp,
 }
 
 /// How an application is asked.
-pub(super) type Ask = Box<dyn Fn(Question) -> Result<String, String> + Send + Sync>;
+pub(crate) type Ask = Box<dyn Fn(Question) -> Result<String, String> + Send + Sync>;
 
 /// An application that runs, and what `looptax switch` is told of it.
-pub(super) struct Application {
+pub(crate) struct Application {
     // In the order of their end.
     _processes: Vec<Group>,
-    pub(super) server: Server,
-    pub(super) place: Place,
+    pub(crate) server: Server,
+    pub(crate) place: Place,
     /// The file that names its server.
-    pub(super) file: PathBuf,
+    pub(crate) file: PathBuf,
     /// What makes it take what the file says; nothing where each visit reads it.
-    pub(super) reload: Option<String>,
+    pub(crate) reload: Option<String>,
     /// Where it can be asked by anybody.
-    pub(super) url: Option<String>,
-    pub(super) ask: Ask,
+    pub(crate) url: Option<String>,
+    pub(crate) ask: Ask,
 }
 
 impl Application {
     /// One that answers over HTTP: the front page shows the row, `way` says the way.
-    pub(super) fn on_http(
+    pub(crate) fn on_http(
         place: Place,
         server: Server,
         file: &str,
@@ -89,7 +92,7 @@ impl Application {
     }
 
     /// One that is asked in another manner.
-    pub(super) fn asked_by(
+    pub(crate) fn asked_by(
         place: Place,
         server: Server,
         file: &str,
@@ -109,14 +112,14 @@ impl Application {
 
     /// With a command that makes it take what its file says.
     #[must_use]
-    pub(super) fn reloaded_by(mut self, command: impl Into<String>) -> Self {
+    pub(crate) fn reloaded_by(mut self, command: impl Into<String>) -> Self {
         self.reload = Some(command.into());
         self
     }
 
     /// Waits until the application shows what is in the database.
     #[track_caller]
-    pub(super) fn expect_to_work(&self) {
+    pub(crate) fn expect_to_work(&self) {
         let mut last = Ok(String::new());
         let works = patience::wait(PATIENCE, || {
             last = (self.ask)(Question::Row);
@@ -127,7 +130,7 @@ impl Application {
 
     /// Waits until the application comes this way, and expects that it goes on to.
     #[track_caller]
-    pub(super) fn expect_way(&self, way: Way) {
+    pub(crate) fn expect_way(&self, way: Way) {
         let mut last = Ok(String::new());
         let comes = patience::wait(PATIENCE, || {
             last = (self.ask)(Question::Way);
@@ -149,12 +152,12 @@ impl Application {
 
     /// The file as it is now.
     #[track_caller]
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         fs::read(&self.file).expect("the application's file is there")
     }
 
     /// Does something while visitors come one after the other, whatever they are answered.
-    pub(super) fn while_visited<T>(&self, act: impl FnOnce() -> T) -> T {
+    pub(crate) fn while_visited<T>(&self, act: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -185,18 +188,18 @@ fn way_of(said: &str) -> Way {
 }
 
 /// The folder of an application, and the words that its files are filled with.
-pub(super) struct Place {
-    pub(super) scratch: Scratch,
+pub(crate) struct Place {
+    pub(crate) scratch: Scratch,
     /// Where it listens.
-    pub(super) http: SocketAddr,
+    pub(crate) http: SocketAddr,
     /// Whose files, processes and switches these are, where they are not the tests' own.
-    pub(super) uid: Option<u32>,
+    pub(crate) uid: Option<u32>,
     words: Vec<(&'static str, String)>,
 }
 
 impl Place {
     /// A folder whose files can name the server.
-    pub(super) fn beside(server: &Server) -> Self {
+    pub(crate) fn beside(server: &Server) -> Self {
         let scratch = Scratch::new();
         let http = free_address();
         let login = &server.it.login;
@@ -220,18 +223,18 @@ impl Place {
 
     /// The same for another account, which is given the folder. Needs root.
     #[must_use]
-    pub(super) fn owned_by(mut self, uid: u32) -> Self {
+    pub(crate) fn owned_by(mut self, uid: u32) -> Self {
         self.scratch.give_to(uid);
         self.uid = Some(uid);
         self
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.scratch.file(name)
     }
 
     /// Writes files with their words filled in, and the folders that they are in.
-    pub(super) fn write(&self, files: &[(&str, &str)]) {
+    pub(crate) fn write(&self, files: &[(&str, &str)]) {
         for (name, text) in files {
             let path = self.path(name);
             let folder = path.parent().expect("a file is in a folder");
@@ -245,18 +248,18 @@ impl Place {
     }
 
     /// A text with its words filled in.
-    pub(super) fn fill(&self, text: &str) -> String {
+    pub(crate) fn fill(&self, text: &str) -> String {
         let fill = |text: String, (word, value): &(&str, String)| text.replace(word, value);
         self.words.iter().fold(text.to_owned(), fill)
     }
 
     /// Starts a program in the folder, its words in a log.
-    pub(super) fn start(&self, program: impl AsRef<Path>, args: &[&str]) -> Group {
+    pub(crate) fn start(&self, program: impl AsRef<Path>, args: &[&str]) -> Group {
         self.start_logged(&mut self.command(program, args))
     }
 
     /// The same for a command that is made already.
-    pub(super) fn start_logged(&self, command: &mut Command) -> Group {
+    pub(crate) fn start_logged(&self, command: &mut Command) -> Group {
         let mut options = fs::File::options();
         let log = options.create(true).append(true).open(self.path("log"));
         let log = log.expect("the scratch folder can be written");
@@ -267,7 +270,7 @@ impl Place {
 
     /// Runs a program of the application to its end.
     #[track_caller]
-    pub(super) fn run(&self, program: impl AsRef<Path>, args: &[&str]) {
+    pub(crate) fn run(&self, program: impl AsRef<Path>, args: &[&str]) {
         let done = self.command(program, args).output().expect("it starts");
         assert!(done.status.success(), "{args:?}: {done:?}");
     }
@@ -288,14 +291,14 @@ impl Place {
 }
 
 /// A program and all that it started; ended with the value.
-pub(super) struct Group(Child);
+pub(crate) struct Group(Child);
 
 impl Group {
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    pub(super) fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.0.try_wait().is_ok_and(|status| status.is_some())
     }
 }
@@ -311,12 +314,12 @@ impl Drop for Group {
 }
 
 /// Says that a test is skipped because something of its application is not installed here.
-pub(super) fn skip_without(what: &str) {
+pub(crate) fn skip_without(what: &str) {
     skip(&format!("application: {what} is not installed"));
 }
 
 /// Puts the row into the database.
-pub(super) fn fill_table(server: &Server) {
+pub(crate) fn fill_table(server: &Server) {
     let mut talk = server.talk();
     for sql in GREETINGS {
         talk.query(sql).expect("a new table can be filled");
