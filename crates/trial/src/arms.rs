@@ -18,6 +18,7 @@ use looptax_stats::{Quantile, Side, nearest_rank};
 use crate::ask::{Ask, Load, Way};
 use crate::counted::Counters;
 use crate::program::Program;
+use crate::ready::wait_for_answer;
 
 /// Pages that failed, in a thousand, from which on nothing is concluded.
 const MOST_FAILED_PER_MILLE: u64 = 1;
@@ -90,7 +91,11 @@ impl SliceSource for Restart<'_> {
         let number = turns.program.steer(turns.mask(order));
         let (ready, limit) = (turns.ask.ready, turns.ask.start_limit);
         let started = turns.program.start(ready, limit, turns.stop)?;
-        if started.is_none() || turns.warm_up(order)?.is_none() {
+        if started.is_none() {
+            return Ok(None);
+        }
+        wait_for_answer(turns.program, &mut turns.load, limit, turns.stop)?;
+        if turns.warm_up(order)?.is_none() {
             return Ok(None);
         }
         let loaded = turns.load(order, true)?;

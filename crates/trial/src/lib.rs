@@ -14,6 +14,7 @@ mod opener;
 mod output;
 pub mod pages;
 mod program;
+mod ready;
 mod record;
 mod shape;
 

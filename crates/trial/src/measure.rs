@@ -24,6 +24,7 @@ use crate::counted::Counters;
 use crate::first_look::{FirstLook, look};
 use crate::opener::Opener;
 use crate::program::Program;
+use crate::ready::wait_for_answer;
 use crate::record;
 use crate::shape::{Shape, contrasts, plan_text, shape};
 
@@ -69,6 +70,7 @@ fn run(
     if program.start(ask.ready, ask.start_limit, stop)?.is_none() {
         return Ok(());
     }
+    wait_for_answer(program, &mut load, ask.start_limit, stop)?;
     observer.say("looking at its pages over TCP and over the socket");
     let Some(seen) = look(ask, program, &mut load, stop)? else {
         return Ok(());

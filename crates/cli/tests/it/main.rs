@@ -51,6 +51,7 @@ mod selfcheck;
 mod switch;
 mod switch_apps;
 mod switch_compose;
+mod trial_apps;
 mod versions;
 mod wordpress;
 mod workloads;

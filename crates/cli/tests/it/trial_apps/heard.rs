@@ -1,0 +1,33 @@
+//! What servers themselves count of connections: the oracle of these tests.
+
+use crate::fixture::Server;
+
+/// What MariaDB's general log says of who connected, and how.
+pub(super) struct General<'a>(&'a Server);
+
+impl<'a> General<'a> {
+    /// Listens from now on.
+    pub(super) fn listen(server: &'a Server) -> Self {
+        let mut talk = server.talk();
+        for sql in [
+            "SET GLOBAL log_output = 'TABLE'",
+            "TRUNCATE TABLE mysql.general_log",
+            "SET GLOBAL general_log = ON",
+        ] {
+            talk.query(sql).expect("the account may do everything");
+        }
+        Self(server)
+    }
+
+    /// Connections over the socket and over TCP, without the one that asks.
+    pub(super) fn heard(&self) -> [u64; 2] {
+        let mut talk = self.0.talk();
+        let count = "SELECT argument FROM mysql.general_log WHERE command_type = 'Connect'";
+        let rows = talk.query(count).expect("a table of the server");
+        let said: Vec<String> = rows.into_iter().filter_map(|row| row[0].clone()).collect();
+        let over = |way: &str| said.iter().filter(|it| it.ends_with(way)).count() as u64;
+        let ways = [over("using Socket"), over("using TCP/IP")];
+        assert_eq!(ways[0] + ways[1], said.len() as u64, "{said:?}");
+        [ways[0] - 1, ways[1]]
+    }
+}

@@ -1,0 +1,169 @@
+//! A trial that is over: its record, held against what a server counted.
+
+use std::ffi::OsString;
+
+use looptax_testkit::runner::{Finished, Looptax};
+use serde_json::Value;
+
+use crate::application::Place;
+use crate::fixture::{Server, exe, saved};
+
+/// The page that shows that the application answers.
+const READY: u64 = 1;
+/// Rounds of the first look over each way.
+const LOOKS: u64 = 4;
+
+/// `looptax trial` of a few epochs, as somebody who has read the plan, with these servers alone.
+pub(super) fn trial<'a>(place: &'a Place, servers: &[&Server]) -> Looptax<'a> {
+    let ports = servers.iter().map(|it| it.it.tcp.port().to_string());
+    let only = ports.collect::<Vec<_>>().join(",");
+    Looptax::new(exe(), &place.scratch).args(["trial", "--yes", "--fixed", "6", "--only", &only])
+}
+
+/// Its end: an application that is asked for its front page, and started by these words.
+pub(super) fn of_front_page(place: &Place, command: &[&str]) -> Vec<OsString> {
+    let url = format!("http://{}/", place.http);
+    words(place, &["--url", &url, "--json=r.json", "--"])
+        .into_iter()
+        .chain(words(place, command))
+        .collect()
+}
+
+/// Words with what stands in them filled in.
+pub(super) fn words(place: &Place, words: &[&str]) -> Vec<OsString> {
+    words.iter().map(|it| place.fill(it).into()).collect()
+}
+
+/// A trial that is over.
+pub(super) struct Tried {
+    pub(super) run: Finished,
+    pub(super) record: Value,
+}
+
+impl Tried {
+    /// That ended well and left nothing of the application.
+    #[track_caller]
+    pub(super) fn expect_done(run: Finished, place: &Place) -> Self {
+        run.expect_code(0);
+        place.scratch.check_nothing_left();
+        let record = saved(&place.scratch);
+        Self { run, record }
+    }
+
+    pub(super) fn comparisons(&self) -> Vec<Contrast<'_>> {
+        let all = self.record["comparisons"].as_array().expect("a list");
+        all.iter().map(Contrast).collect()
+    }
+
+    /// The only contrast.
+    #[track_caller]
+    pub(super) fn contrast(&self) -> Contrast<'_> {
+        let all = self.comparisons();
+        assert_eq!(all.len(), 1, "{:#}", self.record);
+        all[0]
+    }
+
+    /// The words for people name the server, its ways, and how the arms took turns.
+    #[track_caller]
+    pub(super) fn expect_told(&self, words: &[&str]) {
+        let said = [&self.run.stderr, &self.run.stdout]
+            .map(|it| one_line(it))
+            .concat();
+        for words in words {
+            if !said.contains(words) {
+                self.run.fail(&format!("`{words}` was expected"));
+            }
+        }
+    }
+}
+
+/// Text without its layout.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A comparison of a trial's record.
+#[derive(Clone, Copy)]
+pub(super) struct Contrast<'a>(pub(super) &'a Value);
+
+/// The two arms of a contrast.
+pub(super) const ARMS: [&str; 2] = ["unix", "tcp"];
+
+impl Contrast<'_> {
+    #[track_caller]
+    pub(super) fn number(self, pointer: &str) -> u64 {
+        let found = self.0.pointer(pointer).and_then(Value::as_u64);
+        found.unwrap_or_else(|| panic!("no number at {pointer}: {:#}", self.0["trial"]))
+    }
+
+    pub(super) fn design(self) -> String {
+        self.0["trial"]["design"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// Pages that were answered as they should be, `[unix, tcp]`.
+    #[track_caller]
+    pub(super) fn pages(self) -> [u64; 2] {
+        [0, 1].map(|arm| self.number(&format!("/trial/arms/{arm}/n_pages")))
+    }
+
+    /// Each arm had slices with pages, and no page failed.
+    #[track_caller]
+    pub(super) fn expect_pages(self, n_slices: u64) {
+        let names = self.0["arms"].as_array().expect("a list");
+        assert_eq!(names.len(), 2);
+        for (idx, name) in ARMS.into_iter().enumerate() {
+            assert_eq!(self.0["arms"][idx]["name"], name);
+            assert_eq!(
+                self.0["arms"][idx]["verified"], true,
+                "{:#}",
+                self.0["arms"]
+            );
+            let of = |what: &str| self.number(&format!("/trial/arms/{idx}/{what}"));
+            assert_eq!(of("n_slices"), n_slices, "{:#}", self.0["trial"]);
+            assert_eq!(of("n_failed"), 0);
+            assert!(of("n_pages") >= n_slices);
+        }
+    }
+
+    /// `[moved, left, not moved]` of an arm's connections to a server.
+    #[track_caller]
+    pub(super) fn connections(self, arm: usize, server: usize) -> [u64; 3] {
+        ["n_moved", "n_left", "n_not_moved"]
+            .map(|what| self.number(&format!("/trial/arms/{arm}/connections/{server}/{what}")))
+    }
+
+    /// Slices of an epoch.
+    pub(super) fn slices_per_epoch(self) -> u64 {
+        8 * self.number("/schedule/octets_per_epoch")
+    }
+
+    /// Slices of all counted epochs and those before them, of each arm.
+    pub(super) fn slices_with_warm_up(self) -> u64 {
+        let n_epochs = 6 + self.number("/schedule/warmup_epochs");
+        n_epochs * self.slices_per_epoch() / 2
+    }
+
+    /// In a flip: each page's connections went the way of its turn, so many of them for a page, and the server heard
+    /// of those and of the first look's and the warm-up's, `[unix, tcp]`, and of no other.
+    #[track_caller]
+    pub(super) fn expect_flipped(self, per_page: u64, n_urls: u64, heard: [u64; 2]) {
+        assert_eq!(self.design(), "flip");
+        self.expect_pages(6 * self.slices_per_epoch() / 2);
+        let pages = self.pages();
+        let n_moved = per_page * pages[0];
+        assert_eq!(self.connections(0, 0), [n_moved, 0, 0]);
+        let n_left = per_page * pages[1];
+        assert_eq!(self.connections(1, 0), [0, n_left, 0]);
+        let per_slice = pages[0] / (6 * self.slices_per_epoch() / 2);
+        let all = per_page * (LOOKS * n_urls + per_slice * self.slices_with_warm_up());
+        assert_eq!(
+            heard,
+            [all, all + READY * per_page],
+            "{:#}",
+            self.0["trial"]
+        );
+    }
+}
