@@ -42,6 +42,8 @@ pub struct Ask {
     pub servers: Vec<Server>,
     /// Waits so long in each page of the other arm, for proving what a trial can see.
     pub inject: Option<Duration>,
+    /// The pages of one start are measured so long.
+    pub start: Duration,
 }
 
 /// What the application is asked.

@@ -18,8 +18,6 @@ const EPOCH: Duration = Duration::from_millis(500);
 const MOST_OCTETS: usize = 8;
 /// Epochs longer than this are planned as those of whole commands: forty at most.
 const LONG_EPOCH: Duration = Duration::from_millis(1_500);
-/// So long the pages of one start are measured.
-const START: Duration = Duration::from_secs(2);
 /// Pages that a start's slice should have at least.
 const LEAST_PER_START: usize = 20;
 /// Pages of an open loop's slice at least: their median decides.
@@ -48,7 +46,7 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
         return whole_runs(ask);
     }
     let (pages_per_slice, slices_per_epoch, overhead) = match seen.design {
-        TrialDesign::Restart => (within(START).max(LEAST_PER_START), 4, OVERHEAD),
+        TrialDesign::Restart => (within(ask.start).max(LEAST_PER_START), 4, OVERHEAD),
         TrialDesign::Flip => {
             let n = match ask.rate_per_s {
                 Some(_) => within(EPOCH / 2).max(LEAST_PER_RATE),

@@ -101,6 +101,9 @@ pub(crate) struct TrialArgs {
     /// Wait so many microseconds in each page of the second arm (for tests).
     #[arg(long, hide = true, value_name = "US")]
     pub(crate) inject_us: Option<u64>,
+    /// Measure the pages of a start for so many milliseconds (for tests).
+    #[arg(long, hide = true, default_value_t = 2_000, value_name = "MS")]
+    pub(crate) start_ms: u64,
     /// Start the application, leave its connections on TCP, say `ready`, and end it when the input ends (for tests).
     #[arg(long, hide = true)]
     pub(crate) hold: bool,

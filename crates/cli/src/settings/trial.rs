@@ -57,6 +57,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
         page_limit: limit("--page-limit", &args.page_limit)?,
         servers,
         inject: args.inject_us.map(Duration::from_micros),
+        start: Duration::from_millis(args.start_ms),
     })
 }
 

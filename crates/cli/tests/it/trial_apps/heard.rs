@@ -1,5 +1,7 @@
 //! What servers themselves count of connections: the oracle of these tests.
 
+use std::fs;
+
 use crate::fixture::Server;
 
 /// What MariaDB's general log says of who connected, and how.
@@ -29,5 +31,33 @@ impl<'a> General<'a> {
         let ways = [over("using Socket"), over("using TCP/IP")];
         assert_eq!(ways[0] + ways[1], said.len() as u64, "{said:?}");
         [ways[0] - 1, ways[1]]
+    }
+}
+
+/// What PostgreSQL's log says of whom it let in, and how.
+pub(super) struct Connections<'a>(&'a Server);
+
+impl<'a> Connections<'a> {
+    /// Listens from now on.
+    pub(super) fn listen(server: &'a Server) -> Self {
+        let mut talk = server.talk();
+        for sql in [
+            "ALTER SYSTEM SET log_connections = on",
+            "ALTER SYSTEM SET log_line_prefix = '%h '",
+            "SELECT pg_reload_conf()",
+        ] {
+            talk.query(sql).expect("the account may do everything");
+        }
+        Self(server)
+    }
+
+    /// Connections over the socket and over TCP.
+    pub(super) fn heard(&self) -> [u64; 2] {
+        let log = fs::read_to_string(self.0.it.folder().join("log")).unwrap();
+        let over = |way: &str| {
+            let line = format!("{way} LOG:  connection authorized:");
+            log.lines().filter(|it| it.starts_with(&line)).count() as u64
+        };
+        [over("[local]"), over("127.0.0.1")]
     }
 }

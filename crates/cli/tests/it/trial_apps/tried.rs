@@ -46,6 +46,11 @@ impl Tried {
     pub(super) fn expect_done(run: Finished, place: &Place) -> Self {
         run.expect_code(0);
         place.scratch.check_nothing_left();
+        Self::read(run, place)
+    }
+
+    /// With the record that it left.
+    pub(super) fn read(run: Finished, place: &Place) -> Self {
         let record = saved(&place.scratch);
         Self { run, record }
     }
@@ -144,6 +149,25 @@ impl Contrast<'_> {
     pub(super) fn slices_with_warm_up(self) -> u64 {
         let n_epochs = 6 + self.number("/schedule/warmup_epochs");
         n_epochs * self.slices_per_epoch() / 2
+    }
+
+    /// Epochs that count.
+    #[track_caller]
+    pub(super) fn epochs(self) -> u64 {
+        let all = self.0["raw"]["epochs"].as_array().expect("a list");
+        all.len() as u64
+    }
+
+    /// In restarts: each turn of so many epochs had one connection, which went the way of its turn; with epochs before
+    /// them, so many.
+    #[track_caller]
+    pub(super) fn expect_restarted(self, n_epochs: u64) -> u64 {
+        assert_eq!(self.epochs(), n_epochs);
+        assert_eq!(self.design(), "restart");
+        self.expect_pages(2 * n_epochs);
+        assert_eq!(self.connections(0, 0), [2 * n_epochs, 0, 0]);
+        assert_eq!(self.connections(1, 0), [0, 2 * n_epochs, 0]);
+        n_epochs + self.number("/schedule/warmup_epochs")
     }
 
     /// In a flip: each page's connections went the way of its turn, so many of them for a page, and the server heard

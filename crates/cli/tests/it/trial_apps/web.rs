@@ -1,9 +1,13 @@
 //! Web applications as people run them: PHP, Django, Node.
 
-use super::heard::General;
+use looptax_testkit::runner::Looptax;
+use rustix::process::Signal;
+
+use super::heard::{Connections, General};
 use super::tried::{Tried, of_front_page, trial};
 use crate::application::Place;
 use crate::application::php::wordpress;
+use crate::application::programs::{GUNICORN, NODE, django, node};
 use crate::fixture::Server;
 
 /// Tries an application whose front page makes `per_page` connections to MariaDB.
@@ -41,4 +45,72 @@ fn wordpress_under_php_fpm_is_flipped() {
     };
     let line = php.line(&place, "site");
     flipped_on_mariadb(&server, &place, 1, &["sh", "-c", &line]);
+}
+
+#[test]
+fn django_that_connects_for_each_page_is_flipped() {
+    let Some((server, place)) = django("0") else {
+        return;
+    };
+    let log = Connections::listen(&server);
+    let run = trial(&place, &[&server]).args(of_front_page(&place, &GUNICORN));
+    let tried = Tried::expect_done(run.run(), &place);
+    tried.contrast().expect_flipped(1, 1, log.heard());
+    tried.expect_told(&["its pages connect anew to postgres: one process"]);
+}
+
+/// Connections of its one start, all over TCP, where a start makes one.
+const FIRST_LOOK: u64 = 1;
+
+/// A trial whose starts are short.
+fn restarted<'a>(place: &'a Place, server: &Server, command: &[&str]) -> Looptax<'a> {
+    let words = of_front_page(place, command);
+    trial(place, &[server])
+        .args(["--start-ms", "50"])
+        .args(words)
+}
+
+#[test]
+fn node_with_a_pool_is_started_for_each_turn() {
+    let Some((server, place)) = node() else {
+        return;
+    };
+    let log = General::listen(&server);
+    let tried = Tried::expect_done(restarted(&place, &server, &NODE).run(), &place);
+    // One client needs one of the pool's connections; the first look had one start, over TCP.
+    let n_epochs = tried.contrast().expect_restarted(6);
+    assert_eq!(log.heard(), [2 * n_epochs, 2 * n_epochs + FIRST_LOOK]);
+    tried.expect_told(&[
+        "it keeps its connections to mariadbd: the application is started anew for each turn",
+        "over TCP over the socket the socket saves",
+    ]);
+}
+
+#[test]
+fn django_that_keeps_its_connections_is_started_for_each_turn() {
+    let Some((server, place)) = django("600") else {
+        return;
+    };
+    let log = Connections::listen(&server);
+    let one_worker = GUNICORN.map(|it| if it == "2" { "1" } else { it });
+    let mut run = restarted(&place, &server, &one_worker).spawn();
+    // The first look's start, three epochs at most, and a turn of the next, which is not finished.
+    run.wait_for("the turns of some epochs", || {
+        (log.heard().iter().sum::<u64>() >= 1 + 3 * 4 + 1).then_some(())
+    });
+    run.signal(Signal::INT);
+    let run = run.wait();
+    run.expect_code(130);
+    place.scratch.check_nothing_left();
+    let tried = Tried::read(run, &place);
+    assert_eq!(tried.record["interrupted"], true);
+    let n_epochs = tried.contrast().epochs();
+    let done = 2 * tried.contrast().expect_restarted(n_epochs);
+    assert!(n_epochs >= 2, "{n_epochs}");
+    let [unix, tcp] = log.heard();
+    let (unix, tcp) = (unix - done, tcp - FIRST_LOOK - done);
+    assert!(
+        unix <= 2 && tcp <= 2,
+        "{unix} and {tcp} in an unfinished epoch"
+    );
 }
