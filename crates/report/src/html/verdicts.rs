@@ -99,9 +99,10 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
         for table in &group.bills {
             small_table(table, out);
         }
-        if !group.notes.is_empty() {
+        let notes = [group.facts.clone(), group.notes.clone()].concat();
+        if !notes.is_empty() {
             out.open("div", &[("class", "notes")]);
-            list(&group.notes, out);
+            list(&notes, out);
             out.close("div");
         }
         for idx in &group.comparisons {

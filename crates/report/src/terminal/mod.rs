@@ -161,7 +161,7 @@ fn write_group(group: &GroupStory, is_verbose: bool, lines: &mut Lines) {
         lines.blank();
     }
     let notes: &[String] = if is_verbose { &group.notes } else { &[] };
-    for line in group.sentences.iter().chain(notes) {
+    for line in group.sentences.iter().chain(&group.facts).chain(notes) {
         lines.item(2, line);
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct GroupStory {
     pub(crate) sweep: Option<Sweep>,
     /// One per verdict, in the order of the comparisons.
     pub(crate) sentences: Vec<String>,
+    /// What an application did, and what proves it.
+    pub(crate) facts: Vec<String>,
     /// What to know beside them: findings, stalls, warnings.
     pub(crate) notes: Vec<String>,
 }
@@ -130,6 +132,9 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                     .collect(),
                 sweep: sweep::sweep_for(group, text),
                 sentences: sentence::verdict_sentences(group, text),
+                facts: { group.comparisons.iter() }
+                    .flat_map(|comparison| trial::sentences(comparison, text))
+                    .collect(),
                 notes: notes(group, shows_counts, text),
             })
             .collect(),

@@ -23,8 +23,7 @@ const SLICE_POINTS: f64 = 2.0;
 pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
         let verdicts = comparison.tax.iter();
-        let verdicts = verdicts.map(|tax| sentence(comparison, tax, text));
-        verdicts.chain(trial::sentences(comparison, text))
+        verdicts.map(|tax| sentence(comparison, tax, text))
     });
     per_comparison.collect()
 }
