@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 12] = [
+const STEPS: [(&str, &str); 13] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
@@ -35,6 +35,10 @@ const STEPS: [(&str, &str); 12] = [
     (
         "trials with a millisecond injected",
         "lab trials injected --trials 20",
+    ),
+    (
+        "trials of applications with a pool",
+        "lab trials applications",
     ),
     ("the report page in a browser", "lab web browser"),
     ("peers", "lab peers"),

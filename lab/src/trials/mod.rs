@@ -4,6 +4,7 @@
 //! claimed? One arm longer by a wait that is counted: how often does the interval cover it? The application by itself
 //! beside one under the supervisor that leaves all connections on TCP: what does a trial cost that moves nothing?
 
+mod applications;
 mod native;
 mod site;
 
@@ -26,6 +27,8 @@ pub(crate) enum Chore {
     Injected(Series),
     /// An application by itself against one under a supervisor that moves nothing
     Native(native::Options),
+    /// Applications with a pool in Rust and Java
+    Applications(applications::Options),
 }
 
 /// How many trials, and how long each.
@@ -47,6 +50,7 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
         Chore::Aa(series) => alike(&site, series),
         Chore::Injected(series) => injected(&site, series),
         Chore::Native(options) => native::run(options, &site),
+        Chore::Applications(options) => applications::run(options, &site),
     }
 }
 
@@ -101,7 +105,7 @@ fn injected(site: &Site, series: &Series) -> Result<()> {
 fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> {
     let at = free_address()?;
     let output = site
-        .trial(at, None)?
+        .trial(at, None)
         .args(options)
         .arg("--")
         .args(site.php(at))

@@ -70,7 +70,7 @@ pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
     wait_until("the application does not listen", || {
         Ok(std::net::TcpStream::connect(alone_at).is_ok())
     })?;
-    let mut held = site.trial(held_at, options.map.as_deref())?;
+    let mut held = site.trial(held_at, options.map.as_deref());
     let _held = Held::start(held.arg("--hold").arg("--").args(words(held_at)))?;
     let load = |at| load(&format!("http://{at}{}", options.path));
     let mut pair = Pair([load(alone_at)?, load(held_at)?]);
