@@ -3,6 +3,7 @@
 //! Asks each page over TCP, then over the socket: a page that works over one and not over the other is an answer, too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use looptax_bench::pages::{
@@ -25,6 +26,10 @@ const MOST_PAGES: usize = 200;
 const SIZE_SLACK_BYTES: u64 = 512;
 /// Connections per page from which on a server is connected to for pages, and not now and then.
 const PER_PAGE: f64 = 0.1;
+/// A connection is kept that is there in so many looks on end, while no page is asked for.
+const LOOKS_AT_KEPT: usize = 20;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Epochs of looks have numbers that no measured one has.
 const LOOKS: u64 = 1 << 40;
 
@@ -60,7 +65,7 @@ pub(crate) fn look(
         return Ok(None);
     }
     object_to(&over_tcp.failures, pages, "")?;
-    let kept = kept(ask, program);
+    let kept = kept_for_good(ask, program, stop);
     let (design, why) = design(ask, &over_tcp.per_page, &kept)?;
     let mut facts = over_tcp.facts;
     if design == TrialDesign::Flip {
@@ -178,6 +183,19 @@ fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
         [peers.iter().any(over_tcp), peers.iter().any(over_socket)]
     });
     kept.collect()
+}
+
+/// The same of those that stay: many an application closes a page's connection only when its answer is long out.
+fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 2]> {
+    let mut found = kept(ask, program);
+    for _ in 0..LOOKS_AT_KEPT {
+        if found.iter().all(|[over_tcp, _]| !over_tcp) || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        thread::sleep(PAUSE);
+        found = kept(ask, program);
+    }
+    found
 }
 
 /// How the arms can take turns, and why so.
