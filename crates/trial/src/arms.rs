@@ -318,12 +318,7 @@ impl Turns<'_> {
             let n_moved: u64 = all.iter().map(|it| it.n_moved).sum();
             let n = n_not_moved + n_moved;
             if side == Way::Socket && (n == 0 || 1_000 * n_not_moved > n) {
-                let why = self.program.why_not_moved();
-                let what = format!(
-                    "{n_not_moved} of {n} connections of the socket's turns stayed on TCP: {why}"
-                );
-                let hint = "`looptax run --stats --` with the same command says more; `looptax check` says what the socket needs";
-                return Err(Failure::usage(what, hint).invalid());
+                return Err(self.program.not_moved(n_not_moved, n).invalid());
             }
         }
         Ok(())

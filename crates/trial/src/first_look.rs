@@ -64,7 +64,7 @@ pub(crate) fn look(
     if is_stopped() {
         return Ok(None);
     }
-    object_to(&over_tcp.failures, pages, "")?;
+    object_to(program, &over_tcp.failures, pages, "")?;
     let kept = kept_for_good(ask, program, stop);
     let (design, why) = design(ask, &over_tcp.per_page, &kept)?;
     let mut facts = over_tcp.facts;
@@ -74,10 +74,15 @@ pub(crate) fn look(
             return Ok(None);
         }
         object_to(
+            program,
             &over_socket.failures,
             pages,
             " over the socket, and answered over TCP",
         )?;
+        let [n_moved, n_fallen] = over_socket.n_connections;
+        if n_moved == 0 && n_fallen > 0 {
+            return Err(program.not_moved(n_fallen, n_fallen));
+        }
         object_to_ways(&facts, &over_socket.facts, pages)?;
         for (all, other) in facts.iter_mut().zip(&over_socket.facts) {
             all.add(other);
@@ -101,6 +106,8 @@ struct Seen {
     failures: Vec<FailedPages>,
     page: Duration,
     per_page: Vec<f64>,
+    /// Moved, and not moved that should have been.
+    n_connections: [u64; 2],
 }
 
 fn look_over(
@@ -117,6 +124,7 @@ fn look_over(
         failures: Vec::new(),
         page: Duration::ZERO,
         per_page: vec![0.0; ask.servers.len()],
+        n_connections: [0; 2],
     };
     for round in 0..ROUNDS {
         let number = program.steer(mask);
@@ -144,6 +152,10 @@ fn look_over(
         let sum: u64 = loaded.latencies_ns.iter().sum();
         seen.page = Duration::from_nanos((sum as f64 / n) as u64);
         let counts = program.counts(number);
+        for route in &counts.routes {
+            seen.n_connections[0] += route.n_moved;
+            seen.n_connections[1] += route.n_fallen;
+        }
         for (server, per_page) in seen.per_page.iter_mut().enumerate() {
             let routes = counts.routes.get(ask.routes_of(server)).unwrap_or_default();
             let n_connections: u64 = { routes.iter() }
@@ -250,10 +262,16 @@ fn design(
 }
 
 /// What is wrong with pages that failed.
-fn object_to(failures: &[FailedPages], pages: &[Page], over: &str) -> Result<(), Failure> {
+fn object_to(
+    program: &Program,
+    failures: &[FailedPages],
+    pages: &[Page],
+    over: &str,
+) -> Result<(), Failure> {
     let Some(failed) = failures.first() else {
         return Ok(());
     };
+    program.check_after_failure()?;
     let url = &pages[failed.page_idx].url;
     let words = &failed.words;
     let what = match (failed.kind, failed.status) {

@@ -22,6 +22,8 @@ use crate::output::Output;
 
 /// How often it is looked whether the application is ready.
 const LOOK: Duration = Duration::from_millis(20);
+/// So often, after a page that failed.
+const N_LOOKS_AFTER_FAILURE: usize = 10;
 /// How long a connection to its port may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 /// How long it may take to end when it is asked to, before it is killed.
@@ -138,6 +140,18 @@ impl Program {
         ))
     }
 
+    /// The same of one whose page just failed: its end may be heard of a moment later.
+    ///
+    /// # Errors
+    /// Those of [`Self::check`].
+    pub(crate) fn check_after_failure(&self) -> Result<(), Failure> {
+        for _ in 0..N_LOOKS_AFTER_FAILURE {
+            self.check()?;
+            thread::sleep(LOOK);
+        }
+        self.check()
+    }
+
     /// Begins a slice in which the routes of `mask` are moved; its number.
     pub(crate) fn steer(&mut self, mask: u32) -> u32 {
         self.slice += 1;
@@ -150,8 +164,8 @@ impl Program {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// Why connections stayed on TCP that should have been moved, since the last start.
-    pub(crate) fn why_not_moved(&self) -> String {
+    /// That so many of the socket's connections stayed on TCP, and why since the last start.
+    pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();
         for (reason, _) in stats.left.iter().flatten() {
@@ -160,7 +174,11 @@ impl Program {
             }
         }
         let words: Vec<&str> = reasons.into_iter().map(FallbackReason::words).collect();
-        words.join("; ")
+        let why = words.join("; ");
+        Failure::usage(
+            format!("{n_not_moved} of {n} connections of the socket's turns stayed on TCP: {why}"),
+            "`looptax run --stats --` with the same command says more; `looptax check` says what the socket needs",
+        )
     }
 
     /// CPU time of all of it so far.

@@ -4,5 +4,7 @@
 //! say how many came, and which way.
 
 mod heard;
+mod hostile;
+mod plain;
 mod tried;
 mod web;

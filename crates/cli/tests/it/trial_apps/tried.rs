@@ -9,9 +9,9 @@ use crate::application::Place;
 use crate::fixture::{Server, exe, saved};
 
 /// The page that shows that the application answers.
-const READY: u64 = 1;
+pub(super) const READY: u64 = 1;
 /// Rounds of the first look over each way.
-const LOOKS: u64 = 4;
+pub(super) const LOOKS: u64 = 4;
 
 /// `looptax trial` of a few epochs, as somebody who has read the plan, with these servers alone.
 pub(super) fn trial<'a>(place: &'a Place, servers: &[&Server]) -> Looptax<'a> {
@@ -58,6 +58,14 @@ impl Tried {
     pub(super) fn comparisons(&self) -> Vec<Contrast<'_>> {
         let all = self.record["comparisons"].as_array().expect("a list");
         all.iter().map(Contrast).collect()
+    }
+
+    /// The addresses of the servers, by number.
+    pub(super) fn contrast_servers(&self) -> Vec<String> {
+        let servers = &self.record["comparisons"][0]["trial"]["servers"];
+        let servers = servers.as_array().expect("a list");
+        let address = |it: &Value| it["from"][0].as_str().expect("an address").to_owned();
+        servers.iter().map(address).collect()
     }
 
     /// The only contrast.

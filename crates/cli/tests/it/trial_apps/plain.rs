@@ -1,0 +1,33 @@
+//! The simplest application: a script under PHP's own server, which connects once for each page.
+
+use looptax_dsn::Kind;
+
+use crate::application::programs::can_load;
+use crate::application::{Place, fill_table};
+use crate::fixture::Server;
+
+/// Starts it.
+pub(super) const PHP: [&str; 4] = ["php", "-S", "«http»", "page.php"];
+
+/// Whether PHP can talk to MariaDB, and to Redis; if not, says so aloud.
+pub(super) fn has_php() -> bool {
+    let script = "exit(extension_loaded('mysqli') && extension_loaded('redis') ? 0 : 1);";
+    can_load("php", &["-r", script], "PHP with mysqli and redis")
+}
+
+/// A page of this script; `None` where it cannot be had.
+pub(super) fn page(script: &str) -> Option<(Server, Place)> {
+    if !has_php() {
+        return None;
+    }
+    let server = Server::start(Kind::Mariadb)?;
+    fill_table(&server);
+    let place = Place::beside(&server);
+    place.write(&[("page.php", script)]);
+    Some((server, place))
+}
+
+/// That of one connection and one query.
+pub(super) fn plain() -> Option<(Server, Place)> {
+    page(include_str!("files/page.php"))
+}
