@@ -3,8 +3,11 @@
 //! Each application makes a known number of connections for a page, or for a start; the servers' own logs and counters
 //! say how many came, and which way.
 
+mod each;
+mod ended;
 mod heard;
 mod hostile;
+mod loads;
 mod plain;
 mod tried;
 mod web;
