@@ -8,8 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use looptax_record::{Record, TrialConnections, TrialDesign};
 
-use super::shown;
-use super::site::{Site, free_address};
+use super::site::{Site, free_address, shown};
 use crate::workspace;
 
 /// How long.

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use looptax_record::{Estimate, Record, Verdict};
 
 use crate::workspace;
-use site::{Site, free_address};
+use site::{Site, free_address, shown};
 
 /// What is injected into each page of one arm.
 const INJECTED_US: u64 = 1_000;
@@ -136,12 +136,4 @@ fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> 
     }
     let per_page = |idx: usize| injected_ns[idx] as f64 / 1e3 / n_pages[idx] as f64;
     Ok((added, per_page(1) - per_page(0)))
-}
-
-fn shown(estimate: Option<&Estimate>) -> String {
-    let end = |end: Option<f64>| end.map_or_else(|| "open".to_owned(), |end| format!("{end:.2}"));
-    match estimate {
-        Some(it) => format!("{:.2} [{}, {}]", it.value, end(it.lo), end(it.hi)),
-        None => "n/a".to_owned(),
-    }
 }

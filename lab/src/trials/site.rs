@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use looptax_dsn::Kind;
-use looptax_record::{Record, Tax};
+use looptax_record::{Estimate, Record, Tax};
 use tempfile::TempDir;
 
 use crate::servers::Private;
@@ -89,4 +89,13 @@ impl Site {
 /// An address that nobody has.
 pub(super) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+}
+
+/// An estimate with its interval.
+pub(super) fn shown(estimate: Option<&Estimate>) -> String {
+    let end = |end: Option<f64>| end.map_or_else(|| "open".to_owned(), |end| format!("{end:.2}"));
+    match estimate {
+        Some(it) => format!("{:.2} [{}, {}]", it.value, end(it.lo), end(it.hi)),
+        None => "n/a".to_owned(),
+    }
 }
