@@ -40,10 +40,10 @@ fn a_page_of_mariadb_and_redis_has_three_contrasts() {
         assert_eq!(unix, tcp);
         n_all += 2 * contrast.slices_with_warm_up() * unix / (3 * contrast.slices_per_epoch());
         let only = contrast.0["trial"]["only"].as_u64();
-        for server in 0..2 {
+        for (server, n_counted) in n_counted.iter_mut().enumerate() {
             let [moved, left] = [0, 1].map(|arm| contrast.connections(arm, server));
-            n_counted[server][0] += moved[0] + left[0];
-            n_counted[server][1] += moved[1] + left[1];
+            n_counted[0] += moved[0] + left[0];
+            n_counted[1] += moved[1] + left[1];
             if only.is_none_or(|it| it == server as u64) {
                 assert_eq!((moved, left), ([unix, 0, 0], [0, unix, 0]));
             } else {
