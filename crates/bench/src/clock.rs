@@ -18,6 +18,31 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// What an action gave, and how long it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timed<T> {
+    /// When it began.
+    pub start_ns: u64,
+    /// How long it took.
+    pub wall_ns: u64,
+    /// What it gave.
+    pub value: T,
+}
+
+/// Times an action that another room does.
+///
+/// # Errors
+/// The action's own.
+pub fn timed<T, E>(act: impl FnOnce() -> Result<T, E>) -> Result<Timed<T>, E> {
+    let start_ns = now_ns();
+    let value = act()?;
+    Ok(Timed {
+        start_ns,
+        wall_ns: now_ns() - start_ns,
+        value,
+    })
+}
+
 /// Spins for `wait_ns` nanoseconds; gives how many it really were.
 pub(crate) fn busy_wait(wait_ns: u64) -> u64 {
     let start_ns = now_ns();

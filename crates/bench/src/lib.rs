@@ -1,12 +1,11 @@
 //! The experiment: which connections run when, the loop that drives them, and the raw numbers.
 //!
 //! [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
-//! command line) and gives raw counts per slice. [`run_commands`] is the same for whole commands, [`run_blocks`] for
-//! single actions of any kind; [`pages`] asks for those of a web application. This room alone reads the measuring clock. Verdicts are the statistics room's; the
-//! only question asked of them here is when to stop.
+//! command line) and gives raw counts per slice. [`run_commands`] is the same for whole commands, [`run_slices`] for
+//! slices that another room fills; [`pages`] asks for those of a web application. This room alone reads the measuring
+//! clock, for others by [`timed`]. Verdicts are the statistics room's; the only question asked of them here is when to stop.
 
 mod arrivals;
-mod blocks;
 mod clock;
 mod connect;
 mod cores;
@@ -32,7 +31,7 @@ mod sys;
 mod turns;
 mod whole;
 
-pub use blocks::{BlockPlan, Blocks, Timed, run_blocks};
+pub use clock::{Timed, timed};
 pub use connect::{
     ConnectError, Connector, Helper, OneShotCalls, OneShotClient, OneShotClients, Origin, Origins,
     Records, Wired, Worker,

@@ -1,7 +1,7 @@
 //! The experiment with slices that somebody else fills: pages of an application, whole runs of a load.
 //!
 //! What a slice does is its [`SliceSource`]'s business; this file decides which arm has the next one, keeps epochs, and
-//! looks at them as `run` does. Called by the room `trial`.
+//! looks at them as `run` does. Called by the rooms `trial` and `replay`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -73,7 +73,7 @@ pub struct FilledSlice {
 
 /// Fills slices.
 pub trait SliceSource {
-    /// Fills one; `None` when told to stop in the middle of it.
+    /// Fills one; `None` ends the measuring: told to stop in the middle of it, or no more is wanted.
     ///
     /// # Errors
     /// What makes the whole measurement worthless.

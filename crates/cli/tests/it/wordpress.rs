@@ -97,7 +97,7 @@ fn pages_of_both_sites_are_proved_on_every_transport() {
 
 #[track_caller]
 fn check_site(site: &Value, n_queries: u64) {
-    // Six epochs of four blocks, four pages in each block.
+    // Six epochs of two contrasts, four pages of each transport in an epoch.
     assert_eq!((&site["pages"], &site["moved"]), (&96.into(), &24.into()));
     assert_eq!(site["queries"][0], n_queries, "{site:#}");
     assert_eq!(site["all_queries"], site["server_count"]);
@@ -111,7 +111,7 @@ fn check_site(site: &Value, n_queries: u64) {
     let ratios = ["query", "query_sd", "page", "client"].map(|name| ("contrasts", name));
     for (list, name) in figures.into_iter().chain(ratios) {
         let all = site[list].as_array().unwrap();
-        assert_eq!(all.len(), if list == "sides" { 4 } else { 5 });
+        assert_eq!(all.len(), if list == "sides" { 4 } else { 2 });
         for it in all {
             let [value, lo, hi] = [0, 1, 2].map(|idx| it[name][idx].as_f64().unwrap());
             assert!(0.0 < lo && lo <= value && value <= hi, "{name}: {it:#}");

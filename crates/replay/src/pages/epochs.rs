@@ -3,8 +3,11 @@
 use looptax_bench::Timed;
 use looptax_servers::wordpress::Page;
 
-/// A block: a page of each transport, in their order.
-pub(super) type Block = Vec<Timed<Page>>;
+/// A page, and how long it took by looptax's clock.
+pub(super) type Load = Timed<Page>;
 
-/// Epochs of blocks.
-pub(super) type Epochs = Vec<Vec<Block>>;
+/// The pages of one rank in an epoch, `[over, of]`: next to each other in time.
+pub(super) type Pair = [Load; 2];
+
+/// Epochs of a contrast.
+pub(super) type Epochs = Vec<Vec<Pair>>;

@@ -1,21 +1,20 @@
 //! Estimates of what pages took: each transport by itself, and one over another.
 //!
-//! Pages of a block stand beside each other, so that logarithms of their ratios are free of the machine's drift;
-//! an epoch is the median of its blocks, an estimate Hodges and Lehmann's over the epochs. Pure: the same pages
-//! give the same figures. Called by `measure` and, at each look, by `loads`.
+//! Pages of a pair stand beside each other, so that logarithms of their ratios are free of the machine's drift;
+//! an epoch is the median of its pairs, an estimate Hodges and Lehmann's over the epochs. Pure: the same pages
+//! give the same figures. Called by `measure`.
 
-use looptax_bench::Timed;
-use looptax_servers::wordpress::{Page, Transport};
+use looptax_servers::wordpress::Transport;
 use looptax_stats::{Estimate, deviation, hodges_lehmann, mean, median};
 use serde::Serialize;
 
-use super::epochs::Block;
+use super::epochs::{Load, Pair};
 use super::render;
 
 /// Pages that the article loaded of each.
 const PUBLISHED_LOADS: usize = 15;
-/// The level of a single look.
-const SINGLE_LOOK: f64 = 0.05;
+/// The level of a single look: where no interim analysis was reached, nothing was decided by looking.
+pub(super) const SINGLE_LOOK: f64 = 0.05;
 
 /// One transport by itself, by page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,6 +46,10 @@ pub(crate) struct Contrast {
     pub of: Transport,
     #[serde(serialize_with = "render::transport")]
     pub over: Transport,
+    /// The level of its intervals.
+    pub alpha: f64,
+    /// Epochs that it rests on.
+    pub epochs: usize,
     /// Of time in queries.
     #[serde(serialize_with = "render::estimate")]
     pub query: Estimate,
@@ -78,85 +81,77 @@ pub(crate) struct Fifteen {
     pub page: Estimate,
 }
 
-fn query_us(load: &Timed<Page>) -> f64 {
+fn query_us(load: &Load) -> f64 {
     load.value.query_us
 }
 
-fn page_us(load: &Timed<Page>) -> f64 {
+fn page_us(load: &Load) -> f64 {
     load.value.page_us
 }
 
-fn client_us(load: &Timed<Page>) -> f64 {
+fn client_us(load: &Load) -> f64 {
     load.wall_ns as f64 / 1e3 - load.value.proof_us
 }
 
-fn share_pct(load: &Timed<Page>) -> f64 {
+fn share_pct(load: &Load) -> f64 {
     100.0 * load.value.query_us / load.value.page_us
 }
 
-/// ln of the ratio of time in queries; `None` where there is no epoch.
-pub(super) fn query_theta(
-    epochs: &[Vec<Block>],
-    pair: (usize, usize),
-    alpha: f64,
-) -> Option<Estimate> {
-    theta(epochs, pair, query_us, alpha)
-}
-
-/// One transport by itself; `None` where there is no epoch.
+/// One transport by itself, the arm `arm` of its pairs; `None` where there is no epoch.
 pub(super) fn side(
-    epochs: &[Vec<Block>],
+    epochs: &[Vec<Pair>],
     arm: usize,
     transport: Transport,
     alpha: f64,
 ) -> Option<SideFigures> {
-    let typical = |of: fn(&Timed<Page>) -> f64| {
-        by_epoch(epochs, alpha, |blocks| middle(blocks, |it| of(&it[arm])))
-    };
+    let typical =
+        |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
     Some(SideFigures {
         transport,
         query_us: typical(query_us)?,
-        query_sd_us: by_epoch(epochs, alpha, |blocks| query_sd(blocks, arm))?,
+        query_sd_us: by_epoch(epochs, alpha, |pairs| query_sd(pairs, arm))?,
         page_us: typical(page_us)?,
         client_us: typical(client_us)?,
         share_pct: typical(share_pct)?,
     })
 }
 
-/// The arm `of` over the arm `over`; `None` where there is no epoch.
+/// One transport over another; `None` where there is no epoch.
 pub(super) fn contrast(
-    epochs: &[Vec<Block>],
-    (of, over): (usize, usize),
-    transports: &[Transport],
+    epochs: &[Vec<Pair>],
+    [over, of]: [Transport; 2],
     alpha: f64,
 ) -> Option<Contrast> {
-    let ratio = |value| Some(theta(epochs, (of, over), value, alpha)?.map_monotone(f64::exp));
-    let spread = |blocks: &[Block]| Some((query_sd(blocks, of)? / query_sd(blocks, over)?).ln());
+    let by_epoch = |figure: &dyn Fn(&[Pair]) -> Option<f64>| {
+        Some(by_epoch(epochs, alpha, figure)?.map_monotone(f64::exp))
+    };
+    let ratio = |value| by_epoch(&|pairs| middle(pairs, |pair| ln_ratio(pair, value)));
+    let spread = |pairs: &[Pair]| Some((query_sd(pairs, 1)? / query_sd(pairs, 0)?).ln());
     Some(Contrast {
-        of: transports[of],
-        over: transports[over],
+        of,
+        over,
+        alpha,
+        epochs: epochs.len(),
         query: ratio(query_us)?,
-        query_sd: by_epoch(epochs, alpha, spread)?.map_monotone(f64::exp),
+        query_sd: by_epoch(&spread)?,
         page: ratio(page_us)?,
         client: ratio(client_us)?,
     })
 }
 
 /// The first pages as the article had them; `None` where there are fewer.
-pub(super) fn fifteen(epochs: &[Vec<Block>]) -> Option<Fifteen> {
-    let blocks: Vec<&Block> = epochs.iter().flatten().take(PUBLISHED_LOADS).collect();
-    if blocks.len() < PUBLISHED_LOADS {
+pub(super) fn fifteen(epochs: &[Vec<Pair>]) -> Option<Fifteen> {
+    let pairs: Vec<&Pair> = epochs.iter().flatten().take(PUBLISHED_LOADS).collect();
+    if pairs.len() < PUBLISHED_LOADS {
         return None;
     }
     let queries = |arm: usize| -> u64 {
-        let counts = blocks.iter().map(|it| it[arm].value.queries);
+        let counts = pairs.iter().map(|it| it[arm].value.queries);
         counts.map(u64::from).sum()
     };
-    let times = |arm: usize| -> Vec<f64> { blocks.iter().map(|it| query_us(&it[arm])).collect() };
-    let ratio = |value: fn(&Timed<Page>) -> f64| {
-        let logs: Vec<f64> = { blocks.iter() }
-            .map(|it| ln_ratio(it, (1, 0), value))
-            .collect();
+    let times = |arm: usize| -> Vec<f64> { pairs.iter().map(|it| query_us(&it[arm])).collect() };
+    let ratio = |value: fn(&Load) -> f64| {
+        let logs: Vec<f64> = pairs.iter().map(|it| ln_ratio(it, value)).collect();
         Some(hodges_lehmann::estimate(&logs, SINGLE_LOOK)?.map_monotone(f64::exp))
     };
     Some(Fifteen {
@@ -168,38 +163,27 @@ pub(super) fn fifteen(epochs: &[Vec<Block>]) -> Option<Fifteen> {
     })
 }
 
-fn theta(
-    epochs: &[Vec<Block>],
-    pair: (usize, usize),
-    value: fn(&Timed<Page>) -> f64,
-    alpha: f64,
-) -> Option<Estimate> {
-    by_epoch(epochs, alpha, |blocks| {
-        middle(blocks, |block| ln_ratio(block, pair, value))
-    })
-}
-
-fn ln_ratio(block: &Block, (of, over): (usize, usize), value: fn(&Timed<Page>) -> f64) -> f64 {
-    (value(&block[of]) / value(&block[over])).ln()
+fn ln_ratio([over, of]: &Pair, value: fn(&Load) -> f64) -> f64 {
+    (value(of) / value(over)).ln()
 }
 
 /// The estimate over the epochs of a figure of each.
 fn by_epoch(
-    epochs: &[Vec<Block>],
+    epochs: &[Vec<Pair>],
     alpha: f64,
-    figure: impl Fn(&[Block]) -> Option<f64>,
+    figure: impl Fn(&[Pair]) -> Option<f64>,
 ) -> Option<Estimate> {
-    let figures: Option<Vec<f64>> = epochs.iter().map(|blocks| figure(blocks)).collect();
+    let figures: Option<Vec<f64>> = epochs.iter().map(|pairs| figure(pairs)).collect();
     hodges_lehmann::estimate(&figures?, alpha)
 }
 
-fn middle(blocks: &[Block], value: impl Fn(&Block) -> f64) -> Option<f64> {
-    let mut values: Vec<f64> = blocks.iter().map(value).collect();
+fn middle(pairs: &[Pair], value: impl Fn(&Pair) -> f64) -> Option<f64> {
+    let mut values: Vec<f64> = pairs.iter().map(value).collect();
     median(&mut values)
 }
 
-fn query_sd(blocks: &[Block], arm: usize) -> Option<f64> {
-    let times: Vec<f64> = blocks.iter().map(|block| query_us(&block[arm])).collect();
+fn query_sd(pairs: &[Pair], arm: usize) -> Option<f64> {
+    let times: Vec<f64> = pairs.iter().map(|pair| query_us(&pair[arm])).collect();
     spread(&times)
 }
 
@@ -210,12 +194,14 @@ fn spread(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use looptax_servers::wordpress::Page;
+
     use super::*;
 
     const BOTH: [Transport; 2] = [Transport::Unix, Transport::Tcp];
 
     /// A page that takes ten times its queries, and half of that again for our clock.
-    fn load(arm: usize, query_us: f64) -> Timed<Page> {
+    fn load(query_us: f64) -> Load {
         let page = Page {
             page_us: 10.0 * query_us,
             query_us,
@@ -228,20 +214,20 @@ mod tests {
             has_opcache: true,
             proof_us: 100.0,
         };
-        Timed {
-            arm,
+        Load {
+            start_ns: 0,
             wall_ns: (15_000.0 * query_us) as u64 + 100_000,
             value: page,
         }
     }
 
-    /// Ten epochs of four blocks whose machine gets slower all the time; TCP takes a quarter more.
-    fn drifting() -> Vec<Vec<Block>> {
-        let block = |idx: usize| {
+    /// Ten epochs of four pairs whose machine gets slower all the time; TCP takes a quarter more.
+    fn drifting() -> Vec<Vec<Pair>> {
+        let pair = |idx: usize| {
             let unix = 1_000.0 * (1.0 + 0.1 * idx as f64);
-            vec![load(0, unix), load(1, 1.25 * unix)]
+            [load(unix), load(1.25 * unix)]
         };
-        let epoch = |epoch: usize| (0..4).map(|idx| block(4 * epoch + idx)).collect();
+        let epoch = |epoch: usize| (0..4).map(|idx| pair(4 * epoch + idx)).collect();
         (0..10).map(epoch).collect()
     }
 
@@ -252,20 +238,21 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_a_block_are_held_against_each_other() {
-        let found = contrast(&drifting(), (1, 0), &BOTH, 0.05).unwrap();
+    fn pages_of_a_pair_are_held_against_each_other() {
+        let found = contrast(&drifting(), BOTH, 0.05).unwrap();
         for ratio in [&found.query, &found.query_sd, &found.page, &found.client] {
             close(ratio, 1.25);
             assert!(ratio.half_width() < 1e-6, "the drift is in both: {ratio:?}");
         }
         assert_eq!((found.of, found.over), (Transport::Tcp, Transport::Unix));
+        assert_eq!(found.epochs, 10);
     }
 
     #[test]
     fn a_transport_by_itself_has_its_own_levels() {
         let found = side(&drifting(), 1, Transport::Tcp, 0.05).unwrap();
         close(&found.share_pct, 10.0);
-        // Blocks 18 to 21 are the middle of forty: 1 + 0.1 × 19.5 ms, a quarter more over TCP.
+        // Pairs 18 to 21 are the middle of forty: 1 + 0.1 × 19.5 ms, a quarter more over TCP.
         close(&found.query_us, 1.25 * 2_950.0);
         close(&found.client_us, 15.0 * 1.25 * 2_950.0);
         // Four values a tenth of a millisecond apart.
@@ -284,8 +271,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_no_figure() {
-        assert_eq!(query_theta(&[], (1, 0), 0.05), None);
         assert!(side(&[], 0, Transport::Unix, 0.05).is_none());
-        assert!(contrast(&[], (1, 0), &BOTH, 0.05).is_none());
+        assert!(contrast(&[], BOTH, 0.05).is_none());
     }
 }

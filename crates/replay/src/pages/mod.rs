@@ -1,6 +1,6 @@
 //! Pages of a real WordPress, loaded over TCP, over the socket, and under `looptax run`.
 //!
-//! `looptax_servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in blocks
+//! `looptax_servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in turns
 //! and lets none count that is not what it should be; `figures` makes estimates of them. Plain data comes out;
 //! nothing is printed or saved here; `render` says how it is written. The part of `replay` that is about WordPress calls it.
 
@@ -17,10 +17,8 @@ use looptax_experiment::Host;
 use looptax_failure::Failure;
 use looptax_servers::ServerError;
 use looptax_servers::wordpress::{Site, Transport, WordPress};
-use looptax_stats::InterimAnalysis;
 use serde::Serialize;
 
-use epochs::Epochs;
 use figures::{Contrast, Fifteen, SideFigures, contrast, fifteen, side};
 pub(crate) use length::Options;
 use length::length;
@@ -58,14 +56,8 @@ pub(crate) struct SiteMeasured {
     pub contrasts: Vec<Contrast>,
     /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
     pub fifteen: Option<Fifteen>,
-    /// The interim analysis that ended it; `None` when it was interrupted.
-    #[serde(rename = "alpha", serialize_with = "render::alpha")]
-    pub analysis: Option<InterimAnalysis>,
-    /// Blocks of an epoch: pages of each transport.
+    /// Pages of each transport in an epoch.
     pub loads_per_epoch: usize,
-    /// Every page that counted.
-    #[serde(rename = "epochs", serialize_with = "render::number")]
-    pub raw: Epochs,
 }
 
 /// Starts the site, measures both of its contents, and ends it.
@@ -93,56 +85,50 @@ pub(crate) fn measure(
         without_redirect,
         sites: Vec::new(),
     };
-    let transports = match measured.without_redirect {
-        None => &Transport::ALL[..],
-        Some(_) => &[Transport::Unix, Transport::Tcp],
+    let pairs = match measured.without_redirect {
+        None => &PAIRS[..],
+        Some(_) => &PAIRS[..1],
     };
     for (site, share) in [(Site::Full, 2), (Site::Bare, 1)] {
         let length = length(options, share);
-        let loaded = loads::run(&wordpress, (site, transports), &length, stop);
+        let loaded = loads::run(&wordpress, (site, pairs), &length, stop);
         let loaded = loaded.map_err(|failure| with_log(failure, &mut wordpress))?;
-        measured.sites.extend(judged(site, transports, loaded));
+        measured.sites.extend(judged(site, &loaded));
     }
     wordpress.stop()?;
     Ok(measured)
 }
 
-fn judged(site: Site, transports: &[Transport], loaded: Loaded) -> Option<SiteMeasured> {
-    let alpha = loaded
-        .analysis
-        .map_or(SINGLE_LOOK, |analysis| analysis.alpha);
-    let epochs = &loaded.epochs;
-    let arms = 0..transports.len();
-    let sides = arms.map(|arm| side(epochs, arm, transports[arm], alpha));
-    let known = PAIRS.map(|pair| pair.map(|it| transports.iter().position(|other| *other == it)));
-    let known = known
-        .into_iter()
-        .filter_map(|[of, over]| Some((of?, over?)));
-    let contrasts = known.map(|pair| contrast(epochs, pair, transports, alpha));
-    Some(SiteMeasured {
+/// `None` where no epoch was measured.
+fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
+    let mut measured = SiteMeasured {
         site,
-        counted: loads::counted(epochs, transports, &loaded.connecting)?,
-        sides: sides.collect::<Option<_>>()?,
-        contrasts: contrasts.collect::<Option<_>>()?,
-        fifteen: fifteen(epochs),
-        analysis: loaded.analysis,
-        loads_per_epoch: epochs.first().map_or(0, Vec::len),
-        raw: loaded.epochs,
-    })
+        counted: loads::counted(loaded)?,
+        sides: Vec::new(),
+        contrasts: Vec::new(),
+        fifteen: None,
+        loads_per_epoch: loaded.loads_per_epoch,
+    };
+    // One may have no epoch after Ctrl-C.
+    for it in { loaded.contrasts.iter() }.filter(|it| !it.epochs.is_empty()) {
+        for (idx, transport) in it.arms.into_iter().enumerate() {
+            let side = side(&it.epochs, idx, transport, it.alpha)?;
+            measured.sides.push(side);
+        }
+        let contrast = contrast(&it.epochs, it.arms, it.alpha)?;
+        measured.contrasts.push(contrast);
+        if it.arms == PAIRS[0] {
+            measured.fifteen = fifteen(&it.epochs);
+        }
+    }
+    Some(measured)
 }
 
-/// What is held against what: first what was published; then what `looptax run` gives, what moving costs in
-/// the same process, and what the process costs.
-const PAIRS: [[Transport; 2]; 5] = [
-    [Transport::Tcp, Transport::Unix],
-    [Transport::Redirect, Transport::Tcp],
-    [Transport::Redirect, Transport::Unix],
-    [Transport::Redirect, Transport::UnixBeside],
-    [Transport::UnixBeside, Transport::Unix],
+/// What is held against what, `[over, of]`: first what was published; then what `looptax run` gives, in its process.
+const PAIRS: [[Transport; 2]; 2] = [
+    [Transport::Unix, Transport::Tcp],
+    [Transport::UnixBeside, Transport::Redirect],
 ];
-
-/// The level where no interim analysis was reached: nothing was decided by looking at what it is the level of.
-const SINGLE_LOOK: f64 = 0.05;
 
 /// Why `looptax run` could not start php-fpm: its own words, which are in the log, or else php-fpm's end.
 fn why(error: &ServerError) -> String {

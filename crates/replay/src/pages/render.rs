@@ -1,16 +1,13 @@
 //! How figures of pages are written as JSON: tests and people who look closely read it.
 
 #![expect(
-    clippy::ref_option,
     clippy::trivially_copy_pass_by_ref,
     reason = "serde hands over every field by reference"
 )]
 
 use looptax_servers::wordpress::{Site, Transport};
-use looptax_stats::{Estimate, InterimAnalysis};
+use looptax_stats::Estimate;
 use serde::{Serialize, Serializer};
-
-use super::epochs::Epochs;
 
 /// Value and ends; an open end is null.
 pub(super) fn estimate<S: Serializer>(it: &Estimate, to: S) -> Result<S::Ok, S::Error> {
@@ -25,14 +22,4 @@ pub(super) fn transport<S: Serializer>(it: &Transport, to: S) -> Result<S::Ok, S
 /// Its name.
 pub(super) fn site<S: Serializer>(it: &Site, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(it.name())
-}
-
-/// The level of its intervals.
-pub(super) fn alpha<S: Serializer>(it: &Option<InterimAnalysis>, to: S) -> Result<S::Ok, S::Error> {
-    it.map(|analysis| analysis.alpha).serialize(to)
-}
-
-/// How many there are.
-pub(super) fn number<S: Serializer>(it: &Epochs, to: S) -> Result<S::Ok, S::Error> {
-    it.len().serialize(to)
 }
