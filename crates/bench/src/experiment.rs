@@ -133,6 +133,9 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
 
     /// Unmeasured epochs of all contrasts in turn, until the rate stands still or time is up.
     fn warm_up(&mut self) -> Result<(), BenchError> {
+        if self.course.warm_up.is_none() {
+            return Ok(());
+        }
         let start_ns = now_ns();
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); self.course.names.len()];
         for round in 0.. {

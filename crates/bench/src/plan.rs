@@ -104,6 +104,13 @@ pub struct WarmUp {
     pub at_most: Duration,
 }
 
+impl WarmUp {
+    /// Whether nothing is to run unmeasured.
+    pub(crate) fn is_none(self) -> bool {
+        self.least_epochs == 0 && self.at_most.is_zero()
+    }
+}
+
 /// When a contrast ends.
 #[derive(Debug, Clone)]
 pub struct Stopping {

@@ -65,7 +65,7 @@ pub struct TrialPage {
 /// A server behind the application, and its two ways.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialServer {
-    /// `mysql`, `redis`, ….
+    /// Its program: `mariadbd`, `redis-server`, …; the first address where that is not known.
     pub kind: String,
     /// The addresses that are moved.
     pub from: Vec<String>,

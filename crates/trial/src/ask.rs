@@ -76,7 +76,7 @@ pub enum Way {
 /// A local server with both of its ways.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// `mysql`, `redis`, …; the program's name where the kind is not known.
+    /// Its program: `mariadbd`, `redis-server`, …; the first address where that is not known.
     pub kind: String,
     /// What programs connect to.
     pub from: Vec<SocketAddr>,

@@ -23,7 +23,7 @@ const LEAST_PER_START: usize = 20;
 /// Pages of an open loop's slice at least: their median decides.
 const LEAST_PER_RATE: usize = 10;
 /// Of a start that is measured so long, the rest is starting, warming up and ending: a guess for the plan.
-const OVERHEAD: u32 = 2;
+const OVERHEAD: u32 = 3;
 /// An interval at the level of a single look takes so many epochs.
 const LEAST_EPOCHS: usize = 6;
 /// A time that would hold more epochs ends earlier.

@@ -285,17 +285,36 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
     let Some(tax) = comparison.tax.first() else {
         return String::new();
     };
+    let switch = "`looptax switch FILE` changes the application's configuration, proves it, and puts it back if not";
     match (tax.verdict, tax.direction) {
-        (Verdict::Difference, Some(Direction::OtherSlower)) => {
-            "next: `looptax switch FILE` changes the application's configuration, proves it, and puts it back if not\n".to_owned()
+        (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
+        (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
+        (Verdict::Invalid, _) => String::new(),
+        // What moving costs hides what a short page would gain.
+        _ if costs_by_configuration(comparison) => format!(
+            "not worth it under looptax, whose own part is more than what these pages gain; without that part TCP costs \
+             something, and {switch}\n"
+        ),
+        (Verdict::Difference, _) => {
+            "not worth it: over the socket the application is slower\n".to_owned()
         }
-        (Verdict::Difference, _) => "not worth it: over the socket the application is slower\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {
             "not worth it: the pages take the same over both\n".to_owned()
         }
-        (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
-        (Verdict::Invalid, _) => String::new(),
     }
+}
+
+/// Whether TCP costs beyond doubt more than is worth naming once the supervisor's part is taken out.
+fn costs_by_configuration(comparison: &Comparison) -> bool {
+    let trial = comparison.trial.as_ref();
+    let added = trial.and_then(|it| it.added_by_configuration_us.known());
+    let page = comparison
+        .arms
+        .last()
+        .and_then(|arm| arm.latency_us.mean.known());
+    let least = page.map(|us| us.value * comparison.schedule.delta_pct / 100.0);
+    let lo = added.and_then(|it| it.lo);
+    lo.zip(least).is_some_and(|(lo, least)| lo > least)
 }
 
 fn more_time(comparison: &Comparison) -> &'static str {
