@@ -38,6 +38,8 @@ pub(crate) struct Turns<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) program: &'a mut Program,
     pub(crate) load: PageLoad,
+    /// The server whose way alone changes, by contrast; `None` for all of them.
+    pub(crate) contrasts: Vec<Option<usize>>,
     pub(crate) pages_per_slice: usize,
     pub(crate) stop: &'a AtomicBool,
     /// What the servers count of pages that do not count here.
@@ -111,7 +113,7 @@ impl Turns<'_> {
     /// the epoch's chance.
     fn mask(&self, order: SliceOrder) -> u32 {
         let is_socket = self.ask.arms[order.side.idx()] == Way::Socket;
-        let only = order.contrast_idx.checked_sub(1);
+        let only = self.contrasts[order.contrast_idx];
         self.ask.mask(|server| match only {
             Some(only) if only != server => order.coins >> (server + 1) & 1 == 1,
             _ => is_socket,
@@ -170,7 +172,7 @@ impl Turns<'_> {
             unset: Vec::new(),
         };
         let run = run_once(&plan, *limit, self.stop).map_err(|error| {
-            let hint = "try the load by itself, while the application runs";
+            let hint = "there is no shell: pipes and loops need sh -c '…'; else try it by itself, while the application runs";
             Failure::usage(
                 format!("the load `{shown}` failed: {}", with_causes(&error)),
                 hint,

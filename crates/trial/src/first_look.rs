@@ -28,6 +28,8 @@ const SIZE_SLACK_BYTES: u64 = 512;
 const PER_PAGE: f64 = 0.1;
 /// A connection is kept that is there in so many looks on end, while no page is asked for.
 const LOOKS_AT_KEPT: usize = 20;
+/// Servers that can be tried each by itself: a contrast for each, and one for all.
+const MOST_EACH: usize = 3;
 /// Between two of them.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Epochs of looks have numbers that no measured one has.
@@ -46,6 +48,8 @@ pub(crate) struct FirstLook {
     pub(crate) why: String,
     /// How long a page takes.
     pub(crate) page: Duration,
+    /// The servers that it connects to, by their indexes.
+    pub(crate) used: Vec<usize>,
 }
 
 /// Looks; `None` when told to stop.
@@ -67,6 +71,13 @@ pub(crate) fn look(
     object_to(program, &over_tcp.failures, pages, "")?;
     let kept = kept_for_good(ask, program, stop);
     let (design, why) = design(ask, &over_tcp.per_page, &kept)?;
+    let is_used = |idx: &usize| over_tcp.per_page[*idx] > 0.0 || kept[*idx][0];
+    let used: Vec<usize> = (0..ask.servers.len()).filter(is_used).collect();
+    if ask.is_each && used.len() > MOST_EACH {
+        let n = used.len();
+        let what = format!("--each tries {MOST_EACH} servers at most, the application uses {n}");
+        return Err(Failure::usage(what, "--only PORT,… says which"));
+    }
     let mut facts = over_tcp.facts;
     if design == TrialDesign::Flip {
         let over_socket = look_over(ask, program, load, ask.mask(|_| true), stop)?;
@@ -97,6 +108,7 @@ pub(crate) fn look(
         design,
         why,
         page: over_tcp.page,
+        used,
     }))
 }
 
@@ -229,7 +241,7 @@ fn design(
         return Err(if over_socket.is_empty() {
             Failure::usage(
                 format!(
-                    "the pages connect to none of the local servers: {}",
+                    "the pages connect to none of the servers here that have a socket ({})",
                     names(&|_| true)
                 ),
                 "is there a page that asks the database? a cache may answer instead; --map ADDRESS=SOCKET names other servers",
@@ -276,10 +288,12 @@ fn object_to(
     let words = &failed.words;
     let what = match (failed.kind, failed.status) {
         (FailureKind::Status, Some(status)) => {
-            format!("{url} answers with status {status}{over}: {words}")
+            let colon = if words.is_empty() { "" } else { ": " };
+            format!("{url} answers with status {status}{over}{colon}{words}")
         }
         _ => format!("{url} is not answered{over}: {words}"),
     };
+    let what = what + &program.said();
     let hint = match failed.kind {
         FailureKind::Http2 => {
             "let the application speak HTTP/1.1 as well: looptax asks for pages in that"

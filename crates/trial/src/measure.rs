@@ -84,12 +84,14 @@ fn run(
     let shape = shape(ask, &seen);
     observer.say("warming up");
     tell(&plan_text(ask, &seen, &shape));
-    observer.begin(scene(ask));
-    let n_contrasts = contrasts(ask).len();
+    observer.begin(scene(ask, &seen));
+    let contrasts = contrasts(ask, &seen);
+    let n_contrasts = contrasts.len();
     let turns = Turns {
         ask,
         program,
         load,
+        contrasts,
         pages_per_slice: shape.pages_per_slice,
         stop,
         counters: Counters::open(ask),
@@ -170,7 +172,7 @@ fn slices_plan(ask: &Ask, seen: &FirstLook, shape: &Shape) -> SlicesPlan {
     };
     SlicesPlan {
         seed: ask.seed,
-        contrasts: contrasts(ask).into_iter().map(name).collect(),
+        contrasts: contrasts(ask, seen).into_iter().map(name).collect(),
         slices_per_epoch: shape.slices_per_epoch,
         connections: ask.clients,
         warm_up,
@@ -186,7 +188,7 @@ fn slices_plan(ask: &Ask, seen: &FirstLook, shape: &Shape) -> SlicesPlan {
     }
 }
 
-fn scene(ask: &Ask) -> Scene {
+fn scene(ask: &Ask, seen: &FirstLook) -> Scene {
     let arms = ask.arms.map(|way| way.name().to_owned());
     Scene {
         title: ask
@@ -194,7 +196,7 @@ fn scene(ask: &Ask) -> Scene {
             .pages()
             .first()
             .map_or_else(String::new, |page| page.url.clone()),
-        arms: vec![arms; contrasts(ask).len()],
+        arms: vec![arms; contrasts(ask, seen).len()],
         news: "warming up".to_owned(),
         unit: Unit::Requests,
     }

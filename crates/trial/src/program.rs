@@ -152,6 +152,11 @@ impl Program {
         self.check()
     }
 
+    /// What it wrote last, on lines of its own.
+    pub(crate) fn said(&self) -> String {
+        self.output.last_lines()
+    }
+
     /// Begins a slice in which the routes of `mask` are moved; its number.
     pub(crate) fn steer(&mut self, mask: u32) -> u32 {
         self.slice += 1;

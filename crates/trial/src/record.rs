@@ -15,7 +15,7 @@ use record::{Comparison, Hex64, Trial, TrialArm, TrialDesign, TrialPage, TrialSe
 use crate::arms::Turns;
 use crate::ask::{Ask, Load, Server, Way};
 use crate::first_look::FirstLook;
-use crate::shape::{Shape, contrasts};
+use crate::shape::Shape;
 
 /// The level of a contrast that was cut short before a look.
 const CUT_SHORT_ALPHA: f64 = 0.002;
@@ -45,7 +45,7 @@ pub(crate) fn add_comparisons(
         n_warm_up_epochs,
         failure,
     } = outcome;
-    for (contrast_idx, (only, run)) in contrasts(done.ask).into_iter().zip(runs).enumerate() {
+    for (contrast_idx, (only, run)) in done.turns.contrasts.iter().copied().zip(runs).enumerate() {
         if run.epochs.is_empty() {
             continue;
         }

@@ -60,7 +60,7 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
     };
     let slice_s = pages_per_slice as f64 / per_s;
     let epoch = Duration::from_secs_f64(slice_s * slices_per_epoch as f64) * overhead;
-    let n_contrasts = contrasts(ask).len() as f64;
+    let n_contrasts = contrasts(ask, seen).len() as f64;
     let analyses = match ask.effort {
         Effort::Precise => InterimAnalyses::full(),
         Effort::Full if epoch <= LONG_EPOCH => InterimAnalyses::full(),
@@ -95,9 +95,10 @@ fn whole_runs(ask: &Ask) -> Shape {
     }
 }
 
-/// All servers together, then each by itself where that is asked for.
-pub(crate) fn contrasts(ask: &Ask) -> Vec<Option<usize>> {
-    let each = (0..ask.servers.len()).filter(|_| ask.is_each);
+/// All servers together, then each that is used by itself, where that is asked for and there are several.
+pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
+    let is_each = ask.is_each && seen.used.len() > 1;
+    let each = seen.used.iter().copied().filter(|_| is_each);
     std::iter::once(None).chain(each.map(Some)).collect()
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
         TrialDesign::Flip => "one process, its new connections moved or left in turns",
         TrialDesign::Restart => "the application is started anew for each turn",
     };
-    let n_epochs = shape.analyses.n_max() as u32 * contrasts(ask).len() as u32;
+    let n_epochs = shape.analyses.n_max() as u32 * contrasts(ask, seen).len() as u32;
     if shape.epoch.is_zero() {
         let n_runs = 4 * n_epochs;
         return format!("{}: {how}; at most {n_runs} runs of the load", seen.why);

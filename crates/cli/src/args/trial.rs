@@ -43,7 +43,8 @@ pub(crate) struct TrialArgs {
     #[arg(long)]
     pub(crate) restart: bool,
     /// This command makes the load, whole runs of it: it should do a fixed amount of work, for the time of a run is
-    /// what is measured. --url is for the first look.
+    /// what is measured. Words are split as a shell would; there is no shell, so that pipes and loops need `sh -c '…'`.
+    /// --url is for the first look.
     #[arg(long, value_name = "CMD", conflicts_with_all = ["rate", "clients"])]
     pub(crate) exec_load: Option<String>,
     /// A run of --exec-load that takes longer is stopped, and ends the trial.

@@ -1,7 +1,6 @@
 //! `trial`: what the socket would bring an application: plan, turns, record, next step.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
 use looptax_diagnose::check::Client;
@@ -21,23 +20,14 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
-/// Servers that can be tried each by itself.
-const MOST_EACH: usize = 3;
-
 /// Runs `trial`.
 pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    check_name(args)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     results::announce(&args.result)?;
     sys::require_measurable()?;
     let candidates = candidates(args)?;
     let ask = settings::asked(args, servers(args, &candidates)?)?;
-    if ask.is_each && ask.servers.len() > MOST_EACH {
-        let what = format!(
-            "--each tries {MOST_EACH} servers at most, here are {}",
-            ask.servers.len()
-        );
-        return Err(Failure::usage(what, "--only PORT,… says which"));
-    }
     let plan = settings::plan(&ask);
     if args.dry_run {
         terminal::words_as_data(&plan)?;
@@ -83,12 +73,24 @@ fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Resu
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
     measured.and(kept)?;
     writer.check_samples()?;
+    if stop.load(Ordering::Relaxed) {
+        terminal.words("interrupted: what was measured until then is all there is\n");
+        return Ok(Exit::Interrupted);
+    }
     terminal.words(&settings::next_step(ask, &writer.record));
-    Ok(if stop.load(Ordering::Relaxed) {
-        Exit::Interrupted
-    } else {
-        Exit::for_record(&writer.record)
-    })
+    Ok(Exit::for_record(&writer.record))
+}
+
+/// What begins with a dash is an option that was mistyped, and no program.
+fn check_name(args: &TrialArgs) -> Result<(), Failure> {
+    let name = args.command.first().map(|it| it.to_string_lossy());
+    match name.filter(|it| it.starts_with('-')) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(
+            format!("`trial` has no option `{name}`"),
+            "`looptax trial --help` lists them; they stand before `--` and the application's command",
+        )),
+    }
 }
 
 /// The servers here whose connections could be moved.
@@ -123,10 +125,8 @@ fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Fa
         account: settings::account_of(candidate, &accounts),
         kind: match &candidate.server {
             Some((name, _)) => name.clone(),
-            None => candidate
-                .from
-                .first()
-                .map(SocketAddr::to_string)
+            None => { candidate.from.first() }
+                .map(|from| format!("port {}", from.port()))
                 .unwrap_or_default(),
         },
         from: candidate.from.clone(),
@@ -138,7 +138,8 @@ fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Fa
 
 fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {
     let as_user = args.user.as_deref().map(|name| {
-        let client = Client::find(None, Some(name))?;
+        let client = Client::find(None, Some(name))
+            .map_err(|failure| failure.with_hint("--user takes a name of /etc/passwd"))?;
         Ok::<_, Failure>(client.rights.map(|rights| User {
             uid: rights.uid,
             gid: rights.gid,

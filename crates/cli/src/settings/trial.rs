@@ -49,7 +49,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
         rate_per_s: args.rate,
         design: args.restart.then_some(TrialDesign::Restart),
         arms: arms(&args.arms)?,
-        is_each: args.each && servers.len() > 1,
+        is_each: args.each,
         effort: how_long(args)?,
         seed,
         ready,
@@ -261,12 +261,13 @@ pub(crate) fn plan(ask: &Ask) -> String {
         let to = moving_to(server);
         let _ = writeln!(
             text,
-            "  {} at {}: left on TCP and moved to {to}, in turns",
+            "  if it connects to {} at {}: left on TCP and moved to {to}, in turns",
             server.kind,
             from.join(" and ")
         );
     }
-    text += "  its queries go to these servers as ever, and what its pages write is written; nothing else is changed\n";
+    text += "  its queries go to its servers as ever, and what its pages write is written; nothing else is changed\n";
+    text += "  how long it may take shows in a first look of seconds; --fixed 60s says it\n";
     text
 }
 

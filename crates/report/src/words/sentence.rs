@@ -143,6 +143,9 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
             format!("against {baseline}, {size}")
         }
+        (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
+            format!("over {arm} a page takes less than over {baseline}: {figures}")
+        }
         (Verdict::Difference, Some(Direction::OtherFaster)) => {
             format!("{arm} serves more than {baseline}: a tax of {figures}")
         }
@@ -218,7 +221,10 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let pct = tax
         .throughput_pct
         .known()
-        .map(|pct| format!("{} of throughput", text.percent(pct)));
+        .map(|pct| match &comparison.trial {
+            Some(_) => format!("{} of a page's time", text.percent(pct)),
+            None => format!("{} of throughput", text.percent(pct)),
+        });
     let us = tax.latency_us.mean.known();
     let us = us.map(|us| {
         let (time, unit) = each(us);

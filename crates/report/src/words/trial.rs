@@ -26,7 +26,13 @@ pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     }
     let load = trial.load_command.iter();
     lines.extend(load.map(|load| format!("load: {}", text.clean(load))));
-    let ways = trial.servers.iter().map(|server| {
+    let is_used = |idx: usize| {
+        let mut all = trial.arms.iter().filter_map(|arm| arm.connections.get(idx));
+        all.any(|it| it.n_moved + it.n_left + it.n_not_moved > 0)
+    };
+    let used = trial.servers.iter().enumerate();
+    let used = used.filter(|(idx, _)| is_used(*idx));
+    let ways = used.map(|(_, server)| {
         let from: Vec<String> = server.from.iter().map(|it| text.clean(it)).collect();
         let [kind, socket] = [&server.kind, &server.socket].map(|it| text.clean(it));
         format!("{kind} at {} -> {socket}", from.join(" and "))
@@ -116,6 +122,11 @@ fn rows(
             arms.map(|arm| arm.latency_us.p99.clone()),
             &own.p99,
         ),
+        row(
+            "  without looptax",
+            [unknown(), unknown()],
+            &trial.added_by_configuration_us,
+        ),
     ];
     let cpu = &tax.cpu_us;
     let of_arms = |of: fn(&Arm) -> Figure| arms.map(of);
@@ -138,12 +149,21 @@ fn rows(
     let verdict = verdict(tax, comparison.schedule.delta_pct, text);
     decisive.verdict = Some((verdict, tone(tax)));
     // What nobody could find out is no line of figures.
-    rows.retain(|row| row.verdict.is_some() || row.arms.iter().any(|cell| cell != "n/a"));
+    let says_nothing = |row: &CommandRow| row.arms.iter().all(|cell| cell == "n/a");
+    rows.retain(|row| row.verdict.is_some() || !says_nothing(row) || row.difference != "n/a");
+    for row in rows.iter_mut().filter(|row| says_nothing(row)) {
+        row.arms.fill(String::new());
+    }
     if is_flat_out && trial.load_command.is_none() {
         let cells = arms.map(|arm| shown(&arm.throughput_per_s, rate));
         rows.push(row_of("pages", cells.to_vec(), String::new()));
     }
     rows
+}
+
+/// What no arm has by itself.
+fn unknown() -> Figure {
+    Figure::missing("a difference alone")
 }
 
 /// A row of times, all in one unit.
@@ -257,17 +277,21 @@ fn connections(trial: &Trial, text: Text) -> String {
         TrialDesign::Restart => "start",
     };
     let sums = |it: &TrialConnections| it.n_moved + it.n_left + it.n_not_moved;
-    let each = trial.servers.iter().enumerate().map(|(idx, server)| {
-        let of = |arm: &TrialArm| arm.connections.get(idx).map_or(0, sums);
-        let turns = match trial.design {
-            TrialDesign::Flip => {
-                baseline.n_pages + other.n_pages + baseline.n_failed + other.n_failed
-            }
-            TrialDesign::Restart => baseline.n_slices + other.n_slices,
-        };
-        let per = (of(baseline) + of(other)) as f64 / (turns as f64).max(1.0);
-        format!("{}{GLUE}{}", text.clean(&server.kind), trimmed(per))
-    });
+    let each = trial
+        .servers
+        .iter()
+        .enumerate()
+        .filter_map(|(idx, server)| {
+            let of = |arm: &TrialArm| arm.connections.get(idx).map_or(0, sums);
+            let turns = match trial.design {
+                TrialDesign::Flip => {
+                    baseline.n_pages + other.n_pages + baseline.n_failed + other.n_failed
+                }
+                TrialDesign::Restart => baseline.n_slices + other.n_slices,
+            };
+            let per = (of(baseline) + of(other)) as f64 / (turns as f64).max(1.0);
+            (per > 0.0).then(|| format!("{}{GLUE}{}", text.clean(&server.kind), trimmed(per)))
+        });
     let each: Vec<String> = each.collect();
     let moved = |arm: &TrialArm| -> (u64, u64) {
         let wanted = |(idx, _): &(usize, &TrialConnections)| {
@@ -315,7 +339,8 @@ fn trimmed(number: f64) -> String {
 fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
     let by_configuration = trial.added_by_configuration_us.known()?;
-    (baseline > 0.0).then(|| {
+    let is_moved = comparison.arms.iter().any(|arm| arm.name == "unix");
+    (baseline > 0.0 && is_moved).then(|| {
         format!(
             "of a page's time looptax itself took {} where its connections were moved, {} where they were left; without \
              either, as when the configuration names the socket, TCP adds {} to a page",
