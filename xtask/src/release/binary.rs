@@ -15,13 +15,12 @@ use crate::workspace::{cargo, run_to_success};
 
 /// What a user downloads stays small: a megabyte is a second on a slow line.
 const MAX_BYTES: u64 = 12_000_000;
-/// The history is one table with an index: it searches no text and no space, and loads nothing.
-const SQLITE_FLAGS: &str = "-USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS3_PARENTHESIS -USQLITE_ENABLE_FTS5 \
-                            -USQLITE_ENABLE_RTREE -USQLITE_ENABLE_STAT4 -USQLITE_ENABLE_DBSTAT_VTAB \
-                            -USQLITE_ENABLE_LOAD_EXTENSION -DSQLITE_OMIT_LOAD_EXTENSION";
-/// The linker's part: an id that binary and debug file share, and tables that are packed.
-const LINK: [&str; 3] = [
+/// The linker's part: an id that binary and debug file share, tables that are packed, and functions and texts that are
+/// alike once alone.
+const LINK: [&str; 5] = [
     "--build-id=sha1",
+    "--icf=all",
+    "-O2",
     "-z,pack-relative-relocs",
     "--compress-debug-sections=zlib",
 ];
@@ -43,7 +42,6 @@ pub(super) fn build(place: &Place) -> Result<()> {
         .env("CARGO_INCREMENTAL", "0")
         .env("SOURCE_DATE_EPOCH", &place.epoch)
         .env("CARGO_ENCODED_RUSTFLAGS", encode_rustc_flags(&renamed))
-        .env("LIBSQLITE3_FLAGS", SQLITE_FLAGS)
         .env("CFLAGS", encode_c_flags(&renamed));
     run_to_success(&mut command)?;
     split(
