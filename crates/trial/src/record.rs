@@ -1,5 +1,7 @@
 //! What was measured, as comparisons of the record: judged from their own raw numbers, as any other.
 
+use std::time::Duration;
+
 use looptax_analysis::Ending;
 use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{ContrastRun, Placement, SlicesOutcome};
@@ -12,7 +14,7 @@ use looptax_redirect::SocketName;
 use looptax_store::unpack;
 use record::{Comparison, Hex64, Trial, TrialArm, TrialDesign, TrialPage, TrialServer};
 
-use crate::arms::Turns;
+use crate::arms::{GUARD, Turns};
 use crate::ask::{Ask, Load, Server, Way};
 use crate::first_look::FirstLook;
 use crate::shape::Shape;
@@ -89,10 +91,14 @@ impl Done<'_> {
             TrialDesign::Flip => shape.slices_per_epoch / 8,
             TrialDesign::Restart => 0,
         };
+        let guard = match self.seen.design {
+            TrialDesign::Flip => GUARD,
+            TrialDesign::Restart => Duration::ZERO,
+        };
         let schedule = record::Schedule {
             // A slice is as long as its pages take.
             slice_ms: shape.epoch.as_secs_f64() * 1e3 / shape.slices_per_epoch as f64,
-            guard_ms: 0.0,
+            guard_ms: guard.as_secs_f64() * 1e3,
             octets_per_epoch: octets as u32,
             looks: planned_looks(&shape.analyses),
             fixed: matches!(ask.effort, Effort::Epochs(_) | Effort::Time(_)),

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 
 use looptax_record::{Estimate, Record, Verdict};
+use looptax_stats::median;
 
 use crate::workspace;
 use site::{Site, free_address, shown};
@@ -128,12 +129,12 @@ fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> 
         .known()
         .copied()
         .context("no time of a page")?;
-    let slices = comparison.raw.epochs.iter().flat_map(|it| &it.slices);
-    let (mut injected_ns, mut n_pages) = ([0; 2], [0; 2]);
-    for slice in slices {
-        injected_ns[slice.arm_idx as usize] += slice.injected_ns;
-        n_pages[slice.arm_idx as usize] += slice.completions;
-    }
-    let per_page = |idx: usize| injected_ns[idx] as f64 / 1e3 / n_pages[idx] as f64;
-    Ok((added, per_page(1) - per_page(0)))
+    // The typical wait, as the estimate is of the typical page: a sleep now and then lasts much longer.
+    let typical = |arm_idx: u32| {
+        let slices = comparison.raw.epochs.iter().flat_map(|it| &it.slices);
+        let own = slices.filter(|it| it.arm_idx == arm_idx && it.completions > 0);
+        let waits = own.map(|it| it.injected_ns as f64 / 1e3 / it.completions as f64);
+        median(&mut waits.collect::<Vec<f64>>()).context("no pages")
+    };
+    Ok((added, typical(1)? - typical(0)?))
 }
