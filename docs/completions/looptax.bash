@@ -1846,7 +1846,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__trial)
-            opts="-c -y -o -q -h --url --urls --from-log --header --method --clients --rate --restart --exec-load --exec-timeout --ready --start-limit --page-limit --user --each --arms --map --only --check --no-check --require-check --fixed --quick --precise --seed --dry-run --yes --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --label --no-history --wait --inject-us --hold --color --quiet --help"
+            opts="-c -y -o -q -h --url --urls --from-log --header --method --clients --rate --restart --exec-load --exec-timeout --ready --start-limit --page-limit --user --each --arms --map --only --check --no-check --require-check --fixed --quick --precise --seed --dry-run --yes --json --html --output --md --csv --openmetrics --benchmark-json --verbose --at --label --no-history --wait --inject-us --start-ms --hold --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1973,6 +1973,10 @@ _looptax() {
                     return 0
                     ;;
                 --inject-us)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --start-ms)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -266,7 +266,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand trial" -l header -d 'A h
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l method -d 'How pages are asked for. Whatever a method changes in the application, the trial changes many times' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -s c -l clients -d 'Pages asked for at a time' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l rate -d 'Ask for so many pages per second, due at random, whether answers are in or not; a page\'s time then counts from when it was due. Default: each client asks as soon as it has its answer' -r
-complete -c looptax -n "__fish_looptax_using_subcommand trial" -l exec-load -d 'This command makes the load, whole runs of it: it should do a fixed amount of work, for the time of a run is what is measured. --url is for the first look' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l exec-load -d 'This command makes the load, whole runs of it: it should do a fixed amount of work, for the time of a run is what is measured. Words are split as a shell would; there is no shell, so that pipes and loops need `sh -c \'…\'`. --url is for the first look' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l exec-timeout -d 'A run of --exec-load that takes longer is stopped, and ends the trial' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l ready -d 'The application is ready when this address takes connections. Default: that of the first page' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l start-limit -d 'How long the application may take until it is ready' -r
@@ -288,6 +288,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand trial" -l benchmark-json
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l label -d 'Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each name' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l inject-us -d 'Wait so many microseconds in each page of the second arm (for tests)' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l start-ms -d 'Measure the pages of a start for so many milliseconds (for tests)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
