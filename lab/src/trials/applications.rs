@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use looptax_record::{Record, TrialConnections, TrialDesign};
+use looptax_record::{TrialConnections, TrialDesign};
 
 use super::site::{Site, free_address, shown};
 use crate::workspace;
@@ -30,7 +30,8 @@ pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
         ("Java and HikariCP", java),
     ] {
         let at = free_address()?;
-        let record = tried(options, site, at, &words(&clients, at))?;
+        let fixed = ["--fixed".to_owned(), options.epochs.to_string()];
+        let record = site.tried_as(at, &fixed, &words(&clients, at))?;
         let comparison = record.comparisons.first().context("nothing was measured")?;
         let trial = comparison.trial.as_ref().context("no trial")?;
         let [socket, tcp] = &trial.arms;
@@ -77,20 +78,4 @@ fn java(clients: &Path, at: SocketAddr) -> Vec<String> {
         &at.port().to_string(),
     ];
     words.map(str::to_owned).to_vec()
-}
-
-fn tried(options: &Options, site: &Site, at: SocketAddr, words: &[String]) -> Result<Record> {
-    let epochs = options.epochs.to_string();
-    let output = site
-        .trial(at, None)
-        .args(["--fixed", &epochs, "--"])
-        .args(words)
-        .output()?;
-    if output.stdout.is_empty() {
-        bail!(
-            "a trial failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
 }

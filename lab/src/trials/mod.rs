@@ -8,14 +8,14 @@ mod applications;
 mod native;
 mod site;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
-use looptax_record::{Estimate, Record, Verdict};
+use looptax_record::{Estimate, Verdict};
 use looptax_stats::median;
 
 use crate::workspace;
-use site::{Site, free_address, shown};
+use site::{Site, shown};
 
 /// What is injected into each page of one arm.
 const INJECTED_US: u64 = 1_000;
@@ -63,7 +63,9 @@ fn alike(site: &Site, series: &Series) -> Result<()> {
         .collect();
     let mut n_claimed = 0;
     for trial in 1..=series.trials {
-        let tax = site.tried(&options)?;
+        let record = site.tried(&options)?;
+        let tax = { record.comparisons.first() }.and_then(|it| it.tax.first());
+        let tax = tax.context("a trial without a verdict")?;
         let is_claimed = matches!(tax.verdict, Verdict::Difference | Verdict::Negligible);
         n_claimed += u32::from(is_claimed);
         let pct = shown(tax.throughput_pct.known());
@@ -104,20 +106,7 @@ fn injected(site: &Site, series: &Series) -> Result<()> {
 
 /// What the other arm added to a page, and what was waited in it by its own count, µs.
 fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> {
-    let at = free_address()?;
-    let output = site
-        .trial(at, None)
-        .args(options)
-        .arg("--")
-        .args(site.php(at))
-        .output()?;
-    if !output.status.success() {
-        bail!(
-            "a trial failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    let record: Record = serde_json::from_slice(&output.stdout)?;
+    let record = site.tried(options)?;
     let comparison = record.comparisons.first().context("nothing was measured")?;
     let tax = comparison
         .tax

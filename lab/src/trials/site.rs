@@ -4,9 +4,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use looptax_dsn::Kind;
-use looptax_record::{Estimate, Record, Tax};
+use looptax_record::{Estimate, Record};
 use tempfile::TempDir;
 
 use crate::servers::Private;
@@ -66,26 +66,29 @@ impl Site {
         command
     }
 
-    /// One trial with these options.
-    pub(super) fn tried(&self, options: &[String]) -> Result<Tax> {
+    /// The record of one trial with these options.
+    pub(super) fn tried(&self, options: &[String]) -> Result<Record> {
         let at = free_address()?;
-        let output = self
-            .trial(at, None)
-            .args(options)
-            .arg("--")
-            .args(self.php(at))
-            .output()?;
+        self.tried_as(at, options, &self.php(at))
+    }
+
+    /// The same of another application, which answers at `at`.
+    pub(super) fn tried_as(
+        &self,
+        at: SocketAddr,
+        options: &[String],
+        application: &[String],
+    ) -> Result<Record> {
+        let mut command = self.trial(at, None);
+        let output = command.args(options).arg("--").args(application).output()?;
         if !output.status.success() {
-            bail!(
-                "a trial failed: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("a trial failed: {said}");
         }
-        let record: Record = serde_json::from_slice(&output.stdout)?;
-        let tax = record.comparisons.first().and_then(|it| it.tax.first());
-        tax.cloned().context("a trial without a verdict")
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 }
+
 /// An address that nobody has.
 pub(super) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
