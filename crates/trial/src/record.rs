@@ -1,7 +1,5 @@
 //! What was measured, as comparisons of the record: judged from their own raw numbers, as any other.
 
-use std::time::Duration;
-
 use looptax_analysis::Ending;
 use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{ContrastRun, Placement, SlicesOutcome};
@@ -14,7 +12,7 @@ use looptax_redirect::SocketName;
 use looptax_store::unpack;
 use record::{Comparison, Hex64, Trial, TrialArm, TrialDesign, TrialPage, TrialServer};
 
-use crate::arms::{GUARD, Turns};
+use crate::arms::Turns;
 use crate::ask::{Ask, Load, Server, Way};
 use crate::first_look::FirstLook;
 use crate::shape::Shape;
@@ -56,15 +54,15 @@ pub(crate) fn add_comparisons(
             ending.invalid.push(with_causes(&objection));
             wrong = wrong.and(Err(objection));
         }
-        let mut comparison = done.skeleton(contrast_idx, only, n_warm_up_epochs);
+        let comparison = done.skeleton(contrast_idx, only, n_warm_up_epochs);
         let arms = done.arms(contrast_idx);
-        add(&mut comparison, run, ending, &arms, writer);
+        add(comparison, run, ending, &arms, writer);
     }
     failure.map_or(wrong, |failure| Err(failure.into()))
 }
 
 fn add(
-    comparison: &mut Comparison,
+    mut comparison: Comparison,
     run: ContrastRun,
     ending: Ending,
     arms: &[ProvedArm],
@@ -72,10 +70,10 @@ fn add(
 ) {
     let epochs = run.epochs.into_iter().map(|epoch| writer.pack_epoch(epoch));
     comparison.raw.epochs = epochs.collect();
-    looptax_analysis::judge(comparison, arms, &[ending], &mut |samples| {
+    looptax_analysis::judge(&mut comparison, arms, &[ending], &mut |samples| {
         unpack(samples).unwrap_or_default()
     });
-    writer.record.comparisons.push(comparison.clone());
+    writer.record.comparisons.push(comparison);
 }
 
 impl Done<'_> {
@@ -91,14 +89,10 @@ impl Done<'_> {
             TrialDesign::Flip => shape.slices_per_epoch / 8,
             TrialDesign::Restart => 0,
         };
-        let guard = match self.seen.design {
-            TrialDesign::Flip => GUARD,
-            TrialDesign::Restart => Duration::ZERO,
-        };
         let schedule = record::Schedule {
             // A slice is as long as its pages take.
-            slice_ms: shape.epoch.as_secs_f64() * 1e3 / shape.slices_per_epoch as f64,
-            guard_ms: guard.as_secs_f64() * 1e3,
+            slice_ms: shape.slice.as_secs_f64() * 1e3,
+            guard_ms: shape.guard.as_secs_f64() * 1e3,
             octets_per_epoch: octets as u32,
             looks: planned_looks(&shape.analyses),
             fixed: matches!(ask.effort, Effort::Epochs(_) | Effort::Time(_)),

@@ -7,6 +7,7 @@ use looptax_experiment::spec::Effort;
 use looptax_record::TrialDesign;
 use looptax_stats::InterimAnalyses;
 
+use crate::arms::GUARD;
 use crate::ask::{Ask, Load};
 use crate::first_look::FirstLook;
 
@@ -28,12 +29,18 @@ const OVERHEAD: u32 = 3;
 const LEAST_EPOCHS: usize = 6;
 /// A time that would hold more epochs ends earlier.
 const MOST_EPOCHS: usize = 10_000;
+
 /// How slices make epochs, and epochs a trial.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) pages_per_slice: usize,
     pub(crate) slices_per_epoch: usize,
     pub(crate) analyses: InterimAnalyses,
+    /// What counts of a slice; zero where a first run has to show it.
+    pub(crate) slice: Duration,
+    /// Between two slices.
+    pub(crate) guard: Duration,
+    /// All of an epoch, with what does not count.
     pub(crate) epoch: Duration,
 }
 
@@ -58,8 +65,12 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
             (n, 8 * octets.clamp(1, MOST_OCTETS), 1)
         }
     };
-    let slice_s = pages_per_slice as f64 / per_s;
-    let epoch = Duration::from_secs_f64(slice_s * slices_per_epoch as f64) * overhead;
+    let slice = Duration::from_secs_f64(pages_per_slice as f64 / per_s);
+    let guard = match seen.design {
+        TrialDesign::Flip => GUARD,
+        TrialDesign::Restart => Duration::ZERO,
+    };
+    let epoch = (slice * overhead + guard) * slices_per_epoch as u32;
     let n_contrasts = contrasts(ask, seen).len() as f64;
     let analyses = match ask.effort {
         Effort::Precise => InterimAnalyses::full(),
@@ -75,6 +86,8 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
         pages_per_slice,
         slices_per_epoch,
         analyses,
+        slice,
+        guard,
         epoch,
     }
 }
@@ -91,6 +104,8 @@ fn whole_runs(ask: &Ask) -> Shape {
         pages_per_slice: 1,
         slices_per_epoch: 4,
         analyses,
+        slice: Duration::ZERO,
+        guard: Duration::ZERO,
         epoch: Duration::ZERO,
     }
 }
