@@ -16,6 +16,7 @@ mod dialects;
 mod disturbed;
 mod history;
 mod long;
+mod one_core;
 mod oracle;
 mod peers;
 mod process;

@@ -199,5 +199,6 @@ fn scene(ask: &Ask, seen: &FirstLook) -> Scene {
         arms: vec![arms; contrasts(ask, seen).len()],
         news: "warming up".to_owned(),
         unit: Unit::Requests,
+        processes: Vec::new(),
     }
 }

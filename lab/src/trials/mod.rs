@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use looptax_record::{Estimate, Verdict};
 use looptax_stats::median;
 
+use crate::one_core::pin_to_last_core;
 use crate::workspace;
 use site::{Site, shown};
 
@@ -46,6 +47,9 @@ pub(crate) struct Series {
 /// Runs it.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     let looptax = workspace::looptax()?;
+    if matches!(chore, Chore::Native(_)) {
+        pin_to_last_core()?;
+    }
     let site = Site::start(&looptax)?;
     match chore {
         Chore::Aa(series) => alike(&site, series),

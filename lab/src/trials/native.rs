@@ -1,9 +1,11 @@
 //! An application by itself against the same one under a trial's supervisor that leaves every connection on TCP.
 //!
-//! Two instances on two ports, asked for pages in turns whose order a coin decides: what a trial costs that moves
-//! nothing.
+//! Two instances on two ports, asked for pages in turns whose order a coin decides, and started anew many times: what
+//! a trial costs that moves nothing. All on one core: where two processes and their server come to lie on more of them
+//! makes some starts differ by 4 % and more, and what the supervisor does elsewhere would not be seen.
 
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +20,7 @@ use looptax_bench::{
 use looptax_failure::Failure;
 use looptax_path::TlsClient;
 use looptax_record::Slice;
-use looptax_stats::{InterimAnalyses, StopRule, hodges_lehmann};
+use looptax_stats::{InterimAnalyses, StopRule, hodges_lehmann, median};
 use looptax_trial::Opener;
 use looptax_trial::pages::Page;
 
@@ -32,9 +34,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long, and what.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Epochs, each of sixteen pages of either instance
-    #[arg(long, default_value_t = 120)]
+    /// Starts of both instances, the unit of inference: two processes of one program differ by where their memory came
+    /// to lie, for as long as they live
+    #[arg(long, default_value_t = 16)]
+    starts: usize,
+    /// Epochs in each, of sixteen pages of either instance
+    #[arg(long, default_value_t = 8)]
     epochs: usize,
+    /// Both by themselves: what two processes differ by
+    #[arg(long)]
+    alike: bool,
     /// The command of another application in place of the page, with {address} where its address stands; it finds its
     /// database at 127.0.0.1 by the variables `TRIAL_PORT`, `TRIAL_USER`, `TRIAL_PASSWORD` and `TRIAL_DATABASE`
     #[arg(long)]
@@ -42,63 +51,116 @@ pub(crate) struct Options {
     /// Its page
     #[arg(long, default_value = "/")]
     path: String,
-    /// The address whose connections the supervisor looks at, and its socket, in place of the private server's
+    /// The address whose connections the supervisor looks at, and its socket, in place of the private server's; put that
+    /// server on the last core, too
     #[arg(long)]
     map: Option<String>,
 }
 
 /// Runs it.
 pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
-    let (alone_at, held_at) = (free_address()?, free_address()?);
-    let words = |at| match &options.command {
-        Some(line) => {
-            let line = line.replace("{address}", &format!("{at}"));
-            vec!["sh".to_owned(), "-c".to_owned(), format!("exec {line}")]
-        }
-        None => site.php(at),
-    };
-    let [program, args @ ..] = &words(alone_at)[..] else {
-        bail!("no command");
-    };
-    let mut alone = Command::new(program);
-    alone
-        .args(args)
-        .envs(site.variables())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let _alone = Ours::start(&mut alone)?;
-    wait_until("the application does not listen", || {
-        Ok(std::net::TcpStream::connect(alone_at).is_ok())
-    })?;
-    let mut held = site.trial(held_at, options.map.as_deref());
-    let _held = Held::start(held.arg("--hold").arg("--").args(words(held_at)))?;
-    let load = |at| load(&format!("http://{at}{}", options.path));
-    let mut pair = Pair([load(alone_at)?, load(held_at)?]);
-    let stop = AtomicBool::new(false);
-    let outcome = run_slices(&plan(options.epochs), &mut pair, &mut Silent, &stop);
-    if let Some(failure) = outcome.failure {
-        return Err(failure.into());
+    let mut thetas = Vec::new();
+    for start in 0..options.starts {
+        let theta = one_start(options, site, start)?;
+        println!("start {}: {:+.2} %", start + 1, pct(theta));
+        thetas.push(theta);
     }
-    let epochs = outcome.contrasts.iter().flat_map(|it| &it.epochs);
-    let thetas: Vec<f64> = epochs.filter_map(|it| it.raw.counts().theta()).collect();
     let theta = hodges_lehmann::estimate(&thetas, 0.05).context("no estimate")?;
-    // θ is the logarithm of the page's time under the supervisor over that without.
-    let pct = |theta: f64| 100.0 * theta.exp_m1();
+    let who = if options.alike {
+        "by itself, started second,"
+    } else {
+        "under a supervisor that leaves its connections"
+    };
+    let (value, lo, hi) = (pct(theta.value), pct(theta.lo), pct(theta.hi));
     println!(
-        "{} epochs: the page under a supervisor that leaves its connections takes {:.2} % [{:.2}, {:.2}] more",
-        thetas.len(),
-        pct(theta.value),
-        pct(theta.lo),
-        pct(theta.hi)
+        "{} starts: the page {who} takes {value:.2} % [{lo:.2}, {hi:.2}] more",
+        thetas.len()
     );
     let is_inside = theta.lo > -DELTA && theta.hi < DELTA;
     println!("inside ±{:.0} %: {is_inside}", 100.0 * DELTA);
     Ok(())
 }
 
-fn plan(epochs: usize) -> SlicesPlan {
+/// θ is the logarithm of the page's time under the supervisor over that without.
+fn pct(theta: f64) -> f64 {
+    100.0 * theta.exp_m1()
+}
+
+/// θ of two instances that were started for it, every other time in the other order.
+fn one_start(options: &Options, site: &Site, start: usize) -> Result<f64> {
+    let (alone_at, held_at) = (free_address()?, free_address()?);
+    let alone = || Instance::alone(options, site, alone_at);
+    let held = || {
+        if options.alike {
+            return Instance::alone(options, site, held_at);
+        }
+        Instance::held(options, site, held_at)
+    };
+    let _instances = if start.is_multiple_of(2) {
+        [alone()?, held()?]
+    } else {
+        [held()?, alone()?]
+    };
+    let load = |at| load(&format!("http://{at}{}", options.path));
+    let mut pair = Pair([load(alone_at)?, load(held_at)?]);
+    let stop = AtomicBool::new(false);
+    let plan = plan(options.epochs, start as u64);
+    let outcome = run_slices(&plan, &mut pair, &mut Silent, &stop);
+    if let Some(failure) = outcome.failure {
+        return Err(failure.into());
+    }
+    let epochs = outcome.contrasts.iter().flat_map(|it| &it.epochs);
+    let mut thetas: Vec<f64> = epochs.filter_map(|it| it.raw.counts().theta()).collect();
+    median(&mut thetas).context("no epochs")
+}
+
+/// An instance of the application; it ends with this.
+#[expect(dead_code, reason = "held until it is dropped")]
+enum Instance {
+    Alone(Ours),
+    Held(Held),
+}
+
+impl Instance {
+    fn alone(options: &Options, site: &Site, at: SocketAddr) -> Result<Self> {
+        let words = words(options, site, at);
+        let (program, args) = words.split_first().context("no command")?;
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .envs(site.variables())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let alone = Ours::start(&mut command)?;
+        wait_until("the application does not listen", || {
+            Ok(std::net::TcpStream::connect(at).is_ok())
+        })?;
+        Ok(Self::Alone(alone))
+    }
+
+    fn held(options: &Options, site: &Site, at: SocketAddr) -> Result<Self> {
+        let mut command = site.trial(at, options.map.as_deref());
+        let command = command
+            .arg("--hold")
+            .arg("--")
+            .args(words(options, site, at));
+        Ok(Self::Held(Held::start(command)?))
+    }
+}
+
+fn words(options: &Options, site: &Site, at: SocketAddr) -> Vec<String> {
+    match &options.command {
+        Some(line) => {
+            let line = line.replace("{address}", &at.to_string());
+            vec!["sh".to_owned(), "-c".to_owned(), format!("exec {line}")]
+        }
+        None => site.php(at),
+    }
+}
+
+fn plan(epochs: usize, seed: u64) -> SlicesPlan {
     SlicesPlan {
-        seed: 23,
+        seed,
         contrasts: vec!["alone, left".to_owned()],
         slices_per_epoch: 32,
         connections: 1,

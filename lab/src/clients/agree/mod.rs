@@ -10,11 +10,11 @@ mod real;
 mod table;
 
 use anyhow::{Context, Result};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::data;
 use super::server::{Server, start_all};
 use crate::coin::Coin;
+use crate::one_core::pin_to_last_core;
 use crate::workspace;
 use rates::{Measured, Round};
 
@@ -47,7 +47,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let clients = data::clients(&options.names)?;
     let looptax = workspace::looptax()?;
-    let core = pin_self()?;
+    let core = pin_to_last_core()?;
     let servers = start_all(&looptax, clients.iter().map(|it| &*it.servers[0]))?;
     let mut coin = Coin::new(options.seed)?;
     let seed = coin.seed;
@@ -105,16 +105,4 @@ fn measure(
         None => by_model()?,
     };
     Ok(Round { real, model })
-}
-
-/// Pins this thread, and with it all that it starts from now on, to the last core that it may use: the
-/// first one serves the most interrupts. Gives the core's number.
-fn pin_self() -> Result<usize> {
-    let allowed = sched_getaffinity(None).context("cannot read which cores may be used")?;
-    let core = (0..CpuSet::MAX_CPU).rfind(|core| allowed.is_set(*core));
-    let core = core.context("the kernel allows no core")?;
-    let mut only = CpuSet::new();
-    only.set(core);
-    sched_setaffinity(None, &only).with_context(|| format!("cannot move to core {core}"))?;
-    Ok(core)
 }
