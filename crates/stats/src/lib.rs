@@ -16,6 +16,7 @@ mod holm;
 mod independent;
 mod judge;
 mod moments;
+mod per_request;
 mod quantile;
 pub mod rank_sum;
 pub mod selfcheck;
@@ -42,6 +43,7 @@ pub use judge::{
     SideSummary, Warning, judge, primary,
 };
 pub use moments::{deviation, mean, median, variance};
+pub use per_request::{Difference, per_request, per_request_difference};
 pub use quantile::{
     Comparison as QuantileComparison, Quantile, QuantileTax, blocks, compare, compare_whole,
     nearest_rank, order_statistic_ranks, pooled_us, quantile_of,
