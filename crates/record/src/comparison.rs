@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, Bill, Client, ClientLike, Commands, Placement, Raw, RemedyKind, Schedule, Tax, Trial,
+    Arm, Bill, Client, ClientLike, Commands, Placement, Raw, RemedyKind, Schedule, Tax, Trial, Why,
 };
 
 /// Some arms of one server, held against each other.
@@ -39,6 +39,9 @@ pub struct Comparison {
     /// The application whose pages were measured; `null` where requests were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
+    /// Where the CPU time of its requests goes, for each arm but the baseline; empty where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
     /// When what ran.
     pub schedule: Schedule,
     /// The arms; indexes elsewhere point into this list.
@@ -89,6 +92,7 @@ impl Comparison {
             remedy: None,
             commands: None,
             trial: None,
+            why: Vec::new(),
             schedule,
             arms: Vec::new(),
             tax: Vec::new(),

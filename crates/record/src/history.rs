@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Client, Direction, Estimate, Placement, Record, Verdict};
+use crate::{Client, Comparison, Direction, Estimate, Placement, Record, Verdict};
 
 /// A run, without its raw data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct PastVerdict {
     pub kind: String,
     /// Its version.
     pub version: String,
-    /// The workload's name.
+    /// The workload's name; of an application the page that was asked for.
     pub workload: String,
     /// Connections per arm.
     pub connections: u32,
@@ -64,7 +64,7 @@ impl PastRun {
             comparison.tax.iter().map(|tax| PastVerdict {
                 kind: comparison.target.kind.clone(),
                 version: comparison.target.version.clone(),
-                workload: comparison.workload.name.clone(),
+                workload: workload_of(comparison),
                 connections: comparison.connections,
                 placement: comparison.placement.asked,
                 client: comparison.client,
@@ -88,4 +88,14 @@ impl PastRun {
             verdicts: verdicts.collect(),
         }
     }
+}
+
+fn workload_of(comparison: &Comparison) -> String {
+    let is_trial = comparison.trial.is_some() && !comparison.target.name.is_empty();
+    let named = if is_trial {
+        &comparison.target.name
+    } else {
+        &comparison.workload.name
+    };
+    named.clone()
 }

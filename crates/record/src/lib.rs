@@ -31,6 +31,7 @@ mod spelling;
 mod switched;
 mod tax;
 mod trial;
+mod why;
 mod withheld;
 mod words;
 
@@ -107,3 +108,4 @@ pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
         .into_root_schema_for::<T>()
         .to_value()
 }
+pub use why::{SampledEpoch, Sampling, Stacks, Why, WhyRow};

@@ -103,6 +103,9 @@ pub enum StoreError {
         /// Samples that should be there.
         count: u64,
     },
+    /// Call chains in a record are not in the form that looptax gives them.
+    #[error("the call chains in the record cannot be read")]
+    BrokenStacks,
     /// A folder could not be made.
     #[error("cannot make the folder `{}`", path.display())]
     CreateFolder {

@@ -13,6 +13,7 @@ mod place;
 mod runs;
 mod samples;
 mod save;
+mod stacks;
 
 pub use companion::take_in_samples;
 pub use error::StoreError;
@@ -22,3 +23,4 @@ pub use place::Existing;
 pub use runs::{RunFolder, Runs};
 pub use samples::{SAMPLES_CAP_BYTES, pack, unpack};
 pub use save::{Saver, save, save_text, save_value};
+pub use stacks::{Stack, pack_stacks, unpack_stacks};

@@ -6,7 +6,7 @@
 use std::io::{BufReader, Read, Write};
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+pub(crate) use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
@@ -53,7 +53,7 @@ pub fn unpack(samples: &Samples) -> Result<Vec<u32>, StoreError> {
     }
 }
 
-fn deflate(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn deflate(bytes: &[u8]) -> Vec<u8> {
     let mut zlib = ZlibEncoder::new(Vec::new(), Compression::new(6));
     let packed = zlib.write_all(bytes).and_then(|()| zlib.finish());
     packed.expect("writing to memory does not fail")

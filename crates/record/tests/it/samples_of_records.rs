@@ -8,9 +8,10 @@ use looptax_record::{
     Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, Cpu, CpuTax,
     CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host, Latency, Look,
     LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange,
-    Raw, Reason, Record, Samples, SamplesFile, Schedule, Sightings, SizeCause, Slice, Stall,
-    Stream, Syscalls, Target, Tax, Tested, TimeWait, Trial, TrialArm, TrialConnections, TrialCount,
-    TrialDesign, TrialPage, TrialServer, UncertainSize, Verdict, Workload,
+    Raw, Reason, Record, SampledEpoch, Samples, SamplesFile, Sampling, Schedule, Sightings,
+    SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested, TimeWait, Trial,
+    TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer, UncertainSize,
+    Verdict, Why, WhyRow, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -160,6 +161,51 @@ fn trial() -> Trial {
     }
 }
 
+fn why() -> Why {
+    let row = |name: &str| WhyRow {
+        name: name.to_owned(),
+        arms: [
+            Figure::new(1.1, 1.0, 1.2, 40),
+            Figure::missing("nothing seen"),
+        ],
+        difference: Figure::new(0.4, 0.3, 0.5, 40),
+        p: Some(0.01),
+    };
+    Why {
+        pair: [0, 1],
+        sampling: Sampling {
+            event: "cpu-clock".to_owned(),
+            period_ns: 99_991,
+            cores: 2,
+            sees_kernel: true,
+            n_samples: 86_000,
+            n_of_others: 12,
+            n_lost: 0,
+            notes: vec!["mariadbd has no symbols".to_owned()],
+        },
+        layers: vec!["TCP, IP".to_owned(), "not attributed".to_owned()],
+        epochs: vec![SampledEpoch {
+            raw: Epoch::default(),
+            layer_ns: [vec![0, 7], vec![90, 8]],
+            counts: [vec![1], vec![2]],
+        }],
+        counters: vec!["client sends".to_owned()],
+        stacks: Stacks {
+            packed: "eJwDAAAAAAE".to_owned(),
+            requests: [1_000, 900],
+            left_out_ns: [0, 3],
+        },
+        rows: vec![row("TCP, IP")],
+        sum: Some(row("sum")),
+        sampled: Some(row("by samples")),
+        by_clocks: Some(row("by the kernel's clocks")),
+        without_sampler: Some(row("without the sampler")),
+        sampler_pct: Some(Figure::new(4.0, 3.0, 5.0, 20)),
+        counts: vec![row("client sends")],
+        invalid: vec!["2.0 % of the samples found no room".to_owned()],
+    }
+}
+
 fn comparison() -> Comparison {
     Comparison {
         target: target(),
@@ -179,6 +225,7 @@ fn comparison() -> Comparison {
             timeout_s: 600,
         }),
         trial: Some(trial()),
+        why: vec![why()],
         schedule: Schedule {
             slice_ms: 50.0,
             guard_ms: 10.0,

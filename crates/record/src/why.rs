@@ -1,0 +1,132 @@
+//! Where a request's CPU time goes: what `looptax why` sampled, epoch by epoch, and what it comes to.
+//!
+//! Filled by the experiment and by the analysis. Times are CPU time, all processes that a request needs together.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Epoch, Figure};
+
+/// The samples of one pair of arms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Why {
+    /// The two arms, `[baseline, other]`, as indexes into the comparison's arms.
+    pub pair: [u32; 2],
+    /// How it was sampled.
+    pub sampling: Sampling,
+    /// Names of the layers that a sample may belong to; the last one takes what no other does.
+    pub layers: Vec<String>,
+    /// Epochs with the sampler on, in the order of time. Those without it are the comparison's own.
+    pub epochs: Vec<SampledEpoch>,
+    /// What the kernel counted beside, by name.
+    #[serde(default)]
+    pub counters: Vec<String>,
+    /// The call chains of all these epochs.
+    pub stacks: Stacks,
+    /// What the layers come to, in their order; those that nobody was seen in are left out.
+    #[serde(default)]
+    pub rows: Vec<WhyRow>,
+    /// All layers together; these and their rows without the sampler's own part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum: Option<WhyRow>,
+    /// All samples together, the sampler's own part among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<WhyRow>,
+    /// CPU time of client and server by the kernel's clocks, in the epochs with the sampler on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_clocks: Option<WhyRow>,
+    /// The same in the epochs without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_sampler: Option<WhyRow>,
+    /// What the sampler adds to a request's CPU time, per cent, both arms together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampler_pct: Option<Figure>,
+    /// Counts per request, in the order of `counters`.
+    #[serde(default)]
+    pub counts: Vec<WhyRow>,
+    /// Why nothing may be concluded from it, a sentence each.
+    #[serde(default)]
+    pub invalid: Vec<String>,
+}
+
+impl Why {
+    /// One of which nothing is sampled or said yet.
+    pub fn unmeasured(pair: [u32; 2], sampling: Sampling, layers: Vec<String>) -> Self {
+        Self {
+            pair,
+            sampling,
+            layers,
+            epochs: Vec::new(),
+            counters: Vec::new(),
+            stacks: Stacks::default(),
+            rows: Vec::new(),
+            sum: None,
+            sampled: None,
+            by_clocks: None,
+            without_sampler: None,
+            sampler_pct: None,
+            counts: Vec::new(),
+            invalid: Vec::new(),
+        }
+    }
+}
+
+/// How the machine was sampled.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Sampling {
+    /// The kernel's event: `cpu-clock`.
+    pub event: String,
+    /// CPU time between two samples of a core, on average: each epoch has another.
+    pub period_ns: u64,
+    /// Cores.
+    pub cores: u32,
+    /// Whether the kernel's own functions were seen.
+    pub sees_kernel: bool,
+    /// Samples taken in slices, of processes that a request needs.
+    pub n_samples: u64,
+    /// Samples in slices of processes that it does not need.
+    pub n_of_others: u64,
+    /// Samples that found no room.
+    pub n_lost: u64,
+    /// What could not be seen and how it could, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// An epoch in which the sampler was on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SampledEpoch {
+    /// Its slices as they were counted.
+    pub raw: Epoch,
+    /// CPU time by layer, `[baseline, other]`, in the order of `layers`.
+    pub layer_ns: [Vec<u64>; 2],
+    /// What was counted, `[baseline, other]`, in the order of `counters`.
+    #[serde(default)]
+    pub counts: [Vec<u64>; 2],
+}
+
+/// Call chains with the CPU time in them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Stacks {
+    /// Base64 of a zlib stream of lines, dearest first: the process and its frames from the outermost in, with `;`
+    /// between them, then the baseline's and the other arm's nanoseconds, each after a space.
+    pub packed: String,
+    /// Requests that they are of, `[baseline, other]`.
+    pub requests: [u64; 2],
+    /// CPU time of rare chains that were left out for want of room, `[baseline, other]`.
+    pub left_out_ns: [u64; 2],
+}
+
+/// What one thing costs a request over each arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WhyRow {
+    /// What it is.
+    pub name: String,
+    /// Per request, `[baseline, other]`; µs, or a count.
+    pub arms: [Figure; 2],
+    /// The other arm's less the baseline's.
+    pub difference: Figure,
+    /// Probability of such a difference or a larger one where there is none, corrected by Holm over all rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+}
