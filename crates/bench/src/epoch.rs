@@ -128,6 +128,7 @@ impl EpochRunner<'_> {
         let measured = conducted.map(|conducted| {
             let mut measured = conducted.finish(&buffers, plan, order.shape.is_whole());
             measured.raw.reconnect_us = reconnect_ns / 1000;
+            measured.comparison_start_ns = self.run_start_ns;
             [measured.raw.client_cores, measured.raw.server_cores] = cores.by_connection();
             measured
         });

@@ -1,5 +1,11 @@
 //! What an onlooker is told of a run while it lasts; the command line shows it.
 
+use std::ops::Range;
+
+use looptax_bench::ContrastRun;
+use looptax_failure::Failure;
+use looptax_record::Comparison;
+
 /// A comparison that is planned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
@@ -29,6 +35,21 @@ pub struct Scene {
     pub news: String,
     /// What is counted.
     pub unit: Unit,
+    /// Processes beside ours that a request needs, without those that come from them.
+    pub processes: Vec<(Doer, u32)>,
+}
+
+/// What a process does for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Doer {
+    /// Asks.
+    Client,
+    /// Answers.
+    Server,
+    /// Passes bytes on.
+    Proxy,
+    /// Puts a socket in a connection's place.
+    Supervisor,
 }
 
 /// Sees a run from outside and changes nothing in it; each epoch is told by [`looptax_bench::Observer`].
@@ -38,6 +59,17 @@ pub trait Observer: looptax_bench::Observer {
 
     /// The next comparison of the plan begins.
     fn begin(&mut self, scene: Scene);
+
+    /// What was measured, before it is judged: takes out the epochs that it has disturbed itself.
+    ///
+    /// # Errors
+    /// What ends the run.
+    fn sift(&mut self, _contrasts: &mut [ContrastRun]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Adds to the comparison of some of these contrasts what it saw in them.
+    fn add(&mut self, _contrasts: Range<usize>, _comparison: &mut Comparison) {}
 
     /// It is over.
     fn end(&mut self);

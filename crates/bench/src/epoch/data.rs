@@ -16,6 +16,9 @@ pub struct MeasuredEpoch {
     pub samples: [Vec<u32>; 2],
     /// Requests that priming took, on both sides' connections together.
     pub n_primed: u64,
+    /// Start of the comparison by `CLOCK_MONOTONIC`, which the slices' times count from; 0 where somebody else filled
+    /// them.
+    pub comparison_start_ns: u64,
 }
 
 impl MeasuredEpoch {

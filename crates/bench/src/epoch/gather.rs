@@ -60,6 +60,7 @@ impl Conducted {
                 parts.concat()
             }),
             n_primed,
+            comparison_start_ns: 0,
         }
     }
 }

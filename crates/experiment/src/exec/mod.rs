@@ -39,6 +39,7 @@ pub(crate) fn measure(
         arms: vec![plan::pair_of_arms(settings).map(|arm| arm.name().to_owned())],
         news: "one run of each first, which does not count".to_owned(),
         unit: Unit::Runs,
+        processes: Vec::new(),
     });
     let outcome = run_commands(&plan, &mut watcher, stage, stop);
     stage.end();

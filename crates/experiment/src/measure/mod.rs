@@ -85,6 +85,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
             Doing::Glimpse(length) => format!("a look of {}, not judged", plan::minutes(length)),
         },
         unit: Unit::Requests,
+        processes: target.processes(&case.arms),
     }
 }
 
@@ -169,6 +170,7 @@ fn judge(
             source: not_moved.into(),
         });
     }
+    stage.sift(&mut outcome.contrasts)?;
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = case.arms.len() - 1;
@@ -213,6 +215,8 @@ fn judge(
         comparison.server_count.clone_from(&server_count);
         comparison.time_wait.clone_from(&time_wait);
         comparison.load = judging::load_of(target, case, &plan, capacity);
+        let first = client_idx * n_others;
+        stage.add(first..first + n_others, &mut comparison);
         // From the record's own numbers, as `analyze` will; they were packed just now.
         looptax_analysis::judge(&mut comparison, &arms, &endings, &mut |samples| {
             unpack(samples).unwrap_or_default()

@@ -25,6 +25,7 @@ use looptax_servers::PrivateServer;
 use looptax_wire::Login;
 
 use crate::arms::target_arms::TargetArms;
+use crate::observer::Doer;
 use crate::script;
 use crate::spec::Experiment;
 pub use host::{AskPassword, Host, ask_nobody};
@@ -138,6 +139,20 @@ impl Target {
             [pid] => Some(pid),
             _ => None,
         }
+    }
+
+    /// Processes beside our own that a request needs over one of these arms.
+    pub(crate) fn processes(&self, arms: &[Arm]) -> Vec<(Doer, u32)> {
+        let servers = self.pids.iter().map(|pid| (Doer::Server, *pid));
+        let helpers = arms.iter().filter_map(|arm| {
+            let doer = if *arm == Arm::Proxy {
+                Doer::Proxy
+            } else {
+                Doer::Supervisor
+            };
+            Some((doer, self.arms.helper(*arm)?.pid))
+        });
+        servers.chain(helpers).collect()
     }
 
     /// Processes that serve each arm and no other; `None` where one server is behind all arms.
