@@ -1,0 +1,138 @@
+//! Places in code, each held once: what a sample's call chain is made of, valid after its process has died.
+//!
+//! The sampler fills them while it drains, `symbols` gives them names when the run is over. Memory grows
+//! with the distinct places, not with the samples.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::path::{Path, PathBuf};
+
+/// Values, each held once and known by the number of its first coming.
+#[derive(Debug)]
+pub(crate) struct Interner<T> {
+    ids: HashMap<T, u32>,
+    values: Vec<T>,
+}
+
+// Derived, it would ask for values with a default.
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self {
+            ids: HashMap::new(),
+            values: Vec::new(),
+        }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    pub(crate) fn intern(&mut self, value: T) -> u32 {
+        if let Some(&id) = self.ids.get(&value) {
+            return id;
+        }
+        let id = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.ids.insert(value, id);
+        id
+    }
+
+    pub(crate) fn value(&self, id: u32) -> &T {
+        &self.values[id as usize]
+    }
+}
+
+/// A file with code: a number that [`Places`] knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FileId(u32);
+
+/// A frame of a call chain: a number that [`Places`] knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FrameId(u32);
+
+impl FrameId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a frame of a call chain lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Frame {
+    /// An address in the kernel.
+    Kernel(u64),
+    /// A byte of a file that a process had mapped.
+    InFile { file: FileId, offset: u64 },
+    /// An address that no file lies behind: code made at run time.
+    Anonymous { pid: u32, address: u64 },
+    /// An address that was no longer, or never, part of its process.
+    Unknown,
+}
+
+/// A file that a process had mapped.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MappedFile<'a> {
+    /// As the process's own root has it; `[vdso]` for the kernel's own.
+    pub(crate) path: &'a Path,
+    /// Zero for what is no file.
+    pub(crate) inode: u64,
+    /// The process that it was first seen in.
+    pub(crate) pid: u32,
+}
+
+/// All frames and files that were seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    frames: Interner<Frame>,
+    files: Interner<(PathBuf, u64)>,
+    /// The process that each file was first seen in.
+    seen_in: Vec<u32>,
+}
+
+impl Places {
+    pub(crate) fn add_frame(&mut self, frame: Frame) -> FrameId {
+        FrameId(self.frames.intern(frame))
+    }
+
+    /// Files of one path in two containers are two: their inodes differ.
+    pub(crate) fn add_file(&mut self, path: &Path, inode: u64, pid: u32) -> FileId {
+        let id = self.files.intern((path.to_path_buf(), inode));
+        if id as usize == self.seen_in.len() {
+            self.seen_in.push(pid);
+        }
+        FileId(id)
+    }
+
+    pub(crate) fn frame(&self, id: FrameId) -> Frame {
+        *self.frames.value(id.0)
+    }
+
+    pub(crate) fn file(&self, id: FileId) -> MappedFile<'_> {
+        let (path, inode) = self.files.value(id.0);
+        MappedFile {
+            path,
+            inode: *inode,
+            pid: self.seen_in[id.0 as usize],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_and_a_file_are_held_once() {
+        let mut places = Places::default();
+        let library = Path::new("/lib/libc.so.6");
+        let file = places.add_file(library, 7, 100);
+        assert_eq!(places.add_file(library, 7, 200), file);
+        let other = places.add_file(library, 8, 200);
+        assert_ne!(other, file);
+        assert_eq!((places.file(file).pid, places.file(other).pid), (100, 200));
+        assert_eq!(places.file(other).path, library);
+        let frame = Frame::InFile { file, offset: 16 };
+        let id = places.add_frame(frame);
+        assert_ne!(places.add_frame(Frame::Kernel(16)), id);
+        assert_eq!(places.add_frame(frame), id);
+        assert_eq!(places.frame(id), frame);
+    }
+}

@@ -1,0 +1,77 @@
+//! The events that are opened: a clock of each core's CPU time, and a silent one that tells of address spaces.
+//!
+//! The silent one is never switched off, so that what a process maps between two slices is known.
+
+use std::io;
+
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, Counter, SampleFlag};
+
+/// What the kernel lets us see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Every process, and the kernel.
+    Machine,
+    /// Processes of ours, and the kernel on their behalf.
+    OwnWithKernel,
+    /// Processes of ours, outside of the kernel.
+    Own,
+}
+
+/// Whose time an event measures.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Task {
+    Every,
+    /// This process's own first thread.
+    Ours,
+    /// A thread, and what comes from it.
+    Thread(u32),
+}
+
+/// Opens the silent event, switched on.
+pub(super) fn open_silent(scope: Scope, task: Task, core: usize) -> io::Result<Counter> {
+    let mut builder = new_builder(Software::DUMMY, scope);
+    builder.enabled(true).task(true).comm(true).comm_exec(true);
+    builder.mmap(true).mmap2(true);
+    observe(&mut builder, task, core).build()
+}
+
+/// Opens the clock, switched off. `period_ns`: CPU time between two samples.
+pub(super) fn open_clock(
+    scope: Scope,
+    task: Task,
+    core: usize,
+    period_ns: u64,
+) -> io::Result<Counter> {
+    let mut builder = new_builder(Software::CPU_CLOCK, scope);
+    builder.sample_period(period_ns);
+    observe(&mut builder, task, core).build()
+}
+
+/// What both have in common: they share a buffer, so their records must look alike.
+fn new_builder(event: Software, scope: Scope) -> Builder<'static> {
+    let mut builder = Builder::new(event);
+    builder
+        .exclude_kernel(scope == Scope::Own)
+        .exclude_hv(true)
+        .exclude_idle(true)
+        .exclude_guest(true)
+        .clockid(Clock::MONOTONIC)
+        .sample_id_all(true)
+        .sample(SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME)
+        .sample(SampleFlag::CPU | SampleFlag::PERIOD | SampleFlag::CALLCHAIN);
+    builder
+}
+
+fn observe<'a>(
+    builder: &'a mut Builder<'static>,
+    task: Task,
+    core: usize,
+) -> &'a mut Builder<'static> {
+    match task {
+        Task::Every => builder.any_pid(),
+        Task::Ours => builder.observe_self(),
+        Task::Thread(tid) => builder.observe_pid(tid.cast_signed()).inherit(true),
+    }
+    .one_cpu(core)
+}

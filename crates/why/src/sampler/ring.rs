@@ -1,0 +1,79 @@
+//! One core's ring buffer: records come out one by one, with the time of the next known before it is taken.
+
+use std::io;
+
+use perf_event::data::endian::Native;
+use perf_event::data::parse::ParseConfig;
+use perf_event::{Counter, Sampler};
+
+use super::records::{self, Event};
+
+/// Room for call chains of one core. At 10,000 samples a second with 50 frames each it holds three
+/// seconds; whoever drains comes more often.
+const LARGEST_BYTES: usize = 16 << 20;
+/// All cores together stay below this.
+const TOTAL_BYTES: usize = 128 << 20;
+/// Eight pages: some 80 samples.
+const SMALLEST_BYTES: usize = 32 << 10;
+
+pub(super) struct Ring {
+    /// The event that the buffer belongs to.
+    owner: Sampler,
+    config: ParseConfig<Native>,
+    /// The next record with its header; empty if none has been taken out.
+    head: Vec<u8>,
+    head_ns: u64,
+}
+
+impl Ring {
+    /// Lays a buffer behind an event, as large as the kernel gives it: an ordinary user may have
+    /// `kernel.perf_event_mlock_kb` per core.
+    pub(super) fn new(open: impl Fn() -> io::Result<Counter>, n_cores: usize) -> io::Result<Self> {
+        let mut n_bytes = (TOTAL_BYTES / n_cores.max(1)).clamp(SMALLEST_BYTES, LARGEST_BYTES);
+        loop {
+            let event = open()?;
+            let config = event.config().clone();
+            match event.sampled(n_bytes) {
+                Err(_) if n_bytes > SMALLEST_BYTES => n_bytes /= 2,
+                owner => {
+                    return Ok(Self {
+                        owner: owner?,
+                        config,
+                        head: Vec::new(),
+                        head_ns: 0,
+                    });
+                }
+            }
+        }
+    }
+
+    pub(super) fn owner(&self) -> &Counter {
+        self.owner.as_counter()
+    }
+
+    /// The time of the next record, if there is one.
+    pub(super) fn peek_ns(&mut self) -> Option<u64> {
+        if self.head.is_empty() {
+            let record = self.owner.next_record()?;
+            // The header goes before its data, as the kernel has it.
+            let n_bytes = (record.len() + 8) as u16;
+            self.head.extend(record.ty().to_ne_bytes());
+            self.head.extend(record.misc().to_ne_bytes());
+            self.head.extend(n_bytes.to_ne_bytes());
+            for part in record.data() {
+                self.head.extend_from_slice(part);
+            }
+            self.head_ns = records::parse(&self.head, &self.config).time_ns;
+        }
+        Some(self.head_ns)
+    }
+
+    /// The record that was seen last.
+    pub(super) fn head(&self) -> Event<'_> {
+        records::parse(&self.head, &self.config)
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.head.clear();
+    }
+}

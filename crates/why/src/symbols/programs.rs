@@ -1,0 +1,166 @@
+//! Names of places in programs and libraries: ELF symbols, of the file itself or of its debug file.
+//!
+//! A debug file is found by its build-id, as the packages of the distributions lay it down. DWARF is not
+//! read: functions that were inlined count for the function that holds them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use blazesym::Pid;
+use blazesym::helper::{ElfResolver, read_elf_build_id};
+use blazesym::symbolize::source::{Elf, Process as ProcessSource, Source};
+use blazesym::symbolize::{Input, Reason, Symbolized, Symbolizer, TranslateFileOffset};
+use procfs::process::{MMapPath, Process};
+
+use crate::places::{FileId, MappedFile};
+use crate::spaces::VDSO;
+
+/// Where the packages of the distributions put debug files.
+const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
+
+/// A file with code that can be read.
+struct Program {
+    elf: ElfResolver,
+    /// Where its symbols are, the best first.
+    sources: Vec<Source<'static>>,
+}
+
+/// The files that names were asked of.
+pub(super) struct Programs {
+    symbolizer: Symbolizer,
+    /// `None`: a file that cannot be read, or no longer.
+    by_file: HashMap<FileId, Option<Program>>,
+    /// Where this process has the kernel's own code: all processes have the same.
+    vdso: Option<u64>,
+    stripped: BTreeSet<PathBuf>,
+}
+
+impl Programs {
+    pub(super) fn new() -> Self {
+        let maps = Process::myself().and_then(|process| process.maps());
+        let mut maps = maps.into_iter().flatten();
+        Self {
+            symbolizer: Symbolizer::builder().enable_auto_reload(false).build(),
+            by_file: HashMap::new(),
+            vdso: maps
+                .find(|map| map.pathname == MMapPath::Vdso)
+                .map(|map| map.address.0),
+            stripped: BTreeSet::new(),
+        }
+    }
+
+    /// Files whose symbols were taken away, of those that had a place without a name.
+    pub(super) fn stripped(&self) -> &BTreeSet<PathBuf> {
+        &self.stripped
+    }
+
+    /// The function at a byte of a file.
+    pub(super) fn find(&mut self, id: FileId, file: MappedFile<'_>, offset: u64) -> Option<String> {
+        if file.path == Path::new(VDSO) {
+            return self.find_in_vdso(offset);
+        }
+        let program = self.by_file.entry(id).or_insert_with(|| open(file));
+        let program = program.as_ref()?;
+        let address = program.elf.file_offset_to_virt_offset(offset).ok()??;
+        for source in &program.sources {
+            let input = Input::VirtOffset(address);
+            match self.symbolizer.symbolize_single(source, input) {
+                Ok(Symbolized::Sym(symbol)) => return Some(symbol.name.into_owned()),
+                Ok(Symbolized::Unknown(Reason::MissingSyms)) => {
+                    self.stripped.insert(file.path.to_path_buf());
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn find_in_vdso(&self, offset: u64) -> Option<String> {
+        let mut source = ProcessSource::new(Pid::Slf);
+        (source.debug_syms, source.perf_map, source.map_files) = (false, false, false);
+        let input = Input::AbsAddr(self.vdso? + offset);
+        let found = self.symbolizer.symbolize_single(&source.into(), input);
+        Some(found.ok()?.into_sym()?.name.into_owned())
+    }
+}
+
+fn open(file: MappedFile<'_>) -> Option<Program> {
+    let path = find_readable(file);
+    let debug_file = find_debug_file(&path).filter(|debug_file| debug_file.exists());
+    let sources = debug_file.into_iter().chain([path.clone()]).map(|path| {
+        let mut elf = Elf::new(path);
+        elf.debug_syms = false;
+        Source::from(elf)
+    });
+    Some(Program {
+        sources: sources.collect(),
+        elf: ElfResolver::open(path).ok()?,
+    })
+}
+
+/// The file where we see it: by its own path, or in the root folder of the process that had it mapped.
+fn find_readable(file: MappedFile<'_>) -> PathBuf {
+    let is_same = fs::metadata(file.path).is_ok_and(|found| found.ino() == file.inode);
+    let relative = file.path.strip_prefix("/").unwrap_or(file.path);
+    let inside = Path::new("/proc").join(file.pid.to_string()).join("root");
+    let inside = inside.join(relative);
+    // Some file systems tell another inode of a mapping than of its file.
+    if is_same || !inside.exists() {
+        file.path.to_path_buf()
+    } else {
+        inside
+    }
+}
+
+fn find_debug_file(path: &Path) -> Option<PathBuf> {
+    let build_id = read_elf_build_id(path).ok()??;
+    let hex = build_id.iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a string takes everything");
+        hex
+    });
+    let (first, rest) = hex.split_at_checked(2)?;
+    Some(
+        Path::new(DEBUG_FILES)
+            .join(first)
+            .join(format!("{rest}.debug")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_has_names_and_the_kernels_own_code_too() {
+        let mut programs = Programs::new();
+        let maps = Process::myself().unwrap().maps().unwrap();
+        let here = this_program_has_names_and_the_kernels_own_code_too as *const () as u64;
+        let map = maps
+            .iter()
+            .find(|map| (map.address.0..map.address.1).contains(&here))
+            .unwrap();
+        let MMapPath::Path(path) = &map.pathname else {
+            panic!("{map:?}");
+        };
+        let mut places = crate::places::Places::default();
+        let id = places.add_file(path, map.inode, std::process::id());
+        let offset = here - map.address.0 + map.offset;
+        let name = programs.find(id, places.file(id), offset).unwrap();
+        assert!(name.contains("this_program_has_names"), "{name}");
+        let vdso = places.add_file(Path::new(VDSO), 0, 1);
+        let page = 0..0x4000;
+        let mut names = page.filter_map(|at| programs.find(vdso, places.file(vdso), at));
+        assert!(names.any(|name| name.contains("clock_gettime")));
+        assert!(programs.stripped().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_gone_has_no_names() {
+        let mut places = crate::places::Places::default();
+        let id = places.add_file(Path::new("/no/such (deleted)"), 1, std::process::id());
+        assert_eq!(Programs::new().find(id, places.file(id), 0x10), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! An onlooker of a run that samples it: two of three epochs, told apart by the measuring clock.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use looptax_bench::{ContrastRun, Phase, Progress};
+use looptax_experiment::observer::{Doer, Observer, Scene};
+use looptax_failure::Failure;
+use looptax_record::Comparison;
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::account::Account;
+use crate::sampler::{Drained, Sampler, parent_of};
+use crate::tally::{Seen, Tally, Weights, Windows};
+use crate::turns;
+
+/// Generations that are looked through for who started a process.
+const MOST_ANCESTORS: usize = 32;
+
+/// Samples a run and shows it to another onlooker.
+pub struct Watch<'a> {
+    shown: &'a mut dyn Observer,
+    sampler: Sampler,
+    seed: u64,
+    /// Of the comparison under way.
+    doers: HashMap<u32, Option<Doer>>,
+    tally: Tally,
+    n_contrasts: usize,
+    n_epochs: u64,
+    is_on: bool,
+    /// Samples lost before this comparison.
+    lost_before: u64,
+    failure: Option<Failure>,
+}
+
+impl<'a> Watch<'a> {
+    /// One that samples the cores that may be used.
+    ///
+    /// # Errors
+    /// The kernel does not sample for this user at all.
+    pub fn new(seed: u64, shown: &'a mut dyn Observer) -> Result<Self, Failure> {
+        Ok(Self {
+            shown,
+            sampler: Sampler::open(turns::MEAN_PERIOD_NS, &usable_cores()?)?,
+            seed,
+            doers: HashMap::new(),
+            tally: Tally::default(),
+            n_contrasts: 1,
+            n_epochs: 0,
+            is_on: false,
+            lost_before: 0,
+            failure: None,
+        })
+    }
+
+    /// Takes what was sampled of the epoch that has just ended; what lies between slices is nobody's.
+    fn take(&mut self, progress: &Progress<'_>) {
+        let Some(epoch) = progress.epoch else { return };
+        let windows = Windows::new(epoch);
+        let mut weights = Weights::new();
+        let (tally, doers) = (&mut self.tally, &mut self.doers);
+        self.sampler.drain(&mut |drained| match drained {
+            Drained::Fork { parent, child } => {
+                if let Some(Some(doer)) = doers.get(&parent) {
+                    doers.insert(child, inherited(*doer));
+                }
+            }
+            Drained::Sample(sample) => {
+                if let Some(side) = windows.side_at(sample.time_ns) {
+                    let doer = doer_of(doers, sample.pid);
+                    tally.count(&mut weights, side, doer, sample.frames, sample.weight_ns);
+                }
+            }
+        });
+        let seen = Seen {
+            idx: progress.n_epochs - 1,
+            weights,
+            raw: None,
+        };
+        self.tally.keep(progress.contrast_idx, seen);
+    }
+
+    /// Switches for the next epoch; the period is another one in each, so that nothing beats with requests for long.
+    fn turn(&mut self) {
+        let round = self.n_epochs / self.n_contrasts as u64;
+        self.is_on = turns::is_on(self.seed, round);
+        let switched = if self.is_on {
+            self.sampler
+                .start(turns::period_ns(self.seed, self.n_epochs))
+        } else {
+            self.sampler.pause()
+        };
+        self.failure = self.failure.take().or(switched.err());
+    }
+}
+
+/// What a process does, or the nearest one that it comes from.
+fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
+    if let Some(known) = doers.get(&pid) {
+        return *known;
+    }
+    // Bounded: numbers of processes come again.
+    let line = std::iter::successors(Some(pid), |it| parent_of(*it)).take(MOST_ANCESTORS);
+    let found = line
+        .skip(1)
+        .find_map(|it| doers.get(&it).copied().flatten());
+    let found = found.and_then(inherited);
+    doers.insert(pid, found);
+    found
+}
+
+/// What comes from looptax itself and is nothing else has no part in a request.
+fn inherited(parent: Doer) -> Option<Doer> {
+    (parent != Doer::Client).then_some(parent)
+}
+
+/// The cores that this process may run on, and with it what it starts.
+fn usable_cores() -> Result<Vec<usize>, Failure> {
+    let allowed = sched_getaffinity(None).map_err(std::io::Error::from)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|core| allowed.is_set(*core))
+        .collect())
+}
+
+impl looptax_bench::Observer for Watch<'_> {
+    fn epoch_ended(&mut self, progress: &Progress<'_>) {
+        match progress.phase {
+            Phase::Measuring => {
+                if self.is_on {
+                    self.take(progress);
+                }
+                self.n_epochs += 1;
+                self.turn();
+            }
+            // The last of these is followed by the first that counts.
+            Phase::WarmUp | Phase::Glimpse => {
+                self.sampler.drain(&mut |_| ());
+                self.turn();
+            }
+        }
+        self.shown.epoch_ended(progress);
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn say(&mut self, news: &str) {
+        self.shown.say(news);
+    }
+
+    fn begin(&mut self, scene: Scene) {
+        self.doers = scene
+            .processes
+            .iter()
+            .map(|(doer, pid)| (*pid, Some(*doer)))
+            .collect();
+        self.doers.insert(std::process::id(), Some(Doer::Client));
+        let pids: Vec<u32> = self.doers.keys().copied().collect();
+        let watched = self.sampler.watch(&pids);
+        self.failure = self.failure.take().or(watched.err());
+        self.tally = Tally::default();
+        self.n_contrasts = scene.arms.len().max(1);
+        self.n_epochs = 0;
+        self.lost_before = self.sampler.n_missing();
+        self.shown.begin(scene);
+    }
+
+    fn sift(&mut self, contrasts: &mut [ContrastRun]) -> Result<(), Failure> {
+        self.is_on = false;
+        self.sampler.pause()?;
+        for (contrast, seen) in contrasts.iter_mut().zip(&mut self.tally.epochs) {
+            for seen in seen.iter_mut().rev() {
+                if seen.idx < contrast.epochs.len() {
+                    seen.raw = Some(contrast.epochs.remove(seen.idx).raw);
+                }
+            }
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn add(&mut self, contrasts: Range<usize>, comparison: &mut Comparison) {
+        let n_lost = self.sampler.n_missing() - self.lost_before;
+        let account = Account::new(&self.sampler, &self.tally, n_lost);
+        for (idx, contrast_idx) in contrasts.enumerate() {
+            let epochs = self.tally.epochs.get(contrast_idx);
+            let epochs = epochs.map_or(&[][..], Vec::as_slice);
+            comparison
+                .why
+                .push(account.why([0, idx as u32 + 1], epochs));
+        }
+    }
+
+    fn end(&mut self) {
+        self.shown.end();
+    }
+}
