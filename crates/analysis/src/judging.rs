@@ -9,7 +9,7 @@ use record::{Comparison, Samples};
 
 use crate::judged::{self, Question};
 use crate::proved_arm::ProvedArm;
-use crate::{bill, trial, validity};
+use crate::{bill, trial, validity, why};
 
 /// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
 pub struct Ending {
@@ -106,6 +106,7 @@ fn judge_by(
         let epochs = comparison.raw.counts([0, 1], unpack);
         trial::complete(comparison, &epochs);
     }
+    why::complete(comparison);
 }
 
 /// What each arm adds, at the level of the strictest look that one of the pairs stopped at.
