@@ -90,6 +90,26 @@ export interface Slices {
   disturbed: { epoch: number; fromS: number; toS: number; text: string; steal: boolean }[];
 }
 
+/** Call chains of two arms as a tree: frames in the order of a walk that goes down first, column by column. */
+export interface Chains {
+  requests: [number, number];
+  names: string[];
+  /** How many frames called it; 0 is all processes together. */
+  depth: number[];
+  /** Its place in `names`. */
+  name: number[];
+  /** CPU time in itself and not in what it calls, by arm. */
+  ns: [number[], number[]];
+}
+
+/** Where a request's CPU time goes on a pair of arms. */
+export interface Why {
+  arms: [string, string];
+  /** µs per request by arm. */
+  layers: { name: string; us: [Figure | null, Figure | null]; difference: string }[];
+  chains: Chains | null;
+}
+
 export interface Comparison {
   place: string;
   arms: string[];
@@ -98,6 +118,7 @@ export interface Comparison {
   bill: Bill | null;
   epochs: Epochs[];
   slices: Slices | null;
+  whys: Why[];
 }
 
 /** All of one record. */

@@ -3,17 +3,21 @@
 import { Chart } from "./draw.js";
 import type { RecordData } from "./data.js";
 import { download } from "./download.js";
+import { Flame } from "./flame/index.js";
 import { hide } from "./tooltip.js";
 import "./page.css";
 
+type Figure = Chart | Flame;
+
 function start(): void {
-  const charts: Chart[] = [];
+  const figures: Figure[] = [];
   for (const section of document.querySelectorAll<HTMLElement>("[data-record]")) {
     const id = section.dataset.record ?? "";
     const text = document.getElementById(id)?.textContent;
     if (!text) continue;
     const record = JSON.parse(text) as RecordData;
-    for (const box of section.querySelectorAll<HTMLElement>("[data-chart]")) charts.push(new Chart(box, record));
+    for (const box of section.querySelectorAll<HTMLElement>("[data-chart]")) figures.push(new Chart(box, record));
+    for (const box of section.querySelectorAll<HTMLElement>("[data-flame]")) figures.push(new Flame(box, record));
     for (const button of section.querySelectorAll<HTMLButtonElement>("button[data-download]")) {
       const packed = () => document.getElementById(`${id}-record`)?.textContent ?? "";
       button.onclick = () =>
@@ -21,14 +25,14 @@ function start(): void {
     }
   }
   document.documentElement.classList.add("drawn");
-  watch(charts);
-  print(charts);
+  watch(figures);
+  print(figures);
   window.addEventListener("scroll", hide, { passive: true });
 }
 
 /** Draws what is near the window, and again what has another width. */
-function watch(charts: Chart[]): void {
-  const of = new Map(charts.map((chart) => [chart.box as Element, chart]));
+function watch(figures: Figure[]): void {
+  const of = new Map(figures.map((figure) => [figure.box as Element, figure]));
   const near = new Set<Element>();
   const draw = (box: Element) => {
     if (near.has(box)) void of.get(box)?.draw();
@@ -44,19 +48,19 @@ function watch(charts: Chart[]): void {
     { rootMargin: "300px" },
   );
   const sized = new ResizeObserver((entries) => entries.forEach(({ target }) => draw(target)));
-  for (const { box } of charts) {
+  for (const { box } of figures) {
     seen.observe(box);
     sized.observe(box);
   }
 }
 
 /** Paper shows everything: what is folded opens, what was not in view is drawn. */
-function print(charts: Chart[]): void {
+function print(figures: Figure[]): void {
   let folded: HTMLDetailsElement[] = [];
   window.addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open]):not(.screen)")];
     for (const it of folded) it.open = true;
-    for (const chart of charts) if (chart.box.dataset.drawn === undefined) void chart.draw();
+    for (const it of figures) if (it.box.dataset.drawn === undefined) void it.draw();
   });
   window.addEventListener("afterprint", () => {
     for (const it of folded) it.open = false;

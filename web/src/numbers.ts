@@ -28,6 +28,16 @@ function runTime(seconds: number): string {
   return seconds < 9.9995 ? `${threeDigits(seconds * 1e3)}${SPACE}ms` : `${threeDigits(seconds)}${SPACE}s`;
 }
 
+/** `12.3 µs`, `0.42 µs`, `42 ns`: what a frame costs a request. */
+export function micros(us: number): string {
+  return Math.abs(us) < 0.0995 ? `${Math.round(us * 1e3)}${SPACE}ns` : `${threeDigits(us)}${SPACE}µs`;
+}
+
+/** The same of a difference, which always has its sign. */
+export function signedMicros(us: number): string {
+  return `${us >= 0 ? "+" : ""}${micros(us)}`;
+}
+
 /** What an axis of such values is called. */
 export function paceTitle(unit: string): string {
   const titles: Record<string, string> = {

@@ -33,7 +33,7 @@ export async function open(browser, file, options = {}) {
 /** Waits until the charts in view are drawn. */
 export async function drawn(page) {
   await page.waitForFunction(() => {
-    const boxes = [...document.querySelectorAll("[data-chart]")];
+    const boxes = [...document.querySelectorAll("[data-chart], [data-flame]")];
     const seen = boxes.filter(
       (box) => box.clientWidth > 0 && box.getBoundingClientRect().top < innerHeight && box.checkVisibility(),
     );
@@ -46,10 +46,12 @@ export async function drawAll(page) {
   await page.evaluate(() => {
     for (const it of document.querySelectorAll("details.comparison")) it.open = true;
   });
-  const boxes = page.locator("[data-chart]");
+  const figures = "[data-chart], [data-flame]";
+  const boxes = page.locator(figures);
   for (let idx = 0; idx < (await boxes.count()); idx += 1) {
     await boxes.nth(idx).scrollIntoViewIfNeeded();
-    await page.waitForFunction((at) => document.querySelectorAll("[data-chart]")[at].dataset.drawn, idx);
+    const isDrawn = ([all, at]) => document.querySelectorAll(all)[at].dataset.drawn;
+    await page.waitForFunction(isDrawn, [figures, idx]);
   }
   await page.evaluate(() => scrollTo(0, 0));
 }

@@ -1,5 +1,5 @@
-// The report page in a real browser. LOOPTAX_PAGES names a folder with real.html, sweep.html, hostile.html and
-// several.html; `cargo lab web browser` makes them.
+// The report page in a real browser. LOOPTAX_PAGES names a folder with real.html, sweep.html, why.html, hostile.html
+// and several.html; `cargo lab web browser` makes them.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { drawAll, drawn, launch, open } from "./browser.mjs";
 
-const PAGES = ["real", "sweep", "hostile", "several"];
+const PAGES = ["real", "sweep", "why", "hostile", "several"];
 const folder = process.env.LOOPTAX_PAGES ?? assert.fail("LOOPTAX_PAGES is not set: run `cargo lab web browser`");
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const file = (name) => join(folder, `${name}.html`);
@@ -39,6 +39,10 @@ for (const name of PAGES) {
         .map((box) => `${box.dataset.chart} ${box.dataset.idx}`),
     );
     assert.deepEqual(empty, []);
+    const bare = await page.evaluate(
+      () => [...document.querySelectorAll("[data-flame]")].filter((it) => it.querySelector(".frame") === null).length,
+    );
+    assert.equal(bare, 0, "flame graphs without frames");
     assert.ok((await page.locator("[data-chart]").count()) > 3);
     for (const width of [320, 400, 1600]) {
       await page.setViewportSize({ width, height: 900 });

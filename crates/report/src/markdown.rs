@@ -77,7 +77,7 @@ fn write_group(group: &GroupStory, text: &mut String) {
             }
         }
     }
-    for table in &group.bills {
+    for table in group.bills.iter().chain(&group.layers) {
         write_small_table(table, text);
     }
     for words in &group.sentences {
@@ -92,7 +92,7 @@ fn write_group(group: &GroupStory, text: &mut String) {
 fn write_small_table(table: &SmallTable, text: &mut String) {
     line(text, &escaped(&table.title));
     write_rows(
-        &table.header.map(str::to_owned),
+        &table.header,
         table.rows.iter().map(|row| row.to_vec()),
         text,
     );

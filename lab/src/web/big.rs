@@ -4,6 +4,8 @@
 
 use looptax_record::{Comparison, Epoch, Record};
 
+use super::why;
+
 /// A string that would steer a browser, a terminal or a reader's eye where it is not made harmless.
 pub(super) const HOSTILE: &str =
     "</script><img src=x onerror=alert(1)><b>&\"'\u{202e}\u{1b}[2J`${7*7}`<!--";
@@ -84,6 +86,9 @@ pub(super) fn hostile(mut record: Record) -> Record {
             arm.endpoint = hostile();
             arm.proof.server_view = Some(hostile());
             arm.proof.tls = Some(hostile());
+        }
+        for it in &mut comparison.why {
+            why::make_hostile(it, HOSTILE);
         }
         for tax in &mut comparison.tax {
             tax.arm.push_str(HOSTILE);

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::big;
 use super::folder::folder;
+use super::why::with_why;
 use crate::process;
 use crate::workspace::{self, root, run_to_success};
 
@@ -18,20 +19,24 @@ use crate::workspace::{self, root, run_to_success};
 const EPOCHS: usize = 120;
 /// Epochs per pair of arms that make a record of 200 MB.
 const EPOCHS_OF_200_MB: usize = 1_760;
+/// Call chains of a page that is looked at, and of the largest that a record holds.
+const CHAINS: usize = 50;
+const MOST_CHAINS: usize = 20_000;
 
-/// A folder with pages for the browser tests: real, sweep, hostile, several records, without samples.
+/// A folder with pages for the browser tests: real, sweep, few and many call chains, hostile, several records.
 pub(super) fn pages() -> Result<TempDir> {
     let looptax = workspace::debug_looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
     let folder = scratch.path();
     let real = real(&looptax, folder)?;
     save(&big::sweep(&real, 12), folder, "sweep")?;
-    save(&big::hostile(big::sweep(&real, 6)), folder, "hostile")?;
-    for pages in [
-        ["sweep.json", "sweep.html"],
-        ["hostile.json", "hostile.html"],
-    ] {
-        page(&looptax, folder, &pages[..1], pages[1])?;
+    let why = with_why(&real, CHAINS);
+    save(&why, folder, "why")?;
+    save(&with_why(&real, MOST_CHAINS), folder, "chains")?;
+    save(&big::hostile(big::sweep(&why, 6)), folder, "hostile")?;
+    for name in ["sweep", "why", "chains", "hostile"] {
+        let (record, html) = (format!("{name}.json"), format!("{name}.html"));
+        page(&looptax, folder, &[&record], &html)?;
     }
     page(
         &looptax,
@@ -66,7 +71,9 @@ pub(super) fn run() -> Result<()> {
             ended.used.peak_bytes.unwrap_or(0) as f64 / 1e6,
         );
     }
-    for html in ["sweep.html", "large.html"] {
+    save(&with_why(&real, MOST_CHAINS), folder, "chains")?;
+    page(&looptax, folder, &["chains.json"], "chains.html")?;
+    for html in ["sweep.html", "large.html", "chains.html"] {
         let mut command = Command::new("node");
         command.args(["test/opens.mjs"]).arg(folder.join(html));
         run_to_success(command.current_dir(super::folder()?))?;

@@ -5,6 +5,7 @@
 mod big;
 mod figures;
 mod folder;
+mod why;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -43,7 +44,7 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
 fn browser() -> Result<()> {
     let pages = figures::pages()?;
     let mut command = Command::new("node");
-    command.args(["--test", "test/page.test.mjs"]);
+    command.args(["--test", "test/page.test.mjs", "test/flame.test.mjs"]);
     command.env("LOOPTAX_PAGES", pages.path());
     run_to_success(command.current_dir(folder()?))
 }

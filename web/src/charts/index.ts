@@ -4,6 +4,7 @@ import type { TopLevelSpec } from "vega-lite";
 import type { RecordData } from "../data.js";
 import { bill } from "./bill.js";
 import { difference, percentiles } from "./latency.js";
+import { layers } from "./layers.js";
 import { overview } from "./overview.js";
 import { sweep } from "./sweep.js";
 import { epochs, slices } from "./time.js";
@@ -27,6 +28,10 @@ export function spec(record: RecordData, kind: string, idx: number, part: number
       return comparison === undefined ? null : difference(comparison);
     case "bill":
       return !comparison?.bill ? null : bill(comparison.bill);
+    case "layers": {
+      const why = comparison?.whys[part];
+      return why === undefined ? null : layers(why);
+    }
     case "epochs":
       return pair === undefined ? null : epochs(pair);
     case "slices":

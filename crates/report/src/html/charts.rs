@@ -7,10 +7,12 @@ use looptax_record::{Comparison, Record, Tax};
 use super::behind;
 use super::bill;
 use super::data::{epochs_of, every_nth_epoch};
+use super::figure::{Figure, absent, figure};
 use super::markup::{Markup, TEXT};
 use super::series::{self, Sweep};
 use super::shown::{Detail, Shown};
 use super::tail;
+use super::why;
 use crate::words::row::pair;
 use crate::words::{GroupStory, sentence};
 
@@ -27,16 +29,6 @@ pub(super) struct Charts<'a> {
 
 /// So many comparisons of a record are unfolded from the start.
 const MOST_OPEN: usize = 3;
-
-/// What a figure needs.
-struct Figure<'a> {
-    kind: &'static str,
-    idx: usize,
-    part: usize,
-    title: &'a str,
-    /// What there is to see, for those who do not see it.
-    says: &'a str,
-}
 
 /// The sweep of a group, if it is one.
 pub(super) fn sweep(record: &Record, group: &GroupStory) -> Option<Sweep> {
@@ -123,7 +115,9 @@ impl<'a> Charts<'a> {
             &[("class", "hint")],
             "latency, bill, every epoch, every slice",
         );
-        out.close("summary").open("div", &[("class", "grid")]);
+        out.close("summary");
+        why::write(idx, comparison, detail, out);
+        out.open("div", &[("class", "grid")]);
         self.latency(idx, comparison, detail, out);
         bill_figure(idx, comparison, out);
         for (part, tax) in comparison.tax.iter().enumerate() {
@@ -230,38 +224,6 @@ impl<'a> Charts<'a> {
             },
         );
     }
-}
-
-/// A box for the script, named and described, with `below` under it.
-fn figure(about: &Figure, out: &mut Markup, below: impl FnOnce(&mut Markup)) {
-    let (idx, part) = (about.idx.to_string(), about.part.to_string());
-    let label = format!(
-        "{}. {} Arrow keys go from figure to figure.",
-        about.title, about.says
-    );
-    out.open("figure", &[("class", about.kind)]);
-    out.element("figcaption", &[], about.title);
-    let attributes = [
-        ("class", "chart"),
-        ("data-chart", about.kind),
-        ("data-idx", idx.as_str()),
-        ("data-part", &part),
-        ("role", "application"),
-        ("aria-roledescription", "chart"),
-        ("tabindex", "0"),
-        ("aria-label", &label),
-    ];
-    out.open("div", &attributes).close("div");
-    below(out);
-    out.close("figure");
-}
-
-/// A figure that there is none of, and why.
-fn absent(title: &str, why: &str, out: &mut Markup) {
-    out.open("figure", &[("class", "absent")]);
-    out.element("figcaption", &[], title);
-    out.element("p", &[("class", "note")], &format!("Not shown: {why}."));
-    out.close("figure");
 }
 
 fn bill_figure(idx: usize, comparison: &Comparison, out: &mut Markup) {

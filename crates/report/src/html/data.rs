@@ -8,19 +8,20 @@ use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
 use base64::write::EncoderStringWriter;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use looptax_record::{Comparison, Estimate, Record};
+use looptax_record::{Comparison, Estimate, Record, WhyRow};
 
 use super::bill::{self, PARTS};
 use super::form::{
-    AddedDrawn, BillDrawn, BillPart, ComparisonDrawn, Disturbed, Drawn, EpochsDrawn, FigureDrawn,
-    Overview, PercentileDrawn, PointDrawn, SeriesDrawn, SlicesDrawn, SweepDrawn, TailDrawn,
-    VerdictDrawn,
+    AddedDrawn, BillDrawn, BillPart, ChainsDrawn, ComparisonDrawn, Disturbed, Drawn, EpochsDrawn,
+    FigureDrawn, LayerDrawn, Overview, PercentileDrawn, PointDrawn, SeriesDrawn, SlicesDrawn,
+    SweepDrawn, TailDrawn, VerdictDrawn, WhyDrawn,
 };
 use super::markup::TEXT;
 use super::series::{Series, Sweep};
-use super::shown::{Detail, EpochShown, Shown};
+use super::shown::{ChainsShown, Detail, EpochShown, Shown};
 use super::tail;
 use super::unit::Unit;
+use super::why;
 use crate::words::row::{is_usable, judged, pair};
 use crate::words::{GroupStory, Tone, sentence};
 
@@ -183,6 +184,7 @@ fn comparison(comparison: &Comparison, detail: &Detail, every: usize) -> Compari
         bill: bill_parts(comparison, &arms),
         epochs: pairs(comparison, detail),
         slices: slices(comparison, detail, every),
+        whys: whys(comparison, detail),
         arms,
     }
 }
@@ -273,6 +275,35 @@ pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
         .iter()
         .filter(|it| it.pair[1] == other)
         .collect()
+}
+
+fn whys(comparison: &Comparison, detail: &Detail) -> Vec<WhyDrawn> {
+    let drawn = comparison.why.iter().enumerate().map(|(idx, of_pair)| {
+        let layer = |row: &WhyRow| LayerDrawn {
+            name: TEXT.clean(&row.name),
+            us: { row.arms.each_ref() }
+                .map(|us| us.known().map(|us| figure(us, TEXT.micros_interval(us)))),
+            difference: why::signed_micros(&row.difference),
+        };
+        let chains = detail.chains.get(idx).and_then(|it| it.as_ref().ok());
+        WhyDrawn {
+            arms: why::arms(comparison, of_pair),
+            layers: of_pair.rows.iter().map(layer).collect(),
+            chains: chains.map(|it| chains_drawn(it, of_pair.stacks.requests)),
+        }
+    });
+    drawn.collect()
+}
+
+fn chains_drawn(chains: &ChainsShown, requests: [u64; 2]) -> ChainsDrawn {
+    let frames = &chains.frames;
+    ChainsDrawn {
+        requests,
+        names: chains.names.iter().map(|it| TEXT.clean(it)).collect(),
+        depth: frames.iter().map(|it| it.depth).collect(),
+        name: frames.iter().map(|it| it.name).collect(),
+        ns: [0, 1].map(|side| frames.iter().map(|it| it.ns[side]).collect()),
+    }
 }
 
 fn slices(comparison: &Comparison, detail: &Detail, every: usize) -> Option<SlicesDrawn> {

@@ -77,6 +77,33 @@ pub(super) struct ComparisonDrawn {
     pub(super) bill: Option<BillDrawn>,
     pub(super) epochs: Vec<EpochsDrawn>,
     pub(super) slices: Option<SlicesDrawn>,
+    pub(super) whys: Vec<WhyDrawn>,
+}
+
+/// Where the CPU time of a pair of arms goes.
+#[derive(Debug, Serialize)]
+pub(super) struct WhyDrawn {
+    pub(super) arms: [String; 2],
+    pub(super) layers: Vec<LayerDrawn>,
+    pub(super) chains: Option<ChainsDrawn>,
+}
+
+/// A layer's µs per request on each arm; `null` where it is not known.
+#[derive(Debug, Serialize)]
+pub(super) struct LayerDrawn {
+    pub(super) name: String,
+    pub(super) us: [Option<FigureDrawn>; 2],
+    pub(super) difference: String,
+}
+
+/// A tree of call chains, frame by frame as a walk meets them that goes down first, column by column.
+#[derive(Debug, Serialize)]
+pub(super) struct ChainsDrawn {
+    pub(super) requests: [u64; 2],
+    pub(super) names: Vec<String>,
+    pub(super) depth: Vec<u32>,
+    pub(super) name: Vec<u32>,
+    pub(super) ns: [Vec<u64>; 2],
 }
 
 /// The percentiles of an arm.

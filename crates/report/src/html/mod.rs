@@ -9,6 +9,7 @@ mod behind;
 mod bill;
 mod charts;
 mod data;
+mod figure;
 mod form;
 mod host;
 mod markup;
@@ -20,9 +21,12 @@ mod sweep;
 mod tail;
 mod unit;
 mod verdicts;
+mod why;
 
 pub use replay::replay_page;
-pub use shown::{Detail, Distribution, EpochShown, PercentileShown, Shown};
+pub use shown::{
+    ChainsShown, Detail, Distribution, EpochShown, FrameShown, PercentileShown, Shown,
+};
 
 use looptax_record::{Comparison, Record};
 

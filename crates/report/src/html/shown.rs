@@ -26,6 +26,28 @@ pub struct Detail {
     pub epochs: Vec<EpochShown>,
     /// The latency of each arm's requests, in the order of the arms; `None` without samples.
     pub distributions: Vec<Option<Distribution>>,
+    /// The call chains of each pair that was sampled, in their order; or why they cannot be read.
+    pub chains: Vec<Result<ChainsShown, String>>,
+}
+
+/// Call chains of two arms as one tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChainsShown {
+    /// The names of frames, each once.
+    pub names: Vec<String>,
+    /// Each frame before those that it calls, these the dearest first. The first one stands for all processes.
+    pub frames: Vec<FrameShown>,
+}
+
+/// A place in the call chains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameShown {
+    /// How many frames called it, one after the other.
+    pub depth: u32,
+    /// Its name's index.
+    pub name: u32,
+    /// CPU time in itself and not in what it calls, `[baseline, other]`.
+    pub ns: [u64; 2],
 }
 
 /// An epoch of a pair of arms, with its effect and what disturbed it.

@@ -195,7 +195,8 @@ fn requests_table(client: &str, table: &Table, out: &mut Markup) {
 fn small_table(table: &SmallTable, out: &mut Markup) {
     out.element("h4", &[("class", "client")], &table.title);
     out.table(&table.title, |out| {
-        out.head(&table.header).open("tbody", &[]);
+        out.head(&table.header.each_ref().map(String::as_str))
+            .open("tbody", &[]);
         for row in &table.rows {
             out.open("tr", &[]);
             for cell in row {

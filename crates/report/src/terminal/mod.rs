@@ -152,7 +152,7 @@ fn write_group(group: &GroupStory, is_verbose: bool, lines: &mut Lines) {
         }
     }
     lines.blank();
-    for table in &group.bills {
+    for table in group.bills.iter().chain(&group.layers) {
         small_table::write(table, lines);
         lines.blank();
     }

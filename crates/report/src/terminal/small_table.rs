@@ -9,8 +9,8 @@ const GAP: usize = 3;
 /// Writes one.
 pub(super) fn write(table: &SmallTable, lines: &mut Lines) {
     lines.item(2, &table.title);
-    let header = table.header.map(str::to_owned);
-    let rows = || std::iter::once(&header).chain(&table.rows);
+    let header = &table.header;
+    let rows = || std::iter::once(header).chain(&table.rows);
     let widest = |column: usize| rows().map(|row| width(&row[column])).max().unwrap_or(0);
     let columns = [0, 1, 2, 3].map(widest);
     let is_wide = INDENT + columns.iter().sum::<usize>() + 3 * GAP <= lines.style.width;
@@ -21,7 +21,7 @@ pub(super) fn write(table: &SmallTable, lines: &mut Lines) {
                 .map(|(cell, width)| padded(cell, width + GAP))
                 .collect();
             lines.verbatim(&format!("{}{}", " ".repeat(INDENT), cells.trim_end()));
-        } else if row != &header {
+        } else if row != header {
             lines.verbatim(&format!("{}{}", " ".repeat(INDENT), row[0]));
             for (name, cell) in table.header.iter().zip(row).skip(1) {
                 if !cell.is_empty() {

@@ -29,7 +29,7 @@ pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTab
             comparison.connections,
             comparison.placement.asked.name()
         ),
-        header: ["", "time", "CPU, both ends", "in all"],
+        header: ["", "time", "CPU, both ends", "in all"].map(str::to_owned),
         rows: [root].into_iter().chain(steps).collect(),
         closing: closing(bill, text),
     })

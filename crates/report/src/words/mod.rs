@@ -24,6 +24,7 @@ pub(crate) mod table;
 mod tone;
 pub(crate) mod trial;
 pub(crate) mod warnings;
+mod why;
 mod withheld;
 
 use looptax_record::{Client, Comparison, Record};
@@ -66,6 +67,8 @@ pub(crate) struct GroupStory {
     pub(crate) body: Body,
     /// What each part of an arm adds, by comparison that has several arms.
     pub(crate) bills: Vec<SmallTable>,
+    /// Where CPU time goes, where that was asked; a page draws it as well.
+    pub(crate) layers: Vec<SmallTable>,
     /// What a picture over connections is drawn from.
     pub(crate) sweep: Option<Sweep>,
     /// One per verdict, in the order of the comparisons.
@@ -130,10 +133,16 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 bills: { group.comparisons.iter() }
                     .filter_map(|comparison| bill::bill_table(comparison, text))
                     .collect(),
+                layers: { group.comparisons.iter() }
+                    .flat_map(|comparison| why::tables(comparison, text))
+                    .collect(),
                 sweep: sweep::sweep_for(group, text),
                 sentences: sentence::verdict_sentences(group, text),
                 facts: { group.comparisons.iter() }
-                    .flat_map(|comparison| trial::sentences(comparison, text))
+                    .flat_map(|comparison| {
+                        let facts = trial::sentences(comparison, text).into_iter();
+                        facts.chain(why::sentences(comparison, text))
+                    })
                     .collect(),
                 notes: notes(group, shows_counts, text),
             })

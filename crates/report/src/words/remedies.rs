@@ -43,7 +43,7 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
                 text.clean(&remedies.today),
                 counted(u64::from(remedies.connections), "connection"),
             ),
-            header: ["", "requests per second", "time saved", "CPU saved"],
+            header: ["", "requests per second", "time saved", "CPU saved"].map(str::to_owned),
             rows: rows(remedies, text),
             closing: Some(closing(remedies, text)),
         },

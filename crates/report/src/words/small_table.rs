@@ -5,7 +5,7 @@
 pub(crate) struct SmallTable {
     pub(crate) title: String,
     /// The first column's is empty: it names the rows.
-    pub(crate) header: [&'static str; 4],
+    pub(crate) header: [String; 4],
     pub(crate) rows: Vec<[String; 4]>,
     /// What follows from all of it.
     pub(crate) closing: Option<String>,

@@ -10,9 +10,9 @@ use looptax_report::terminal::{Style, compare};
 use crate::VERBOSE;
 use crate::made_up::{arm, comparison, look, record, tax};
 
-const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}\u{1b}[2J&\"'<!--";
+pub(crate) const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}\u{1b}[2J&\"'<!--";
 
-fn shown(record: &Record) -> Shown<'_> {
+pub(crate) fn shown(record: &Record) -> Shown<'_> {
     Shown {
         record,
         name: "run.json",
@@ -51,6 +51,7 @@ fn detail(comparison: &Comparison) -> Detail {
             })
             .collect(),
         distributions: vec![Some(distribution), None],
+        chains: Vec::new(),
     }
 }
 
@@ -122,7 +123,7 @@ fn awkward() -> Record {
 }
 
 /// What a reader of the page reads: no markup, and every space an ordinary one.
-fn text_of(page: &str) -> String {
+pub(crate) fn text_of(page: &str) -> String {
     let body = page.split_once("<main").unwrap().1;
     let mut text = String::new();
     let mut rest = body;

@@ -15,6 +15,7 @@ mod rules;
 mod table;
 mod trial;
 mod whole;
+mod why;
 
 use looptax_report::terminal::Beside;
 

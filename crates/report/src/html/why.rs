@@ -1,0 +1,183 @@
+//! Where a request's CPU time goes: its layers as a table and as bars, its call chains as a flame graph.
+
+use looptax_record::{Comparison, Figure as Number, Why, WhyRow};
+
+use super::figure::{Figure, absent, figure};
+use super::markup::{Markup, TEXT};
+use super::shown::{ChainsShown, Detail};
+
+/// Everything that was sampled of a comparison; nothing where nobody asked.
+pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
+    for (part, why) in comparison.why.iter().enumerate() {
+        let arms = arms(comparison, why);
+        let [base, other] = &arms;
+        let title = format!("Where a request's CPU time goes, {other} over {base}");
+        out.open("section", &[("class", "why")]);
+        out.element("h5", &[], &title);
+        let checks = [&why.sum, &why.without_sampler].into_iter().flatten();
+        let rows = why
+            .rows
+            .iter()
+            .chain(checks.filter(|_| why.sampling.sees_kernel));
+        table([title.as_str(), "layer"], &arms, rows, micros, out);
+        if !why.counts.is_empty() {
+            let title = "Counted per request";
+            table([title, "per request"], &arms, why.counts.iter(), count, out);
+        }
+        layers(idx, part, &arms, why, out);
+        chains(idx, part, &arms, (why, detail.chains.get(part)), out);
+        out.close("section");
+    }
+}
+
+/// The names of both arms; the second one is another where both are the same.
+pub(super) fn arms(comparison: &Comparison, why: &Why) -> [String; 2] {
+    let name = |idx: u32| {
+        let arms = &comparison.arms;
+        let arm = arms.get(idx as usize).or_else(|| arms.first());
+        arm.map_or_else(String::new, |it| TEXT.clean(&it.name))
+    };
+    let [base, other] = why.pair.map(name);
+    if base == other {
+        let again = format!("{other} (again)");
+        return [base, again];
+    }
+    [base, other]
+}
+
+/// A difference in µs as a cell says it.
+pub(super) fn signed_micros(figure: &Number) -> String {
+    shown(figure, |us| TEXT.signed_micros_interval(us))
+}
+
+/// The cells of a row: each arm's own, and the difference.
+type Cells = [String; 3];
+
+fn micros(row: &WhyRow) -> Cells {
+    let [base, other] = [0, 1].map(|side| shown(&row.arms[side], |us| TEXT.micros_interval(us)));
+    [base, other, signed_micros(&row.difference)]
+}
+
+fn count(row: &WhyRow) -> Cells {
+    let plain = |figure: &Number| shown(figure, |it| TEXT.per_request(it));
+    let more = shown(&row.difference, |it| {
+        let sign = if it.value >= 0.0 { "+" } else { "" };
+        format!("{sign}{}", TEXT.per_request(it))
+    });
+    [plain(&row.arms[0]), plain(&row.arms[1]), more]
+}
+
+fn shown(figure: &Number, words: impl Fn(&looptax_record::Estimate) -> String) -> String {
+    figure.known().map_or_else(|| "n/a".to_owned(), words)
+}
+
+fn table<'a>(
+    [title, first]: [&str; 2],
+    [base, other]: &[String; 2],
+    rows: impl Iterator<Item = &'a WhyRow>,
+    cells: impl Fn(&WhyRow) -> Cells,
+    out: &mut Markup,
+) {
+    let head = [first, base, other, "difference"];
+    out.stacked_table(title, |out| {
+        out.head(&head).open("tbody", &[]);
+        for row in rows {
+            out.open("tr", &[]);
+            out.element("th", &[("scope", "row")], &TEXT.clean(&row.name));
+            for (cell, label) in cells(row).iter().zip(&head[1..]) {
+                out.element("td", &[("class", "number"), ("data-label", label)], cell);
+            }
+            out.close("tr");
+        }
+        out.close("tbody");
+    });
+}
+
+fn layers(idx: usize, part: usize, [base, other]: &[String; 2], why: &Why, out: &mut Markup) {
+    let title = format!("CPU time of a request by layer, {other} and {base}");
+    let is_known = |row: &WhyRow| row.arms.iter().any(|us| us.known().is_some());
+    if !why.rows.iter().any(is_known) {
+        return absent(&title, "no layer has a figure", out);
+    }
+    let about = Figure {
+        kind: "layers",
+        idx,
+        part,
+        title: &title,
+        says: "A bar for each arm, whose parts are the layers under the numbers of the list above it. The figures \
+               stand in the table.",
+    };
+    figure(&about, out, |_| {});
+}
+
+fn chains(
+    idx: usize,
+    part: usize,
+    [base, other]: &[String; 2],
+    (why, chains): (&Why, Option<&Result<ChainsShown, String>>),
+    out: &mut Markup,
+) {
+    let title = format!("Flame graph of a request, {other} over {base}");
+    let has_frames = |it: &ChainsShown| it.frames.len() > 1;
+    match chains {
+        Some(Err(error)) => return absent(&title, &TEXT.clean(error), out),
+        Some(Ok(chains)) if has_frames(chains) && why.stacks.requests.iter().all(|it| *it > 0) => {}
+        _ => return absent(&title, "the record holds no call chains", out),
+    }
+    out.open("figure", &[("class", "chains")]);
+    out.element("figcaption", &[], &title);
+    let how = format!(
+        "Callers stand above what they call, of all processes together. \
+         A frame is as wide as its CPU time per request on {base} and on {other} together, what it calls included; \
+         {base} or {other} alone are drawn to one scale. \
+         Red with a line above: dearer over {other}; blue with a broken line below: cheaper; the deeper, the more per \
+         request. \
+         The difference of a single frame has no interval: those of layers stand in the table."
+    );
+    out.element("p", &[("class", "note")], &how);
+    let without = "The flame graph needs the page's script; the table of layers stands without it.";
+    out.element("p", &[("class", "note without")], without);
+    let (idx, part) = (idx.to_string(), part.to_string());
+    let attributes = [
+        ("class", "flame"),
+        ("data-flame", ""),
+        ("data-idx", idx.as_str()),
+        ("data-part", &part),
+    ];
+    out.open("div", &attributes).close("div");
+    if why.sampling.sees_kernel
+        && why
+            .sampled
+            .as_ref()
+            .is_some_and(|it| is_other(it, why.sum.as_ref()))
+    {
+        let words = "Frames hold the sampler's own part, which the layers above are without: that is why all \
+                     processes do not come to the sum there.";
+        out.element("p", &[("class", "note")], words);
+    }
+    if let Some(words) = left_out([base, other], why) {
+        out.element("p", &[("class", "note")], &words);
+    }
+    out.close("figure");
+}
+
+/// Whether what was sampled is shown as something else than the layers' sum.
+fn is_other(sampled: &WhyRow, sum: Option<&WhyRow>) -> bool {
+    sum.is_some_and(|sum| micros(sum) != micros(sampled))
+}
+
+fn left_out(arms: [&String; 2], why: &Why) -> Option<String> {
+    let stacks = &why.stacks;
+    let us =
+        [0, 1].map(|side| stacks.left_out_ns[side] as f64 / stacks.requests[side] as f64 / 1e3);
+    (stacks.left_out_ns != [0, 0]).then(|| {
+        format!(
+            "Rare chains are left out for want of room: {} per request on {}, {} on {}. They are the gap below all \
+             processes.",
+            TEXT.micros(us[0]),
+            arms[0],
+            TEXT.micros(us[1]),
+            arms[1]
+        )
+    })
+}

@@ -1,0 +1,176 @@
+//! Where a request's CPU time goes, in words: layers that add up, what they are held against, what was counted.
+
+use looptax_record::{Comparison, Estimate, Figure, Why, WhyRow};
+
+use super::small_table::SmallTable;
+use crate::format::{GLUE, Text, counted};
+
+/// A layer with less is as good as none.
+const LEAST_SHOWN_US: f64 = 0.005;
+
+/// The tables of everything that was sampled of a comparison.
+pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
+    let both = |why: &Why| {
+        let layers = layers(why, comparison, text)?;
+        Some(std::iter::once(layers).chain(counts(why, comparison, text)))
+    };
+    comparison.why.iter().filter_map(both).flatten().collect()
+}
+
+/// What to know beside them.
+pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
+    let mut lines = Vec::new();
+    for why in &comparison.why {
+        let invalid = why.invalid.iter();
+        lines.extend(
+            invalid.map(|it| format!("nothing follows from the layers: {}", text.clean(it))),
+        );
+        lines.push(sampling(why, text));
+        lines.extend(why.sampling.notes.iter().map(|it| text.clean(it)));
+    }
+    lines.extend(checks(comparison, text));
+    lines.dedup();
+    lines
+}
+
+fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
+    let sum = why.sum.as_ref()?;
+    let mut rows: Vec<[String; 4]> = why.rows.iter().map(|it| row(it, text, micros)).collect();
+    if why.sampling.sees_kernel {
+        rows.push(row(sum, text, micros));
+        rows.extend(why.without_sampler.iter().map(|it| row(it, text, micros)));
+    }
+    let s = if comparison.connections == 1 { "" } else { "s" };
+    Some(SmallTable {
+        title: format!(
+            "where a request's CPU time goes, client and server together: {} connection{s}, {}",
+            comparison.connections,
+            comparison.placement.asked.name(),
+        ),
+        header: header(why, comparison, text),
+        rows,
+        closing: closing(why, sum, text),
+    })
+}
+
+fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
+    let is_seen = |row: &&WhyRow| {
+        row.arms
+            .iter()
+            .any(|it| it.known().is_some_and(|it| it.value > 0.0))
+    };
+    let rows = why.counts.iter().filter(is_seen);
+    let rows: Vec<[String; 4]> = rows.map(|it| row(it, text, number)).collect();
+    (!rows.is_empty()).then(|| SmallTable {
+        title: "counted per request".to_owned(),
+        header: header(why, comparison, text),
+        rows,
+        closing: None,
+    })
+}
+
+fn header(why: &Why, comparison: &Comparison, text: Text) -> [String; 4] {
+    let name = |side: usize| {
+        let arm = comparison.arms.get(why.pair[side] as usize);
+        arm.map_or_else(String::new, |arm| text.clean(&arm.name))
+    };
+    [String::new(), name(0), name(1), "difference".to_owned()]
+}
+
+/// How a figure of a row is shown, and a difference.
+type Shown = fn(Text, &Estimate, bool) -> String;
+
+fn row(row: &WhyRow, text: Text, shown: Shown) -> [String; 4] {
+    let cell = |figure: &Figure, is_difference| match figure.known() {
+        Some(it) => shown(text, it, is_difference),
+        None => "n/a".to_owned(),
+    };
+    let [base, other] = row.arms.each_ref().map(|it| cell(it, false));
+    [
+        text.clean(&row.name),
+        base,
+        other,
+        cell(&row.difference, true),
+    ]
+}
+
+fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
+    if is_difference {
+        return text.signed_micros_interval(us);
+    }
+    if us.value < LEAST_SHOWN_US {
+        return "-".to_owned();
+    }
+    text.micros(us.value)
+}
+
+fn number(text: Text, count: &Estimate, is_difference: bool) -> String {
+    if is_difference && count.value.abs() < 0.005 {
+        return "none".to_owned();
+    }
+    text.per_request(count)
+}
+
+/// Whether the layers come to what the kernel's clocks say.
+fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
+    if !why.invalid.is_empty() {
+        return None;
+    }
+    if !why.sampling.sees_kernel {
+        return Some("the programs' part alone: what the kernel does is not seen here".to_owned());
+    }
+    let held_against = why.without_sampler.as_ref()?.difference.known()?;
+    let sum = sum.difference.known()?;
+    let (Some(lo), Some(hi)) = (sum.lo, sum.hi) else {
+        return None;
+    };
+    let (Some(other_lo), Some(other_hi)) = (held_against.lo, held_against.hi) else {
+        return None;
+    };
+    let words = if lo <= other_hi && other_lo <= hi {
+        "the layers add up to what is measured without the sampler"
+    } else {
+        "the layers do not add up to what is measured without the sampler"
+    };
+    let sum = text.signed_micros_interval(sum);
+    let held_against = text.signed_micros_interval(held_against);
+    Some(format!("{words}: {sum} and {held_against}"))
+}
+
+/// What the samples came to before the sampler's part was taken off, and the kernel's clocks beside it.
+fn checks(comparison: &Comparison, text: Text) -> Vec<String> {
+    let check = |why: &Why| {
+        if !why.sampling.sees_kernel {
+            return None;
+        }
+        let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
+        Some(format!(
+            "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own \
+             part, which lies on them by their size",
+            text.signed_micros_interval(&known(&why.sampled)?),
+            text.signed_micros_interval(&known(&why.by_clocks)?)
+        ))
+    };
+    comparison.why.iter().filter_map(check).collect()
+}
+
+fn sampling(why: &Why, text: Text) -> String {
+    let sampling = &why.sampling;
+    let khz = 1e6 / (sampling.period_ns as f64).max(1.0);
+    let cost = why.sampler_pct.as_ref().and_then(Figure::known);
+    let cost = cost.map_or_else(String::new, |it| {
+        format!(
+            "; with it a request takes {} more CPU time, in both arms",
+            text.percent(it)
+        )
+    });
+    format!(
+        "sampled by {} at {khz:.0}{GLUE}kHz on {}: {} in {}, {} lost, {} of other processes{cost}",
+        text.clean(&sampling.event),
+        counted(sampling.cores.into(), "core"),
+        counted(sampling.n_samples, "sample"),
+        counted(why.epochs.len() as u64, "epoch"),
+        sampling.n_lost,
+        sampling.n_of_others,
+    )
+}

@@ -1,0 +1,146 @@
+//! Where a request's CPU time goes, as the page shows it.
+
+use looptax_record::{Figure, Placement, Record, Sampling, Stacks, Why, WhyRow};
+use looptax_report::html::{ChainsShown, FrameShown, page};
+
+use crate::html::{HOSTILE, shown, text_of};
+use crate::made_up::{comparison, record};
+
+fn row(name: &str, us: [f64; 2]) -> WhyRow {
+    let around = |us: f64| Figure::new(us, us - 0.1, us + 0.1, 10);
+    WhyRow {
+        name: name.to_owned(),
+        arms: us.map(around),
+        difference: around(us[1] - us[0]),
+        p: None,
+    }
+}
+
+fn why(name: &str) -> Why {
+    Why {
+        pair: [0, 1],
+        sampling: Sampling {
+            event: "cpu-clock".to_owned(),
+            period_ns: 111_111,
+            cores: 1,
+            sees_kernel: true,
+            n_samples: 86_000,
+            n_of_others: 12,
+            n_lost: 3,
+            notes: vec![format!("{name} is not seen")],
+        },
+        layers: vec![name.to_owned()],
+        epochs: Vec::new(),
+        counters: vec!["wake-ups".to_owned()],
+        stacks: Stacks {
+            requests: [1_000, 2_000],
+            left_out_ns: [50_000, 0],
+            ..Stacks::default()
+        },
+        rows: vec![row(name, [1.5, 12.25])],
+        sum: Some(row("sum", [1.5, 12.25])),
+        sampled: Some(row("by samples", [1.6, 12.4])),
+        by_clocks: Some(row("by the kernel's clocks", [1.25, 12.5])),
+        without_sampler: Some(row("without the sampler", [1.0, 12.0])),
+        sampler_pct: Some(Figure::new(2.0, 1.5, 2.5, 10)),
+        counts: vec![row("wake-ups", [2.0, 1.5])],
+        invalid: vec![format!("{name} was lost")],
+    }
+}
+
+fn chains(name: &str) -> ChainsShown {
+    let frame = |depth, name, ns| FrameShown { depth, name, ns };
+    ChainsShown {
+        names: vec!["all processes".to_owned(), name.to_owned()],
+        frames: vec![
+            frame(0, 0, [50_000, 0]),
+            frame(1, 1, [1_450_000, 24_500_000]),
+        ],
+    }
+}
+
+fn sampled(why: Why) -> Record {
+    let mut sampled = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    sampled.why = vec![why];
+    record(vec![sampled], Vec::new())
+}
+
+fn page_of(record: &Record, chains: Option<Result<ChainsShown, String>>) -> String {
+    let mut shown = shown(record);
+    shown.details[0].chains = chains.into_iter().collect();
+    page(&[shown])
+}
+
+#[test]
+fn layers_sum_checks_and_counts_stand_on_the_page_without_its_script() {
+    let record = sampled(why("TCP, IP"));
+    let text = text_of(&page_of(&record, Some(Ok(chains("tcp_sendmsg")))));
+    for words in [
+        "Where a request's CPU time goes, tcp over unix",
+        "TCP, IP was lost",
+        "TCP, IP 1.5 µs [1.4, 1.6] 12.2 µs [12.2, 12.3] +10.8 µs [10.7, 10.8]",
+        "without the sampler 1.0 µs [0.9, 1.1] 12.0 µs [11.9, 12.1] +11.0 µs [10.9, 11.1]",
+        "wake-ups 2.00 [1.90, 2.10] 1.50 [1.40, 1.60] -0.50 [-0.60, -0.40]",
+        "86000 samples in 0 epochs, 3 lost, 12 of other processes; with it a request takes 2.0 % [1.5, 2.5] more CPU time",
+        "TCP, IP is not seen",
+        "The flame graph needs the page's script",
+        "Rare chains are left out for want of room: 0.05 µs per request on unix, 0.00 µs on tcp.",
+        "Frames hold the sampler's own part, which the layers above are without",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+}
+
+#[test]
+fn the_script_gets_each_nanosecond_and_the_requests_that_it_belongs_to() {
+    let record = sampled(why("TCP, IP"));
+    let html = page_of(&record, Some(Ok(chains("tcp_sendmsg"))));
+    let drawn = r#""chains":{"requests":[1000,2000],"names":["all processes","tcp_sendmsg"],"depth":[0,1],"name":[0,1],"ns":[[50000,1450000],[0,24500000]]}"#;
+    assert!(html.contains(drawn), "{html}");
+}
+
+#[test]
+fn why_there_is_no_flame_graph_is_said() {
+    let no_requests = || {
+        let mut why = why("TCP, IP");
+        why.stacks.requests = [0, 5];
+        sampled(why)
+    };
+    for (record, chains, reason) in [
+        (sampled(why("a")), None, "the record holds no call chains"),
+        (sampled(why("a")), Some(Err("broken".to_owned())), "broken"),
+        (
+            sampled(why("a")),
+            Some(Ok(ChainsShown::default())),
+            "the record holds no call chains",
+        ),
+        (
+            no_requests(),
+            Some(Ok(chains("f"))),
+            "the record holds no call chains",
+        ),
+    ] {
+        let html = page_of(&record, chains);
+        let said = format!("Not shown: {reason}.");
+        assert!(text_of(&html).contains(&said), "no {said:?}");
+        assert!(!html.contains("data-flame "), "{reason}");
+    }
+}
+
+#[test]
+fn no_name_of_a_frame_or_a_layer_becomes_markup() {
+    let names = ["std::vector<int>::operator[](&)", HOSTILE];
+    let page = |name: &str| page_of(&sampled(why(name)), Some(Ok(chains(name))));
+    let own = page("plain").matches("</script").count();
+    for name in names {
+        let html = page(name);
+        assert_eq!(html.matches("</script").count(), own);
+        let before = html.split_once("<script>").unwrap().0;
+        for forbidden in ["<img", "<int", "<!--", "\u{202e}", "\u{1b}"] {
+            assert!(!before.contains(forbidden), "{forbidden:?}");
+        }
+    }
+    let html = page(names[0]);
+    assert!(html.contains(r#""std::vector\u003cint\u003e::operator[](\u0026)""#));
+    assert!(html.contains("std::vector&lt;int&gt;::operator[](&amp;)</th>"));
+}
