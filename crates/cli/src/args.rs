@@ -17,6 +17,7 @@ mod run;
 mod selfcheck;
 mod switch;
 mod trial;
+mod why;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,7 @@ pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 pub(crate) use trial::TrialArgs;
+pub(crate) use why::WhyArgs;
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
 #[derive(Debug, Parser)]
@@ -106,6 +108,7 @@ impl Cli {
         match &self.command {
             None => self.compare.targets.iter().any(|it| it == word),
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
+            Some(Command::Why(args)) => args.compare.targets.iter().any(|it| it == word),
             Some(Command::Selfcheck(args)) => args.target == word,
             Some(Command::Analyze(args)) => args.record == "-",
             Some(_) => false,
@@ -116,7 +119,7 @@ impl Cli {
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 21] = [
+const BESIDE_MEASURING: [&str; 22] = [
     "at",
     "verbose",
     "output",
@@ -126,6 +129,7 @@ const BESIDE_MEASURING: [&str; 21] = [
     "csv",
     "openmetrics",
     "benchmark_json",
+    "folded",
     "label",
     "no_history",
     "wait",
@@ -189,6 +193,9 @@ pub(crate) enum Command {
     /// What the socket would bring your own application: its pages over TCP and over the socket in turns, nothing changed.
     #[command(after_help = EXIT_CODES)]
     Trial(Box<TrialArgs>),
+    /// Where the difference goes: a request's CPU time by layer of kernel and programs, over each transport.
+    #[command(after_help = EXIT_CODES)]
+    Why(Box<WhyArgs>),
     /// Judge a saved record again: the same verdict, bit for bit.
     #[command(after_help = EXIT_CODES)]
     Analyze(AnalyzeArgs),

@@ -59,6 +59,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         None if cli.is_bare => commands::minute::run(&cli.compare, terminal),
         None => commands::compare::run(&cli.compare, terminal),
         Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
+        Some(Command::Why(args)) => commands::why::run(&args, terminal),
         Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),
         Some(Command::Find(args)) => commands::find::run(&args, terminal),
         Some(Command::Check(args)) => commands::check::run(&args, terminal),

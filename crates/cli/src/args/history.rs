@@ -92,6 +92,10 @@ pub(crate) struct FormatArgs {
     /// Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it.
     #[arg(long, value_name = "FILE")]
     pub(crate) benchmark_json: Option<PathBuf>,
+    /// Write the call chains of `why` there, folded as flame graph programs read them: arm, process and functions with
+    /// `;` between them, then nanoseconds of CPU time per 1000 requests; `-` prints them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) folded: Option<PathBuf>,
 }
 
 /// `20%` or `20`.

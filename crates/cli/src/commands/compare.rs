@@ -1,11 +1,13 @@
 //! `compare`: plan, targets one after the other, record, table.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_analysis::remedies;
 use looptax_experiment::AskPassword;
 use looptax_experiment::Experiment;
 use looptax_experiment::Machine;
+use looptax_experiment::RecordWriter;
+use looptax_experiment::comparison::parts::{Asked, Part};
 use looptax_experiment::comparison::{empty_record, measure_all, parts};
 use looptax_experiment::list_workloads;
 use looptax_experiment::spec::target::TargetSpec;
@@ -28,6 +30,27 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         return Ok(Exit::Done);
     }
     let asked = settings::asked(args)?;
+    measure(&asked, args, terminal, |parts, ask, writer, stage, stop| {
+        measure_all(parts, ask, writer, stage, stop)
+    })
+}
+
+/// How what is planned is measured, and who looks on.
+type Measuring = fn(
+    &[Part<'_>],
+    (Machine, AskPassword),
+    &mut RecordWriter,
+    &mut Stage,
+    &AtomicBool,
+) -> Result<(), Failure>;
+
+/// From what was asked to the record that is shown and kept.
+pub(crate) fn measure(
+    asked: &Asked,
+    args: &CompareArgs,
+    terminal: Terminal,
+    measuring: Measuring,
+) -> Result<Exit, Failure> {
     let settings = &asked.all[0].1;
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
@@ -38,7 +61,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     results::announce(&args.result)?;
     // Before there are threads, and before anybody is asked anything.
     let machine = Machine::make(settings);
-    let parts = parts::planned(&asked, &machine)?;
+    let parts = parts::planned(asked, &machine)?;
     if args.dry_run {
         terminal::words_as_data(&parts.text())?;
         return Ok(Exit::Done);
@@ -67,7 +90,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         Stage::line(terminal)
     };
     let ask = (machine, terminal::password as AskPassword);
-    let measured = measure_all(&parts.all, ask, &mut writer, &mut stage, &stop);
+    let measured = measuring(&parts.all, ask, &mut writer, &mut stage, &stop);
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     if let Some(today) = &asked.today {

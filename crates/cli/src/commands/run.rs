@@ -8,6 +8,7 @@ use looptax_redirect::{
     Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches,
 };
 
+use super::program::check_name;
 use crate::args::RunArgs;
 use crate::failure::Exit;
 use crate::sys;
@@ -40,7 +41,7 @@ impl<E: Into<Failure>> From<E> for NotRun {
 }
 
 fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
-    check_name(args)?;
+    check_name("run", &args.command)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     let switches = switches(args)?;
     if let Err(failure) = sys::require_proc(sys::FOUND) {
@@ -103,18 +104,6 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     let summary = words::summary(&ended.stats, &config.mapping, args.stats);
     terminal.words_for(args.stats, &summary);
     Ok(exit_of(&ended))
-}
-
-/// What begins with a dash is an option that was mistyped, and no program.
-fn check_name(args: &RunArgs) -> Result<(), Failure> {
-    let name = args.command.first().map(|it| it.to_string_lossy());
-    match name.filter(|it| it.starts_with('-')) {
-        None => Ok(()),
-        Some(name) => Err(Failure::usage(
-            format!("`run` has no option `{name}`"),
-            "`looptax run --help` lists them; they stand before the command",
-        )),
-    }
 }
 
 fn switches(args: &RunArgs) -> Result<Switches, Failure> {

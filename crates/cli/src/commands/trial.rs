@@ -10,6 +10,7 @@ use looptax_failure::Failure;
 use looptax_redirect::{Config, Program as Command, Surroundings, Switches, User};
 use looptax_trial::{Ask, Begun, Program, Server, measure};
 
+use super::program::check_name;
 use crate::args::TrialArgs;
 use crate::failure::Exit;
 use crate::record_place::RecordPlace;
@@ -22,7 +23,7 @@ use crate::terminal::{self, Terminal, claim};
 
 /// Runs `trial`.
 pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    check_name(args)?;
+    check_name("trial", &args.command)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     results::announce(&args.result)?;
     sys::require_measurable()?;
@@ -79,18 +80,6 @@ fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Resu
     }
     terminal.words(&settings::next_step(ask, &writer.record));
     Ok(Exit::for_record(&writer.record))
-}
-
-/// What begins with a dash is an option that was mistyped, and no program.
-fn check_name(args: &TrialArgs) -> Result<(), Failure> {
-    let name = args.command.first().map(|it| it.to_string_lossy());
-    match name.filter(|it| it.starts_with('-')) {
-        None => Ok(()),
-        Some(name) => Err(Failure::usage(
-            format!("`trial` has no option `{name}`"),
-            "`looptax trial --help` lists them; they stand before `--` and the application's command",
-        )),
-    }
 }
 
 /// The servers here whose connections could be moved.

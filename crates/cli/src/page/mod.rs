@@ -3,6 +3,7 @@
 //! Unpacks the samples of one epoch after the other and keeps percentiles alone, so that a page of a large
 //! record needs little memory. Called by `report` and `compare`.
 
+mod chains;
 mod epochs;
 mod latency;
 
@@ -61,6 +62,7 @@ fn shown_page<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
                 no_samples.get_or_insert(error.to_string());
                 Vec::new()
             }),
+            chains: chains::chains_shown(comparison),
         });
     }
     Shown {

@@ -20,6 +20,9 @@ use looptax_wire::Login;
 
 use crate::args::TrialArgs;
 
+/// Pages that a log may give.
+const MOST_OF_LOG: usize = 1_000;
+
 /// What the arguments ask for, of these servers.
 ///
 /// # Errors
@@ -60,9 +63,6 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
         start: Duration::from_millis(args.start_ms),
     })
 }
-
-/// Pages that a log may give.
-const MOST_OF_LOG: usize = 1_000;
 
 /// All pages that are named, each with the headers and the method that are wanted.
 fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {

@@ -53,5 +53,6 @@ mod switch_apps;
 mod switch_compose;
 mod trial_apps;
 mod versions;
+mod why;
 mod wordpress;
 mod workloads;

@@ -1,0 +1,22 @@
+//! The program that `run` and `trial` are to start, as it was typed.
+
+use std::ffi::OsString;
+
+use looptax_failure::Failure;
+
+/// What begins with a dash is an option of `command` that was mistyped, and no program.
+///
+/// # Errors
+/// A usage failure that names it.
+pub(super) fn check_name(command: &str, words: &[OsString]) -> Result<(), Failure> {
+    let name = words.first().map(|it| it.to_string_lossy());
+    match name.filter(|it| it.starts_with('-')) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(
+            format!("`{command}` has no option `{name}`"),
+            format!(
+                "`looptax {command} --help` lists them; they stand before the program and its arguments"
+            ),
+        )),
+    }
+}
