@@ -43,7 +43,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l arrivals -d 'Gaps betwe
 fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_needs_command" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
-complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
@@ -126,7 +126,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arrivals -d 
 fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
@@ -329,7 +329,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l arrivals -d 'Gap
 fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l sweep -d 'Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
@@ -356,6 +356,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l stream-bytes -d 
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l write-size -d 'Size of one write of `stream` in bytes, 8 to 1M. Default: 128K' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l nodelay -d 'Whether both ends set `TCP_NODELAY`, as database clients and servers do. Default: on' -r -f -a "on\t'Small packets leave at once'
 off\t'They wait for others (Nagle\'s algorithm)'"
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l inject-ns -d 'Keep the client busy for so many nanoseconds before each request of the other arms (for tests)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

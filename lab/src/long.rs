@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 13] = [
+const STEPS: [(&str, &str); 16] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
@@ -39,6 +39,12 @@ const STEPS: [(&str, &str); 13] = [
     (
         "trials of applications with a pool",
         "lab trials applications",
+    ),
+    ("layers that add up", "lab why sums"),
+    ("layers with both arms alike", "lab why alike --runs 5"),
+    (
+        "layers with a microsecond injected",
+        "lab why injected --runs 5",
     ),
     ("the report page in a browser", "lab web browser"),
     ("peers", "lab peers"),

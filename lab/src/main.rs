@@ -24,6 +24,7 @@ mod recorded;
 mod servers;
 mod trials;
 mod web;
+mod why;
 mod workspace;
 
 use std::process::ExitCode;
@@ -58,6 +59,9 @@ enum Chore {
     /// The report page in a browser: tested, measured, photographed
     #[command(subcommand)]
     Web(web::Chore),
+    /// Series of `looptax why` held against what is known beforehand
+    #[command(subcommand)]
+    Why(why::Chore),
     /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
     Long,
 }
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
         Chore::Oracle(chore) => oracle::run(&chore),
         Chore::Trials(chore) => trials::run(&chore),
         Chore::Web(chore) => web::run(&chore),
+        Chore::Why(chore) => why::run(&chore),
         Chore::Long => long::run(),
     };
     match done {

@@ -2,7 +2,7 @@
 //!
 //! Reads the record's own epochs alone, so that an analysis of it says the same again.
 
-use looptax_record::{self as record, Epoch, Figure, SampledEpoch, Why, WhyRow};
+use looptax_record::{self as record, CountedEpoch, Epoch, Figure, SampledEpoch, Why, WhyRow};
 use looptax_stats::{
     Difference, Estimate, Side, difference, holm, per_request, per_request_difference,
 };
@@ -70,8 +70,27 @@ fn fill(why: &mut Why, own: &[&Epoch]) {
         };
         row(&why.counters[idx], &amounts(&why.epochs, count), &requests)
     });
-    why.counts = adjusted(counts.collect());
+    let counts: Vec<_> = counts.chain(counts_of_warm_up(why)).collect();
+    why.counts = adjusted(counts);
     why.invalid = invalid(why);
+}
+
+/// What was counted in epochs of the warm-up, each with the requests of those.
+fn counts_of_warm_up(why: &Why) -> Vec<(WhyRow, Option<f64>)> {
+    let of_sides = |amount: &dyn Fn(&CountedEpoch, usize) -> u64| -> Amounts {
+        let epochs = |side| why.counted.iter().map(move |it| amount(it, side) as f64);
+        [0, 1].map(|side| epochs(side).collect())
+    };
+    let requests = of_sides(&|epoch, side| epoch.requests[side]);
+    let counters = why.counters_of_warm_up.iter().enumerate();
+    counters
+        .map(|(idx, name)| {
+            let count = |epoch: &CountedEpoch, side: usize| {
+                epoch.counts[side].get(idx).copied().unwrap_or_default()
+            };
+            row(name, &of_sides(&count), &requests)
+        })
+        .collect()
 }
 
 fn ns_to_us(ns: Option<&u64>) -> f64 {

@@ -349,9 +349,9 @@ pub(crate) struct CompareArgs {
     /// request.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) reconnect_every: Option<u32>,
-    /// Connections 1, 2, 4 … as 1..1024: throughput and latency of each arm over connections, with the
-    /// event client, and poll beside it at 64.
-    #[arg(long, value_name = "FROM..TO", conflicts_with = "connections")]
+    /// Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections,
+    /// with the event client, and poll beside it at 64.
+    #[arg(long, value_name = "FROM..TO|N,…", conflicts_with = "connections")]
     pub(crate) sweep: Option<String>,
     /// Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and
     /// what else proves to be its.

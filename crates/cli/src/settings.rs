@@ -97,6 +97,7 @@ fn experiment(
         is_agreed: args.yes,
         exec,
         remedy: None,
+        inject_ns: None,
         deadline: None,
     })
 }
@@ -302,7 +303,8 @@ mod tests {
             match self.below(3) {
                 0 => experiment.connections = Some(vec![1, 16]),
                 1 => {
-                    experiment.connections = Some(sweep("1..48").unwrap());
+                    let typed = self.one(&["1..48", "1,16,256"]);
+                    experiment.connections = Some(sweep(typed).unwrap());
                     experiment.is_sweep = true;
                 }
                 _ => {}

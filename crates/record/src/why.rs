@@ -21,6 +21,12 @@ pub struct Why {
     /// What the kernel counted beside, by name.
     #[serde(default)]
     pub counters: Vec<String>,
+    /// What was counted in epochs of the warm-up, by name.
+    #[serde(default)]
+    pub counters_of_warm_up: Vec<String>,
+    /// Those epochs.
+    #[serde(default)]
+    pub counted: Vec<CountedEpoch>,
     /// The call chains of all these epochs.
     pub stacks: Stacks,
     /// What the layers come to, in their order; those that nobody was seen in are left out.
@@ -41,7 +47,7 @@ pub struct Why {
     /// What the sampler adds to a request's CPU time, per cent, both arms together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampler_pct: Option<Figure>,
-    /// Counts per request, in the order of `counters`.
+    /// Counts per request: those of `counters`, then those of `counters_of_warm_up`.
     #[serde(default)]
     pub counts: Vec<WhyRow>,
     /// Why nothing may be concluded from it, a sentence each.
@@ -58,6 +64,8 @@ impl Why {
             layers,
             epochs: Vec::new(),
             counters: Vec::new(),
+            counters_of_warm_up: Vec::new(),
+            counted: Vec::new(),
             stacks: Stacks::default(),
             rows: Vec::new(),
             sum: None,
@@ -102,6 +110,15 @@ pub struct SampledEpoch {
     pub layer_ns: [Vec<u64>; 2],
     /// What was counted, `[baseline, other]`, in the order of `counters`.
     #[serde(default)]
+    pub counts: [Vec<u64>; 2],
+}
+
+/// An epoch of the warm-up in which tracepoints were counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CountedEpoch {
+    /// Requests of its slices, `[baseline, other]`.
+    pub requests: [u64; 2],
+    /// Counts, `[baseline, other]`, in the order of `counters_of_warm_up`.
     pub counts: [Vec<u64>; 2],
 }
 

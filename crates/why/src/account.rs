@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use looptax_experiment::observer::Doer;
-use looptax_record::{Epoch, SampledEpoch, Sampling, Slice, Why};
+use looptax_record::{CountedEpoch, Epoch, SampledEpoch, Sampling, Slice, Why};
 use looptax_stats::Side;
 use looptax_store::{Stack, pack_stacks};
 
+use crate::counts::Counts;
 use crate::layers::{Layers, Seen as Frame};
 use crate::sampler::Sampler;
 use crate::symbols::{Function, Symbols};
@@ -36,7 +37,12 @@ pub(crate) struct Account {
 
 impl Account {
     /// Names every frame once and puts every chain in its layer.
-    pub(crate) fn new(sampler: &Sampler, tally: &Tally, n_lost: u64) -> Self {
+    pub(crate) fn new(
+        sampler: &Sampler,
+        tally: &Tally,
+        n_lost: u64,
+        is_uncounted: Option<&String>,
+    ) -> Self {
         let mut symbols = Symbols::new();
         let table = Layers::builtin();
         let mut layers = Vec::with_capacity(tally.chains.len());
@@ -62,13 +68,16 @@ impl Account {
                 n_samples: tally.n_samples,
                 n_of_others: tally.n_of_others,
                 n_lost,
-                notes: notes(sampler, &symbols),
+                notes: notes(sampler, &symbols)
+                    .into_iter()
+                    .chain(is_uncounted.cloned())
+                    .collect(),
             },
         }
     }
 
     /// What the record says of one contrast.
-    pub(crate) fn why(&self, pair: [u32; 2], seen: &[Seen]) -> Why {
+    pub(crate) fn why(&self, pair: [u32; 2], seen: &[Seen], counted: &[CountedEpoch]) -> Why {
         let mut by_chain: HashMap<u32, [u64; 2]> = HashMap::new();
         let mut epochs = Vec::new();
         for seen in seen {
@@ -97,6 +106,8 @@ impl Account {
                 .iter()
                 .map(|(name, _)| (*name).to_owned())
                 .collect(),
+            counters_of_warm_up: Counts::names(),
+            counted: counted.to_vec(),
             stacks: pack_stacks(self.stacks(by_chain), requests),
             ..Why::unmeasured(pair, self.sampling.clone(), self.layer_names.clone())
         }

@@ -1,6 +1,7 @@
 //! Where a request's CPU time goes: samples of the kernel's timer, each assigned to its slice, its arm and its layer.
 
 mod account;
+mod counts;
 mod layers;
 mod places;
 mod sampler;

@@ -6,11 +6,11 @@
 //! the places of a sample are known when it is handed out. Whoever measures opens it, switches it on
 //! around slices and drains it between them.
 
-mod controls;
+pub(crate) mod controls;
 mod events;
-mod records;
+pub(crate) mod records;
 mod refusal;
-mod ring;
+pub(crate) mod ring;
 
 use std::collections::HashSet;
 use std::io;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use looptax_bench::MeasuredEpoch;
 use looptax_experiment::observer::Doer;
-use looptax_record::Epoch;
+use looptax_record::{CountedEpoch, Epoch};
 use looptax_stats::Side;
 
 use crate::places::FrameId;
@@ -36,6 +36,8 @@ pub(crate) struct Tally {
     pub(crate) chains: Vec<Chain>,
     /// By contrast.
     pub(crate) epochs: Vec<Vec<Seen>>,
+    /// Epochs of the warm-up whose tracepoints were counted, by contrast.
+    pub(crate) counted: HashMap<usize, Vec<CountedEpoch>>,
     pub(crate) n_samples: u64,
     pub(crate) n_of_others: u64,
 }

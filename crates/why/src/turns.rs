@@ -21,6 +21,16 @@ pub(crate) fn is_on(seed: u64, round: u64) -> bool {
     round % BLOCK != scramble(seed ^ (round / BLOCK)) % BLOCK
 }
 
+/// Occurrences of a tracepoint that one record stands for. Primes, another one in each epoch: what repeats itself with each
+/// request is met at all of its places.
+const COUNT_PERIODS: [u64; 4] = [17, 19, 23, 29];
+
+/// The period of an epoch's counts.
+pub(crate) fn count_period(seed: u64, epoch: u64) -> u64 {
+    let at = scramble(seed ^ epoch) % COUNT_PERIODS.len() as u64;
+    COUNT_PERIODS[at as usize]
+}
+
 /// Steele, Lea and Flood's `SplitMix64`: a number from each number, without a pattern.
 fn scramble(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,6 +1,7 @@
 //! An onlooker of a run that samples it: two of three epochs, told apart by the measuring clock.
 
 use std::collections::HashMap;
+use std::io;
 use std::ops::Range;
 
 use looptax_bench::{ContrastRun, Phase, Progress};
@@ -10,6 +11,7 @@ use looptax_record::Comparison;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::account::Account;
+use crate::counts::Counts;
 use crate::sampler::{Drained, Sampler, parent_of};
 use crate::tally::{Seen, Tally, Weights, Windows};
 use crate::turns;
@@ -21,12 +23,16 @@ const MOST_ANCESTORS: usize = 32;
 pub struct Watch<'a> {
     shown: &'a mut dyn Observer,
     sampler: Sampler,
+    /// In epochs of the warm-up; or why not.
+    counts: Result<Counts, String>,
     seed: u64,
     /// Of the comparison under way.
     doers: HashMap<u32, Option<Doer>>,
     tally: Tally,
     n_contrasts: usize,
     n_epochs: u64,
+    /// Epochs of the warm-up whose tracepoints are counted, of each contrast.
+    n_counted: usize,
     is_on: bool,
     /// Samples lost before this comparison.
     lost_before: u64,
@@ -39,14 +45,20 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// The kernel does not sample for this user at all.
     pub fn new(seed: u64, shown: &'a mut dyn Observer) -> Result<Self, Failure> {
+        let cores = usable_cores()?;
+        let sampler = Sampler::open(turns::MEAN_PERIOD_NS, &cores)?;
         Ok(Self {
             shown,
-            sampler: Sampler::open(turns::MEAN_PERIOD_NS, &usable_cores()?)?,
+            sampler,
+            counts: Counts::open(&cores).map_err(|error| {
+                format!("system calls, wake-ups, softirqs and packets are not counted: {error}; root may count them")
+            }),
             seed,
             doers: HashMap::new(),
             tally: Tally::default(),
             n_contrasts: 1,
             n_epochs: 0,
+            n_counted: 0,
             is_on: false,
             lost_before: 0,
             failure: None,
@@ -78,6 +90,32 @@ impl<'a> Watch<'a> {
             raw: None,
         };
         self.tally.keep(progress.contrast_idx, seen);
+    }
+
+    /// Takes what was counted in an epoch of the warm-up, and goes on counting as long as another is sure to follow.
+    fn take_counts(&mut self, progress: &Progress<'_>) -> io::Result<()> {
+        let Ok(counts) = &mut self.counts else {
+            return Ok(());
+        };
+        let Some(epoch) = progress.epoch else {
+            return counts.pause();
+        };
+        let doers = &mut self.doers;
+        let is_counted = progress.n_epochs <= self.n_counted;
+        let counted = counts.take(epoch, |pid| doer_of(doers, pid));
+        if let Some(counted) = counted.filter(|_| is_counted) {
+            let all = self.tally.counted.entry(progress.contrast_idx);
+            all.or_default().push(counted);
+        }
+        let is_last = progress.contrast_idx + 1 == self.n_contrasts;
+        if is_last && is_counted {
+            counts.pause()?;
+            if progress.n_epochs + 1 < progress.n_epochs_at_most {
+                self.n_counted = progress.n_epochs + 1;
+                counts.start(turns::count_period(self.seed, progress.n_epochs as u64))?;
+            }
+        }
+        Ok(())
     }
 
     /// Switches for the next epoch; the period is another one in each, so that nothing beats with requests for long.
@@ -135,6 +173,8 @@ impl looptax_bench::Observer for Watch<'_> {
             // The last of these is followed by the first that counts.
             Phase::WarmUp | Phase::Glimpse => {
                 self.sampler.drain(&mut |_| ());
+                let counted = self.take_counts(progress);
+                self.failure = (self.failure.take()).or(counted.err().map(Failure::from));
                 self.turn();
             }
         }
@@ -161,6 +201,11 @@ impl Observer for Watch<'_> {
         self.n_contrasts = scene.arms.len().max(1);
         self.n_epochs = 0;
         self.lost_before = self.sampler.n_missing();
+        self.n_counted = 1;
+        if let Ok(counts) = &mut self.counts {
+            let started = counts.start(turns::count_period(self.seed, 0));
+            self.failure = (self.failure.take()).or(started.err().map(Failure::from));
+        }
         self.shown.begin(scene);
     }
 
@@ -179,13 +224,15 @@ impl Observer for Watch<'_> {
 
     fn add(&mut self, contrasts: Range<usize>, comparison: &mut Comparison) {
         let n_lost = self.sampler.n_missing() - self.lost_before;
-        let account = Account::new(&self.sampler, &self.tally, n_lost);
+        let is_uncounted = self.counts.as_ref().err();
+        let account = Account::new(&self.sampler, &self.tally, n_lost, is_uncounted);
         for (idx, contrast_idx) in contrasts.enumerate() {
             let epochs = self.tally.epochs.get(contrast_idx);
             let epochs = epochs.map_or(&[][..], Vec::as_slice);
-            comparison
-                .why
-                .push(account.why([0, idx as u32 + 1], epochs));
+            let counted = self.tally.counted.get(&contrast_idx);
+            let counted = counted.map_or(&[][..], Vec::as_slice);
+            let pair = [0, idx as u32 + 1];
+            comparison.why.push(account.why(pair, epochs, counted));
         }
     }
 

@@ -103,6 +103,8 @@ fn why(n_chains: usize) -> Why {
         layers: LAYERS.map(str::to_owned).to_vec(),
         epochs: Vec::new(),
         counters: Vec::new(),
+        counters_of_warm_up: Vec::new(),
+        counted: Vec::new(),
         rows,
         sum: Some(row("sum", sum)),
         sampled: None,

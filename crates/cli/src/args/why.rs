@@ -9,4 +9,7 @@ use super::CompareArgs;
 pub(crate) struct WhyArgs {
     #[command(flatten)]
     pub(crate) compare: CompareArgs,
+    /// Keep the client busy for so many nanoseconds before each request of the other arms (for tests).
+    #[arg(long, hide = true, value_name = "NS", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub(crate) inject_ns: Option<u64>,
 }

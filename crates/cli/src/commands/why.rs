@@ -54,6 +54,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     let says_how_long = compare.fixed.is_some() || compare.quick || compare.precise;
     for (_, experiment) in &mut asked.all {
         experiment.connections.get_or_insert_with(|| vec![1]);
+        experiment.inject_ns = args.inject_ns;
         if compare.placement.is_empty() && experiment.targets.iter().all(is_private) {
             experiment.placements = Some(vec![Placement::Same]);
         }

@@ -226,7 +226,12 @@ fn loads_that_mean_nothing_are_refused() {
         &["echo", "--think", "5ms", "--client", "event"],
         &["needs a thread for each connection"],
     );
-    check_refused(&["echo", "--sweep", "8"], &["no range of connections"]);
+    for wrong in ["8", "16,1"] {
+        check_refused(
+            &["echo", "--sweep", wrong],
+            &["neither a range nor a list of connections", "1,16,256"],
+        );
+    }
 }
 
 #[track_caller]

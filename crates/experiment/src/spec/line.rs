@@ -54,9 +54,10 @@ impl Experiment {
             line.list("--arms", &self.arms);
         }
         if let Some(connections) = &self.connections {
-            match connections.as_slice() {
-                [from, .., to] if self.is_sweep => line.option("--sweep", &format!("{from}..{to}")),
-                _ => line.list("-c", connections),
+            if self.is_sweep {
+                line.option("--sweep", &super::sweep_word(connections));
+            } else {
+                line.list("-c", connections);
             }
         }
         if let Some(socket) = &self.socket {

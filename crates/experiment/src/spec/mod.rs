@@ -104,6 +104,8 @@ pub struct Experiment {
     pub exec: Option<Exec>,
     /// The remedy that it measures, where it is one of those that say what would help.
     pub remedy: Option<RemedyKind>,
+    /// Busy-wait before each request: none in the baseline, this many nanoseconds in the others, so that a truth is known.
+    pub inject_ns: Option<u64>,
     /// What has not begun by then is left out.
     pub deadline: Option<Instant>,
 }
@@ -134,6 +136,7 @@ impl Experiment {
             is_agreed: false,
             exec: None,
             remedy: None,
+            inject_ns: None,
             deadline: None,
         }
     }
@@ -219,24 +222,48 @@ pub fn seed(hex: &str) -> Result<u64, Failure> {
     })
 }
 
-/// `1..1024`: the ends, and the powers of two between them.
+/// `1..1024`: the ends, and the powers of two between them; `1,16,256`: these.
+///
+/// # Errors
+/// A usage failure for anything else.
 pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
-    let ends = typed
-        .split_once("..")
-        .and_then(|(from, to)| Some((from.parse::<u32>().ok()?, to.parse::<u32>().ok()?)));
-    match ends {
-        Some((from @ 1.., to @ ..=MOST_CONNECTIONS)) if from < to => {
-            let powers = (0..32).map(|power| 1_u32 << power);
-            let between = powers.filter(|n| (from + 1..to).contains(n));
-            Ok([from].into_iter().chain(between).chain([to]).collect())
-        }
-        _ => Err(Failure::usage(
-            format!("`--sweep {typed}` is no range of connections"),
+    let number = |typed: &str| typed.parse::<u32>().ok();
+    let found = match typed.split_once("..") {
+        Some((from, to)) => { number(from).zip(number(to)) }
+            .filter(|(from, to)| from < to)
+            .map(|(from, to)| range(from, to)),
+        None => typed.split(',').map(number).collect(),
+    };
+    let is_sweep = |all: &Vec<u32>| {
+        all.len() >= 2
+            && all.is_sorted_by(|one, next| one < next)
+            && all[0] >= 1
+            && all[all.len() - 1] <= MOST_CONNECTIONS
+    };
+    found.filter(is_sweep).ok_or_else(|| {
+        Failure::usage(
+            format!("`--sweep {typed}` is neither a range nor a list of connections"),
             format!(
-                "for example --sweep 1..1024: the smaller number first, {MOST_CONNECTIONS} at most"
+                "for example --sweep 1..1024 or --sweep 1,16,256: the smaller number first, {MOST_CONNECTIONS} at most"
             ),
-        )),
+        )
+    })
+}
+
+/// What was typed for this sweep, if it is one with the powers of two between its ends a range.
+pub(super) fn sweep_word(connections: &[u32]) -> String {
+    match connections {
+        [from, .., to] if range(*from, *to) == connections => format!("{from}..{to}"),
+        _ => { connections.iter().map(u32::to_string) }
+            .collect::<Vec<_>>()
+            .join(","),
     }
+}
+
+fn range(from: u32, to: u32) -> Vec<u32> {
+    let powers = (0..32).map(|power| 1_u32 << power);
+    let between = powers.filter(|n| (from + 1..to).contains(n));
+    [from].into_iter().chain(between).chain([to]).collect()
 }
 
 #[cfg(test)]
@@ -244,10 +271,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_has_both_ends_and_the_powers_of_two_between() {
-        assert_eq!(sweep("1..16").unwrap(), [1, 2, 4, 8, 16]);
-        assert_eq!(sweep("3..20").unwrap(), [3, 4, 8, 16, 20]);
-        for wrong in ["1", "16..1", "0..4", "a..b", "1..99999", ""] {
+    fn a_sweep_has_both_ends_and_the_powers_of_two_between_or_what_is_listed() {
+        for (typed, numbers) in [
+            ("1..16", &[1, 2, 4, 8, 16][..]),
+            ("3..20", &[3, 4, 8, 16, 20]),
+            ("1,16,256", &[1, 16, 256]),
+            ("1,3", &[1, 3]),
+        ] {
+            assert_eq!(sweep(typed).unwrap(), numbers);
+            assert_eq!(sweep_word(numbers), typed);
+        }
+    }
+
+    #[test]
+    fn what_does_not_grow_from_one_number_to_the_next_is_no_sweep() {
+        let ranges = ["16..1", "1..1", "0..4", "a..b", "1..99999", "1..4,8"];
+        let lists = [
+            "", "8", "8,8", "16,1", "0,4", "1,,4", "1,a", "1,99999", "1,4,",
+        ];
+        for wrong in ranges.into_iter().chain(lists) {
             assert!(sweep(wrong).is_err(), "{wrong}");
         }
     }

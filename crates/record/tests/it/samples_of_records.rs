@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use looptax_record::{
-    Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, Cpu, CpuTax,
-    CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host, Latency, Look,
-    LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange,
-    Raw, Reason, Record, SampledEpoch, Samples, SamplesFile, Sampling, Schedule, Sightings,
-    SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested, TimeWait, Trial,
-    TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer, UncertainSize,
-    Verdict, Why, WhyRow, Workload,
+    Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, CountedEpoch,
+    Cpu, CpuTax, CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host,
+    Latency, Look, LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes,
+    RateRange, Raw, Reason, Record, SampledEpoch, Samples, SamplesFile, Sampling, Schedule,
+    Sightings, SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested, TimeWait,
+    Trial, TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer,
+    UncertainSize, Verdict, Why, WhyRow, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -190,6 +190,11 @@ fn why() -> Why {
             counts: [vec![1], vec![2]],
         }],
         counters: vec!["client sends".to_owned()],
+        counters_of_warm_up: vec!["wake-ups".to_owned()],
+        counted: vec![CountedEpoch {
+            requests: [900, 1_000],
+            counts: [vec![1_700], vec![2_300]],
+        }],
         stacks: Stacks {
             packed: "eJwDAAAAAAE".to_owned(),
             requests: [1_000, 900],

@@ -32,6 +32,8 @@ fn why(name: &str) -> Why {
         layers: vec![name.to_owned()],
         epochs: Vec::new(),
         counters: vec!["wake-ups".to_owned()],
+        counters_of_warm_up: Vec::new(),
+        counted: Vec::new(),
         stacks: Stacks {
             requests: [1_000, 2_000],
             left_out_ns: [50_000, 0],

@@ -1,5 +1,6 @@
-//! Two controls of an event that the library has no function for: the only unsafe code of this room.
+//! Three controls of an event that the library has no function for: the only unsafe code of this room.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -11,8 +12,22 @@ const SET_OUTPUT: libc::Ioctl = 0x2405;
 /// `PERF_EVENT_IOC_PERIOD` of `linux/perf_event.h`: `_IOW('$', 4, __u64)`.
 const SET_PERIOD: libc::Ioctl = 0x4008_2404;
 
-/// Changes the CPU time between two samples.
-pub(super) fn set_period(event: &Counter, period_ns: u64) -> io::Result<()> {
+/// `PERF_EVENT_IOC_SET_FILTER` of `linux/perf_event.h`: `_IOW('$', 6, char *)`.
+const SET_FILTER: libc::Ioctl = 0x4008_2406;
+
+/// Lets only those occurrences of a tracepoint count that a filter says.
+pub(crate) fn set_filter(event: &Counter, filter: &str) -> io::Result<()> {
+    let filter = CString::new(filter)?;
+    // SAFETY: the kernel reads a string that ends in a zero and lives until the call is over.
+    let result = unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Changes the CPU time, or the occurrences, between two samples.
+pub(crate) fn set_period(event: &Counter, period_ns: u64) -> io::Result<()> {
     // SAFETY: the kernel reads eight bytes from a number that lives until the call is over.
     let result = unsafe { libc::ioctl(event.as_raw_fd(), SET_PERIOD, &raw const period_ns) };
     if result < 0 {
@@ -22,7 +37,7 @@ pub(super) fn set_period(event: &Counter, period_ns: u64) -> io::Result<()> {
 }
 
 /// Makes an event write its records into the buffer of another one of the same core.
-pub(super) fn redirect(event: &Counter, owner: &Counter) -> io::Result<()> {
+pub(crate) fn redirect(event: &Counter, owner: &Counter) -> io::Result<()> {
     // SAFETY: two descriptors go in, both live here, and no memory of ours is touched. The kernel keeps the
     // buffer as long as any event writes into it.
     let result = unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, owner.as_raw_fd()) };

@@ -9,7 +9,7 @@ use perf_event::data::{
 const COMM_EXEC: u16 = 1 << 13;
 
 /// What a record tells.
-pub(super) enum What<'a> {
+pub(crate) enum What<'a> {
     Sample(Box<Sample<'a>>),
     Map(Mmap2<'a>),
     Fork { parent: u32, child: u32 },
@@ -21,13 +21,13 @@ pub(super) enum What<'a> {
 }
 
 /// A record and its time on `CLOCK_MONOTONIC`; zero for those that come at any time.
-pub(super) struct Event<'a> {
-    pub(super) time_ns: u64,
-    pub(super) what: What<'a>,
+pub(crate) struct Event<'a> {
+    pub(crate) time_ns: u64,
+    pub(crate) what: What<'a>,
 }
 
 /// Reads a record with its header. What the library cannot read is passed over.
-pub(super) fn parse<'a>(bytes: &'a [u8], config: &ParseConfig<Native>) -> Event<'a> {
+pub(crate) fn parse<'a>(bytes: &'a [u8], config: &ParseConfig<Native>) -> Event<'a> {
     let parsed = Parser::new(bytes, config.clone()).parse_record(Reader);
     parsed.unwrap_or(Event {
         time_ns: 0,

@@ -16,7 +16,7 @@ const TOTAL_BYTES: usize = 128 << 20;
 /// Eight pages: some 80 samples.
 const SMALLEST_BYTES: usize = 32 << 10;
 
-pub(super) struct Ring {
+pub(crate) struct Ring {
     /// The event that the buffer belongs to.
     owner: Sampler,
     config: ParseConfig<Native>,
@@ -28,7 +28,7 @@ pub(super) struct Ring {
 impl Ring {
     /// Lays a buffer behind an event, as large as the kernel gives it: an ordinary user may have
     /// `kernel.perf_event_mlock_kb` per core.
-    pub(super) fn new(open: impl Fn() -> io::Result<Counter>, n_cores: usize) -> io::Result<Self> {
+    pub(crate) fn new(open: impl Fn() -> io::Result<Counter>, n_cores: usize) -> io::Result<Self> {
         let mut n_bytes = (TOTAL_BYTES / n_cores.max(1)).clamp(SMALLEST_BYTES, LARGEST_BYTES);
         loop {
             let event = open()?;
@@ -47,12 +47,12 @@ impl Ring {
         }
     }
 
-    pub(super) fn owner(&self) -> &Counter {
+    pub(crate) fn owner(&self) -> &Counter {
         self.owner.as_counter()
     }
 
     /// The time of the next record, if there is one.
-    pub(super) fn peek_ns(&mut self) -> Option<u64> {
+    pub(crate) fn peek_ns(&mut self) -> Option<u64> {
         if self.head.is_empty() {
             let record = self.owner.next_record()?;
             // The header goes before its data, as the kernel has it.
@@ -69,11 +69,11 @@ impl Ring {
     }
 
     /// The record that was seen last.
-    pub(super) fn head(&self) -> Event<'_> {
+    pub(crate) fn head(&self) -> Event<'_> {
         records::parse(&self.head, &self.config)
     }
 
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.head.clear();
     }
 }

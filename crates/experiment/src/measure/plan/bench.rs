@@ -80,9 +80,9 @@ pub fn bench(
         .map(|(client, other)| Contrast {
             name: format!("{}, {}, {client}", case.arms[0], case.arms[other + 1]),
             pair: [0, other as u32 + 1],
-            sides: [case.arms[0], case.arms[other + 1]].map(|arm| SidePlan {
-                client: client.on(arm),
-                inject_ns: None,
+            sides: [(0, 0), (other + 1, 1)].map(|(arm, times)| SidePlan {
+                client: client.on(case.arms[arm]),
+                inject_ns: settings.inject_ns.map(|ns| ns * times),
             }),
         })
         .collect();
