@@ -106,7 +106,10 @@ impl Account {
                 .iter()
                 .map(|(name, _)| (*name).to_owned())
                 .collect(),
-            counters_of_warm_up: Counts::names(),
+            counters_of_warm_up: match counted {
+                [] => Vec::new(),
+                _ => Counts::names(),
+            },
             counted: counted.to_vec(),
             stacks: pack_stacks(self.stacks(by_chain), requests),
             ..Why::unmeasured(pair, self.sampling.clone(), self.layer_names.clone())
