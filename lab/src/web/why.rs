@@ -88,26 +88,19 @@ fn why(n_chains: usize) -> Why {
     };
     let rows = (0..LAYERS.len()).map(of_layer).collect();
     let sum = total_us(chains.iter());
+    let sampling = Sampling {
+        event: "cpu-clock".to_owned(),
+        period_ns: 111_111,
+        cores: 1,
+        sees_kernel: true,
+        n_samples: 86_000,
+        n_of_others: 120,
+        n_lost: 0,
+        notes: vec!["The server has no symbols: its own code stands as one frame.".to_owned()],
+    };
     Why {
-        pair: [0, 1],
-        sampling: Sampling {
-            event: "cpu-clock".to_owned(),
-            period_ns: 111_111,
-            cores: 1,
-            sees_kernel: true,
-            n_samples: 86_000,
-            n_of_others: 120,
-            n_lost: 0,
-            notes: vec!["The server has no symbols: its own code stands as one frame.".to_owned()],
-        },
-        layers: LAYERS.map(str::to_owned).to_vec(),
-        epochs: Vec::new(),
-        counters: Vec::new(),
-        counters_of_warm_up: Vec::new(),
-        counted: Vec::new(),
         rows,
         sum: Some(row("sum", sum)),
-        sampled: None,
         by_clocks: Some(row("by the kernel's clocks", sum.map(|us| us * 1.01))),
         without_sampler: Some(row("without the sampler", sum.map(|us| us * 0.98))),
         sampler_pct: Some(Figure::new(2.1, 1.7, 2.6, 10)),
@@ -115,8 +108,8 @@ fn why(n_chains: usize) -> Why {
             row("system calls", [4.0, 4.0]),
             row("wake-ups", [2.0, 1.02]),
         ],
-        invalid: Vec::new(),
         stacks: packed(chains),
+        ..Why::unmeasured([0, 1], sampling, LAYERS.map(str::to_owned).to_vec())
     }
 }
 

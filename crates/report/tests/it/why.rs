@@ -17,23 +17,17 @@ fn row(name: &str, us: [f64; 2]) -> WhyRow {
 }
 
 fn why(name: &str) -> Why {
+    let sampling = Sampling {
+        event: "cpu-clock".to_owned(),
+        period_ns: 111_111,
+        cores: 1,
+        sees_kernel: true,
+        n_samples: 86_000,
+        n_of_others: 12,
+        n_lost: 3,
+        notes: vec![format!("{name} is not seen")],
+    };
     Why {
-        pair: [0, 1],
-        sampling: Sampling {
-            event: "cpu-clock".to_owned(),
-            period_ns: 111_111,
-            cores: 1,
-            sees_kernel: true,
-            n_samples: 86_000,
-            n_of_others: 12,
-            n_lost: 3,
-            notes: vec![format!("{name} is not seen")],
-        },
-        layers: vec![name.to_owned()],
-        epochs: Vec::new(),
-        counters: vec!["wake-ups".to_owned()],
-        counters_of_warm_up: Vec::new(),
-        counted: Vec::new(),
         stacks: Stacks {
             requests: [1_000, 2_000],
             left_out_ns: [50_000, 0],
@@ -47,6 +41,7 @@ fn why(name: &str) -> Why {
         sampler_pct: Some(Figure::new(2.0, 1.5, 2.5, 10)),
         counts: vec![row("wake-ups", [2.0, 1.5])],
         invalid: vec![format!("{name} was lost")],
+        ..Why::unmeasured([0, 1], sampling, vec![name.to_owned()])
     }
 }
 
