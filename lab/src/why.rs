@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use looptax_record::{Comparison, Estimate, Figure, Record, Why, WhyRow};
+use looptax_record::{Estimate, Figure, Record, Why, WhyRow};
 
 use crate::process;
 use crate::recorded;
@@ -65,8 +65,8 @@ pub(crate) struct Large {
     /// Connections of each arm
     #[arg(long, default_value_t = 1_024)]
     connections: u32,
-    /// Epochs; a minute or so
-    #[arg(long, default_value_t = 60)]
+    /// Epochs: each takes some four seconds with as many connections
+    #[arg(long, default_value_t = 12)]
     epochs: u32,
     /// The server
     #[arg(long, default_value = "private:redis")]
@@ -89,17 +89,17 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Sums(series) => sums(&looptax, series),
         Chore::Alike(series) => alike(&looptax, series),
-        Chore::Injected(injected) => is_injected(&looptax, injected),
-        Chore::Large(large) => is_large(&looptax, large),
+        Chore::Injected(options) => injected(&looptax, options),
+        Chore::Large(options) => large(&looptax, options),
     }
 }
 
-/// Calls `judge` with each run's comparison, the servers taking turns.
+/// Calls `judge` with what each run sampled, the servers taking turns.
 fn each_run(
     looptax: &Path,
     series: &Series,
     options: &[&str],
-    mut judge: impl FnMut(&str, u32, &Comparison, &Why) -> Result<()>,
+    mut judge: impl FnMut(&str, u32, &Why) -> Result<()>,
 ) -> Result<()> {
     let epochs = series.epochs.to_string();
     for run in 1..=series.runs {
@@ -109,7 +109,7 @@ fn each_run(
             command.args(options);
             let comparison = recorded::comparison(&process::run(command)?.stdout)?;
             let why = comparison.why.first().context("nothing was sampled")?;
-            judge(target, run, &comparison, why)?;
+            judge(target, run, why)?;
         }
     }
     Ok(())
@@ -125,7 +125,7 @@ fn sums(looptax: &Path, series: &Series) -> Result<()> {
         looptax,
         series,
         &["--arms", "unix,tcp"],
-        |target, run, _, why| {
+        |target, run, why| {
             let sum = why.sum.as_ref().context("no sum")?;
             let [layers, clocks] = [Some(sum), why.without_sampler.as_ref()]
                 .map(|row| row.and_then(|it| ends(&it.difference)));
@@ -161,7 +161,7 @@ fn alike(looptax: &Path, series: &Series) -> Result<()> {
         looptax,
         series,
         &["--arms", "tcp,tcp"],
-        |target, run, _, why| {
+        |target, run, why| {
             n_layers += why.rows.len();
             let said: Vec<&WhyRow> = why.rows.iter().filter(|it| is_said(it)).collect();
             n_said += said.len();
@@ -181,33 +181,28 @@ fn alike(looptax: &Path, series: &Series) -> Result<()> {
     Ok(())
 }
 
-fn is_injected(looptax: &Path, injected: &Injected) -> Result<()> {
-    let ns = injected.ns.to_string();
+fn injected(looptax: &Path, options: &Injected) -> Result<()> {
+    let ns = options.ns.to_string();
     let (mut n_covered, mut n_elsewhere, mut n_runs) = (0, 0, 0);
-    let options = ["--arms", "tcp,tcp", "--inject-ns", &ns];
-    each_run(
-        looptax,
-        &injected.series,
-        &options,
-        |target, run, _, why| {
-            let truth_us = waited_us(why, 1) - waited_us(why, 0);
-            let own = row(why, OWN_CODE).and_then(|it| ends(&it.difference));
-            let own = own.context("no layer of the client's own code")?;
-            let is_covered = (own.1..=own.2).contains(&truth_us);
-            let elsewhere: Vec<&str> = { why.rows.iter() }
-                .filter(|it| it.name != OWN_CODE && is_said(it))
-                .map(|it| it.name.as_str())
-                .collect();
-            n_covered += u32::from(is_covered);
-            n_elsewhere += elsewhere.len();
-            n_runs += 1;
-            println!(
-                "{target}, {run}: {} µs, truth {truth_us:.2} µs, covered: {is_covered}, elsewhere: {elsewhere:?}",
-                shown(own)
-            );
-            Ok(())
-        },
-    )?;
+    let words = ["--arms", "tcp,tcp", "--inject-ns", &ns];
+    each_run(looptax, &options.series, &words, |target, run, why| {
+        let truth_us = waited_us(why, 1) - waited_us(why, 0);
+        let own = row(why, OWN_CODE).and_then(|it| ends(&it.difference));
+        let own = own.context("no layer of the client's own code")?;
+        let is_covered = (own.1..=own.2).contains(&truth_us);
+        let elsewhere: Vec<&str> = { why.rows.iter() }
+            .filter(|it| it.name != OWN_CODE && is_said(it))
+            .map(|it| it.name.as_str())
+            .collect();
+        n_covered += u32::from(is_covered);
+        n_elsewhere += elsewhere.len();
+        n_runs += 1;
+        println!(
+            "{target}, {run}: {} µs, truth {truth_us:.2} µs, covered: {is_covered}, elsewhere: {elsewhere:?}",
+            shown(own)
+        );
+        Ok(())
+    })?;
     println!(
         "covered in {n_covered} of {n_runs} runs; {n_elsewhere} other layers were said to differ"
     );
@@ -225,16 +220,16 @@ fn waited_us(why: &Why, side: usize) -> f64 {
     ns as f64 / 1e3 / n as f64
 }
 
-fn is_large(looptax: &Path, large: &Large) -> Result<()> {
+fn large(looptax: &Path, options: &Large) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let page: PathBuf = folder.path().join("why.html");
     let mut command = Command::new(looptax);
-    command.args(["why", &large.target, "--no-history", "--json"]);
+    command.args(["why", &options.target, "--no-history", "--json"]);
     command.args([
         "-c",
-        &large.connections.to_string(),
+        &options.connections.to_string(),
         "--fixed",
-        &large.epochs.to_string(),
+        &options.epochs.to_string(),
     ]);
     command.arg("--html").arg(&page);
     let done = process::run(command)?;
@@ -243,7 +238,7 @@ fn is_large(looptax: &Path, large: &Large) -> Result<()> {
     let n_samples: u64 = samples.map(|it| it.sampling.n_samples).sum();
     println!(
         "{} connections, {n_samples} samples: looptax at most {} MiB, page {} KiB, record {} KiB",
-        large.connections,
+        options.connections,
         done.used.peak_bytes.unwrap_or(0) >> 20,
         fs::metadata(&page)?.len() / 1_024,
         done.stdout.len() / 1_024
