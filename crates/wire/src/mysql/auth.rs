@@ -4,13 +4,17 @@
 //! in clear only over a channel that nobody can listen on, and a plugin outside the list is
 //! refused before it sees the password. Must not log or keep the password. Called by the handshake.
 
-use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::auth::plugins::client_ed25519::ClientEd25519;
+use mysql_common::auth::plugins::mysql_clear_password::MysqlClearPassword;
+use mysql_common::auth::plugins::mysql_native_password::MysqlNativePassword;
+use mysql_common::auth::plugins::{self as plugins, ChallengeResponsePlugin, Context, Response};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket};
 
 use crate::error::printable;
+use crate::mysql::fault;
 use crate::mysql::packet::Packets;
-use crate::mysql::{fault, rsa};
+use crate::mysql::sha2::{Exchange, Kind};
 use crate::{Channel, Login, Stream, WireError};
 
 /// Most packets that a server may ask of us. One switch and a full `caching_sha2_password` exchange
@@ -25,10 +29,8 @@ pub(super) struct Authentication<'a> {
     password: &'a [u8],
     channel: Channel,
     plugin: Plugin,
-    procedure: AuthProc,
+    procedure: Procedure,
     salt: Vec<u8>,
-    /// We have asked for the server's RSA key; the next challenge is that.
-    awaits_key: bool,
 }
 
 /// The plugins that we answer.
@@ -77,9 +79,23 @@ impl Plugin {
         }
     }
 
-    fn procedure(self) -> AuthProc {
-        AuthProc::init(&self.of_library()).expect("the library knows each plugin of our list")
+    fn procedure(self) -> Procedure {
+        match self {
+            Self::Native => Procedure::Native(MysqlNativePassword::default()),
+            Self::CachingSha2 => Procedure::Sha2(Exchange::new(Kind::Caching)),
+            Self::Sha256 => Procedure::Sha2(Exchange::new(Kind::Plain)),
+            Self::Ed25519 => Procedure::Ed25519(ClientEd25519::default()),
+            Self::Clear => Procedure::Clear(MysqlClearPassword::default()),
+        }
     }
+}
+
+/// A plugin's exchange, and how far it has come.
+enum Procedure {
+    Native(MysqlNativePassword),
+    Ed25519(ClientEd25519),
+    Clear(MysqlClearPassword),
+    Sha2(Exchange),
 }
 
 /// What a plugin may know.
@@ -133,7 +149,6 @@ impl<'a> Authentication<'a> {
             channel,
             plugin,
             procedure: plugin.procedure(),
-            awaits_key: false,
             salt: salt.clone(),
         };
         let answer = authentication.answer("log in", &salt)?;
@@ -192,7 +207,6 @@ impl<'a> Authentication<'a> {
         self.plugin = Plugin::accept(&request.auth_plugin(), self.channel)?;
         self.procedure = self.plugin.procedure();
         self.salt = request.plugin_data().to_vec();
-        self.awaits_key = false;
         let mut challenge = request.plugin_data();
         if self.plugin == Plugin::Sha256 {
             challenge = challenge.get(..SALT_BYTES).unwrap_or(challenge);
@@ -206,25 +220,26 @@ impl<'a> Authentication<'a> {
         action: &'static str,
         challenge: &[u8],
     ) -> Result<Option<Vec<u8>>, WireError> {
-        let asks_for_key: &[u8] = match self.plugin {
-            Plugin::CachingSha2 => &[0x02],
-            Plugin::Sha256 => &[0x01],
-            Plugin::Native | Plugin::Ed25519 | Plugin::Clear => &[],
-        };
-        if self.awaits_key {
-            rsa::check(action, challenge, self.password.len())?;
-        }
         let circumstances = Circumstances {
             password: self.password,
             salt: &self.salt,
             channel: self.channel,
         };
-        let (Response::Next { packet } | Response::Last { packet }) = self
-            .procedure
-            .run(circumstances, challenge)
-            .map_err(|_| fault::malformed(action, "a challenge of the plugin", challenge))?;
-        let packet: Option<Vec<u8>> = packet;
-        self.awaits_key = !asks_for_key.is_empty() && packet.as_deref() == Some(asks_for_key);
-        Ok(packet)
+        let answer: Result<Response, plugins::Error> = match &mut self.procedure {
+            Procedure::Native(it) => it.run(circumstances, challenge),
+            Procedure::Ed25519(it) => it.run(circumstances, challenge),
+            Procedure::Clear(it) => it.run(circumstances, challenge),
+            Procedure::Sha2(it) => {
+                return it.answer(action, challenge, self.password, self.channel);
+            }
+        };
+        match answer {
+            Ok(Response::Next { packet } | Response::Last { packet }) => Ok(packet),
+            Err(_) => Err(fault::malformed(
+                action,
+                "a challenge of the plugin",
+                challenge,
+            )),
+        }
     }
 }

@@ -15,6 +15,7 @@ mod prepare;
 mod prepared;
 mod replies;
 mod rsa;
+mod sha2;
 mod statement;
 mod text;
 

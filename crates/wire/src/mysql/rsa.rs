@@ -1,10 +1,11 @@
-//! A look at the server's RSA key before the password is encrypted with it.
+//! A password encrypted with the server's RSA key: OAEP with SHA-1.
 //!
-//! `mysql_common` encrypts (OAEP with SHA-1) but trusts the key: cut-off DER, a zero modulus or one
-//! that is too small for the password would make it panic. The peer is untrusted, so the key's
-//! whole structure is walked here first. Only reads; called by `auth`.
+//! The arithmetic is `mysql_common`'s, which trusts the key: a zero modulus or one that is too small
+//! for the password would make it panic. The peer is untrusted, so the key's whole structure is
+//! walked here first. Called by `sha2`.
 
-use mysql_common::crypto::der::{PubKeyFileType, pem_to_der};
+use mysql_common::crypto::rsa::{GetRandom, Pkcs1OaepPadding, PublicKey};
+use num_bigint::BigUint;
 
 use crate::WireError;
 use crate::mysql::fault;
@@ -22,36 +23,59 @@ const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 
-/// Checks that `pem` is a public key that can carry a password of `password_bytes`.
-pub(super) fn check(
+/// A key that the arithmetic can be trusted with: its two numbers, big-endian.
+#[derive(Debug, PartialEq)]
+struct Key<'a> {
+    modulus: &'a [u8],
+    exponent: &'a [u8],
+}
+
+/// How a key's numbers are wrapped.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// As they are.
+    Pkcs1,
+    /// With the name of the algorithm.
+    Spki,
+}
+
+/// `secret` as only the owner of the public key `pem` can read it.
+pub(super) fn encrypt(
     action: &'static str,
     pem: &[u8],
-    password_bytes: usize,
-) -> Result<(), WireError> {
-    let modulus_bytes = pem_to_der(pem)
-        .ok()
-        .and_then(|(der, form)| modulus_bytes(&der, form))
-        .filter(|n_bytes| (MIN_MODULUS_BYTES..=MAX_MODULUS_BYTES).contains(n_bytes))
-        .ok_or_else(|| fault::malformed(action, "an RSA public key", pem))?;
-    // The password goes out with its final zero.
-    if password_bytes + 1 + OAEP_BYTES > modulus_bytes {
+    secret: &[u8],
+) -> Result<Vec<u8>, WireError> {
+    let malformed = || fault::malformed(action, "an RSA public key", pem);
+    let text = pem::parse(pem).map_err(|_| malformed())?;
+    let form = match text.tag() {
+        "PUBLIC KEY" => Form::Spki,
+        "RSA PUBLIC KEY" => Form::Pkcs1,
+        _ => return Err(malformed()),
+    };
+    let takes = MIN_MODULUS_BYTES..=MAX_MODULUS_BYTES;
+    let key = key(text.contents(), form).filter(|key| takes.contains(&key.modulus.len()));
+    let key = key.ok_or_else(malformed)?;
+    if secret.len() + OAEP_BYTES > key.modulus.len() {
         return Err(WireError::Unsupported {
             what: "a password longer than its RSA key".to_owned(),
         });
     }
-    Ok(())
+    let [modulus, exponent] = [key.modulus, key.exponent].map(BigUint::from_bytes_be);
+    PublicKey::new(modulus, exponent)
+        .encrypt_block(secret, Pkcs1OaepPadding::new(GetRandom))
+        .map_err(|_| malformed())
 }
 
-/// Length in bytes of the modulus, if all of the key is sound: odd, of whole bytes, with a small odd
-/// exponent above 1.
+/// The key, if all of it is sound: a modulus that is odd and of whole bytes, a small odd exponent
+/// above 1.
 ///
 /// # Source
 /// RFC 8017 A.1.1 (the two integers), RFC 5280 4.1 (the wrapping with an algorithm).
-fn modulus_bytes(der: &[u8], form: PubKeyFileType) -> Option<usize> {
+fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     let (outer, _) = element(der, SEQUENCE)?;
     let numbers = match form {
-        PubKeyFileType::Pkcs1 => outer,
-        PubKeyFileType::Pkcs8 => {
+        Form::Pkcs1 => outer,
+        Form::Spki => {
             let (_algorithm, rest) = element(outer, SEQUENCE)?;
             let (bits, _) = element(rest, BIT_STRING)?;
             let (&0, key) = bits.split_first()? else {
@@ -69,7 +93,7 @@ fn modulus_bytes(der: &[u8], form: PubKeyFileType) -> Option<usize> {
     };
     let is_full = modulus.first()? & 0x80 != 0 && modulus.last()? & 1 == 1;
     let is_usable = exponent.len() <= 4 && exponent.last()? & 1 == 1 && exponent != [1];
-    (is_full && is_usable).then_some(modulus.len())
+    (is_full && is_usable).then_some(Key { modulus, exponent })
 }
 
 /// The content of the DER element of type `tag` at the front, and what follows it.
@@ -113,7 +137,8 @@ mod tests {
 
     #[track_caller]
     fn check_der(der: &[u8], wanted: Option<usize>) {
-        assert_eq!(modulus_bytes(der, PubKeyFileType::Pkcs1), wanted);
+        let found = key(der, Form::Pkcs1).map(|it| it.modulus.len());
+        assert_eq!(found, wanted);
     }
 
     #[test]
@@ -147,7 +172,7 @@ mod tests {
             b"-----BEGIN PUBLIC KEY-----\nMIGf\n-----END PUBLIC KEY-----",
             b"-----BEGIN RSA PUBLIC KEY-----\nMAA=\n-----END RSA PUBLIC KEY-----",
         ] {
-            let fault = check("test", pem, 6).unwrap_err();
+            let fault = encrypt("test", pem, b"secret").unwrap_err();
             assert!(matches!(fault, WireError::Malformed { .. }), "{fault:?}");
         }
     }

@@ -1,0 +1,123 @@
+//! The exchanges of `caching_sha2_password` and `sha256_password`.
+//!
+//! The scramble and the encryption are `mysql_common`'s; its own procedure of these plugins is not
+//! used, since it trusts the key that a peer sends. Called by `auth`.
+//!
+//! # Source
+//! MySQL's internal documentation of both plugins.
+
+use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
+
+use crate::mysql::{fault, rsa};
+use crate::{Channel, WireError};
+
+/// Bytes of the salt.
+const SALT_BYTES: usize = 20;
+
+/// What the server says of its cache.
+const FOUND_IN_CACHE: &[u8] = &[3];
+const WANTS_PASSWORD: &[u8] = &[4];
+
+/// Which of the two it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The server remembers who came in before.
+    Caching,
+    /// Each login carries the password.
+    Plain,
+}
+
+impl Kind {
+    /// What asks for the server's key.
+    fn asks_for_key(self) -> Vec<u8> {
+        match self {
+            Self::Caching => vec![2],
+            Self::Plain => vec![1],
+        }
+    }
+
+    /// Whether a password may go out in clear: MySQL takes it over a Unix socket with the one alone.
+    fn may_be_clear(self, channel: Channel) -> bool {
+        channel == Channel::Tls || (self == Self::Caching && channel == Channel::Local)
+    }
+}
+
+/// What the server has still to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaits {
+    Salt,
+    Cache,
+    Key,
+    Nothing,
+}
+
+/// An exchange under way.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    kind: Kind,
+    awaits: Awaits,
+    salt: [u8; SALT_BYTES],
+}
+
+impl Exchange {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            awaits: Awaits::Salt,
+            salt: [0; SALT_BYTES],
+        }
+    }
+
+    /// What is said to a challenge; `None` when we only listen.
+    ///
+    /// # Errors
+    /// The challenge is none of this exchange, or the server's key is not one.
+    pub(super) fn answer(
+        &mut self,
+        action: &'static str,
+        challenge: &[u8],
+        password: &[u8],
+        channel: Channel,
+    ) -> Result<Option<Vec<u8>>, WireError> {
+        let malformed = || fault::malformed(action, "a challenge of the plugin", challenge);
+        let awaited = std::mem::replace(&mut self.awaits, Awaits::Nothing);
+        match (awaited, challenge) {
+            (Awaits::Salt, salt) => {
+                self.salt = salt.try_into().map_err(|_| malformed())?;
+                if password.is_empty() {
+                    return Ok(Some(Vec::new()));
+                }
+                if self.kind == Kind::Caching {
+                    self.awaits = Awaits::Cache;
+                    let scramble = scramble_sha256(&self.salt, password);
+                    return Ok(scramble.map(Vec::from));
+                }
+                Ok(Some(self.password_or_key(password, channel)))
+            }
+            (Awaits::Cache, FOUND_IN_CACHE) => Ok(None),
+            (Awaits::Cache, WANTS_PASSWORD) => Ok(Some(self.password_or_key(password, channel))),
+            (Awaits::Key, pem) => {
+                let salted = terminated(password)
+                    .into_iter()
+                    .zip(self.salt.iter().cycle());
+                let salted: Vec<u8> = salted.map(|(byte, salt)| byte ^ salt).collect();
+                rsa::encrypt(action, pem, &salted).map(Some)
+            }
+            _ => Err(malformed()),
+        }
+    }
+
+    /// The password in clear where nobody can read along, else the request for the server's key.
+    fn password_or_key(&mut self, password: &[u8], channel: Channel) -> Vec<u8> {
+        if self.kind.may_be_clear(channel) {
+            return terminated(password);
+        }
+        self.awaits = Awaits::Key;
+        self.kind.asks_for_key()
+    }
+}
+
+/// A password goes out with its final zero.
+fn terminated(password: &[u8]) -> Vec<u8> {
+    [password, &[0]].concat()
+}
