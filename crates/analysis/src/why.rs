@@ -2,7 +2,9 @@
 //!
 //! Reads the record's own epochs alone, so that an analysis of it says the same again.
 
-use looptax_record::{self as record, CountedEpoch, Epoch, Figure, SampledEpoch, Why, WhyRow};
+use looptax_record::{
+    self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, Why, WhyRow,
+};
 use looptax_stats::{
     Difference, Estimate, Side, difference, holm, per_request, per_request_difference,
 };
@@ -27,11 +29,11 @@ pub(crate) fn complete(comparison: &mut record::Comparison) {
             .iter()
             .filter(|it| it.pair == why.pair)
             .collect();
-        fill(why, &own);
+        fill(why, &own, comparison.placement.asked == Placement::Same);
     }
 }
 
-fn fill(why: &mut Why, own: &[&Epoch]) {
+fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let sampled: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let found = share_without_sampler(&sampled, own);
     // Where programs alone are seen, the sampler's own part is in none of the samples: it is the kernel's.
@@ -61,6 +63,7 @@ fn fill(why: &mut Why, own: &[&Epoch]) {
     why.sum = Some(less_the_sampler(sum, share));
     why.by_clocks = by_clocks("by the kernel's clocks", &sampled);
     why.without_sampler = by_clocks("without the sampler", own);
+    why.idle = has_one_core.then(|| idle(own)).flatten();
     let added = found.map(|share| share.map_monotone(|share| 100.0 * (1.0 / share - 1.0)));
     why.sampler_pct = added.map(|it| plain(Some(it)));
     let counters = 0..why.counters.len();
@@ -72,7 +75,7 @@ fn fill(why: &mut Why, own: &[&Epoch]) {
     });
     let counts: Vec<_> = counts.chain(counts_of_warm_up(why)).collect();
     why.counts = adjusted(counts);
-    why.invalid = invalid(why);
+    why.invalid = invalid(why, has_one_core);
 }
 
 /// What was counted in epochs of the warm-up, each with the requests of those.
@@ -156,6 +159,22 @@ fn by_clocks(name: &str, epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row(name, &cpu_us(epochs)?, &requests_of(epochs)).0)
 }
 
+/// The core's time less the CPU time of client and server: a request that waits for a timer costs it and no CPU time.
+fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
+    let used_us = cpu_us(epochs)?;
+    let idle_us = Side::BOTH.map(|side| {
+        let used = &used_us[side as usize];
+        let with = epochs.iter().zip(used);
+        with.map(|(epoch, used)| {
+            let spans = epoch.slices_of(side);
+            let spans = spans.map(|it| (it.guard_ns + it.active_ns + it.drain_ns) as f64 / 1e3);
+            (spans.sum::<f64>() - used).max(0.0)
+        })
+        .collect()
+    });
+    Some(row("on no CPU", &idle_us, &requests_of(epochs)).0)
+}
+
 /// Which share of a request's CPU time is its own and not the sampler's, both arms together: the two kinds of epochs took
 /// turns. An interruption costs the same whatever it interrupts, and each is a sample: it lies on the layers by their size.
 fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate> {
@@ -196,7 +215,7 @@ fn less_the_sampler(row: WhyRow, share: Option<Estimate>) -> WhyRow {
     }
 }
 
-fn invalid(why: &Why) -> Vec<String> {
+fn invalid(why: &Why, has_one_core: bool) -> Vec<String> {
     let sampling = &why.sampling;
     let n_all = sampling.n_samples + sampling.n_of_others + sampling.n_lost;
     let share = sampling.n_lost as f64 / (n_all as f64).max(1.0);
@@ -218,29 +237,35 @@ fn invalid(why: &Why) -> Vec<String> {
             )
         })
     };
-    let apart = [0, 1].into_iter().find_map(|side| apart(why, side));
+    let apart = [0, 1]
+        .into_iter()
+        .find_map(|side| apart(why, side, has_one_core));
     lost.into_iter()
         .chain(apart)
         .chain(unattributed(0).or_else(|| unattributed(1)))
         .collect()
 }
 
-/// What is said where the samples of an arm are not the CPU time that the kernel's clocks count.
-fn apart(why: &Why, side: usize) -> Option<String> {
+/// What is said where the samples of an arm are not the CPU time that the kernel's clocks count, by more than few samples
+/// leave open.
+fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
     if !why.sampling.sees_kernel {
         return None;
     }
-    let [sampled, counted] = [&why.sampled, &why.by_clocks].map(|row| {
-        let value = row.as_ref()?.arms[side].known()?.value;
-        Some(value)
-    });
-    let (sampled, counted) = (sampled?, counted?);
-    let share = sampled / counted;
-    ((share - 1.0).abs() > MOST_APART).then(|| {
+    let [sampled, counted] =
+        [&why.sampled, &why.by_clocks].map(|row| row.as_ref()?.arms[side].known().copied());
+    let (sampled, counted) = (sampled?, counted?.value);
+    let is_less = sampled.hi? < counted * (1.0 - MOST_APART);
+    let is_more = sampled.lo? > counted * (1.0 + MOST_APART);
+    let advice = if has_one_core {
+        ""
+    } else {
+        "; on cores that idle the timer loses ticks: --placement same"
+    };
+    (is_less || is_more).then(|| {
         format!(
-            "samples account for {:.0} % of the CPU time that the kernel's clocks count; on cores that idle the timer loses \
-             ticks: --placement same",
-            100.0 * share
+            "samples account for {:.0} % of the CPU time that the kernel's clocks count{advice}",
+            100.0 * sampled.value / counted
         )
     })
 }
@@ -326,6 +351,28 @@ mod tests {
             "a layer that nobody was seen in is left out"
         );
         assert_eq!(why.invalid, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_request_waits_for_is_nobodys_cpu_time() {
+        let mut comparison = comparison(100);
+        // Over the other arm each request waits 40 µs for a timer.
+        for epoch in &mut comparison.raw.epochs {
+            for (side, slice) in epoch.slices.iter_mut().enumerate() {
+                slice.active_ns = slice.requests * [10_000, 55_000][side];
+            }
+        }
+        comparison.placement.asked = Placement::Same;
+        complete(&mut comparison);
+        let idle = comparison.why[0].idle.clone().unwrap();
+        let [unix, tcp] = idle.arms.map(|it| it.known().unwrap().value);
+        assert!(
+            unix.abs() < 1e-9 && (tcp - 40.0).abs() < 1e-9,
+            "{unix} {tcp}"
+        );
+        comparison.placement.asked = Placement::Free;
+        complete(&mut comparison);
+        assert_eq!(comparison.why[0].idle, None, "cores that others may use");
     }
 
     #[test]

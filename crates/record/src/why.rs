@@ -44,6 +44,10 @@ pub struct Why {
     /// The same in the epochs without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_sampler: Option<WhyRow>,
+    /// Time of the core per request in which nobody that it needs ran, in the epochs without the sampler; where both ends
+    /// have one core alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<WhyRow>,
     /// What the sampler adds to a request's CPU time, per cent, both arms together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampler_pct: Option<Figure>,
@@ -72,6 +76,7 @@ impl Why {
             sampled: None,
             by_clocks: None,
             without_sampler: None,
+            idle: None,
             sampler_pct: None,
             counts: Vec::new(),
             invalid: Vec::new(),

@@ -103,6 +103,7 @@ fn why(n_chains: usize) -> Why {
         sum: Some(row("sum", sum)),
         by_clocks: Some(row("by the kernel's clocks", sum.map(|us| us * 1.01))),
         without_sampler: Some(row("without the sampler", sum.map(|us| us * 0.98))),
+        idle: None,
         sampler_pct: Some(Figure::new(2.1, 1.7, 2.6, 10)),
         counts: vec![
             row("system calls", [4.0, 4.0]),

@@ -205,6 +205,7 @@ fn why() -> Why {
         sampled: Some(row("by samples")),
         by_clocks: Some(row("by the kernel's clocks")),
         without_sampler: Some(row("without the sampler")),
+        idle: Some(row("on no CPU")),
         sampler_pct: Some(Figure::new(4.0, 3.0, 5.0, 20)),
         counts: vec![row("client sends")],
         invalid: vec!["2.0 % of the samples found no room".to_owned()],

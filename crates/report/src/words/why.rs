@@ -7,6 +7,8 @@ use crate::format::{GLUE, Text, counted};
 
 /// A layer with less is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
+/// A core that idles for more than this share of a request's CPU time is shown to idle.
+const LEAST_IDLE: f64 = 0.05;
 
 /// The tables of everything that was sampled of a comparison.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
@@ -39,6 +41,7 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     if why.sampling.sees_kernel {
         rows.push(row(sum, text, micros));
         rows.extend(why.without_sampler.iter().map(|it| row(it, text, micros)));
+        rows.extend(idle(why).map(|it| row(it, text, micros)));
     }
     let s = if comparison.connections == 1 { "" } else { "s" };
     Some(SmallTable {
@@ -51,6 +54,17 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
         rows,
         closing: closing(why, sum, text),
     })
+}
+
+/// The time in which nobody ran, where there is some to speak of.
+fn idle(why: &Why) -> Option<&WhyRow> {
+    let (idle, used) = (why.idle.as_ref()?, why.without_sampler.as_ref()?);
+    let is_seen = |side: usize| {
+        let [idle, used] = [idle, used].map(|it| it.arms[side].known());
+        idle.zip(used)
+            .is_some_and(|(idle, used)| idle.value > LEAST_IDLE * used.value)
+    };
+    (is_seen(0) || is_seen(1)).then_some(idle)
 }
 
 fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {

@@ -38,6 +38,7 @@ fn why(name: &str) -> Why {
         sampled: Some(row("by samples", [1.6, 12.4])),
         by_clocks: Some(row("by the kernel's clocks", [1.25, 12.5])),
         without_sampler: Some(row("without the sampler", [1.0, 12.0])),
+        idle: None,
         sampler_pct: Some(Figure::new(2.0, 1.5, 2.5, 10)),
         counts: vec![row("wake-ups", [2.0, 1.5])],
         invalid: vec![format!("{name} was lost")],
