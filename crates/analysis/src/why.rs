@@ -3,7 +3,7 @@
 //! Reads the record's own epochs alone, so that an analysis of it says the same again.
 
 use looptax_record::{
-    self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, Why, WhyRow,
+    self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow,
 };
 use looptax_stats::{
     Difference, Estimate, Side, difference, holm, per_request, per_request_difference,
@@ -66,6 +66,9 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     why.idle = has_one_core.then(|| idle(own)).flatten();
     let added = found.map(|share| share.map_monotone(|share| 100.0 * (1.0 / share - 1.0)));
     why.sampler_pct = added.map(|it| plain(Some(it)));
+    for parts in [&mut why.processes, &mut why.functions] {
+        fill_parts(parts, &requests, share);
+    }
     let counters = 0..why.counters.len();
     let counts = counters.map(|idx| {
         let count = |epoch: &SampledEpoch, side: usize| {
@@ -76,6 +79,25 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let counts: Vec<_> = counts.chain(counts_of_warm_up(why)).collect();
     why.counts = adjusted(counts);
     why.invalid = invalid(why, has_one_core);
+}
+
+/// Processes, or functions: per request, as layers are.
+fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, share: Option<Estimate>) {
+    let rows = parts.iter().map(|part| {
+        // A record is not trusted with as many of them as there are epochs.
+        let us = |side: usize| {
+            let epochs = 0..requests[side].len();
+            epochs.map(move |epoch_idx| ns_to_us(part.ns.get(epoch_idx).map(|ns| &ns[side])))
+        };
+        let name = part.function.as_ref().unwrap_or(&part.process);
+        let amounts = [0, 1].map(|side| us(side).collect());
+        let (row, p) = row(name, &amounts, requests);
+        (less_the_sampler(row, share), p)
+    });
+    let rows = adjusted(rows.collect());
+    for (part, row) in parts.iter_mut().zip(rows) {
+        part.row = Some(row);
+    }
 }
 
 /// What was counted in epochs of the warm-up, each with the requests of those.
@@ -315,8 +337,20 @@ mod tests {
             ..Sampling::default()
         };
         let layers = ["programs", "TCP, IP", "not attributed"].map(str::to_owned);
+        let epochs: Vec<SampledEpoch> = (0..12).map(sampled).collect();
+        let part = |function: Option<&str>, layer: usize| SampledPart {
+            process: "server".to_owned(),
+            function: function.map(str::to_owned),
+            is_kernel: false,
+            ns: { epochs.iter() }
+                .map(|it| it.layer_ns.each_ref().map(|ns| ns[layer]))
+                .collect(),
+            row: None,
+        };
         let why = Why {
-            epochs: (0..12).map(sampled).collect(),
+            processes: vec![part(None, 0)],
+            functions: vec![part(Some("tcp_sendmsg"), 1)],
+            epochs,
             counters: vec!["client sends".to_owned()],
             ..Why::unmeasured([0, 1], sampling, layers.to_vec())
         };
@@ -351,6 +385,18 @@ mod tests {
             "a layer that nobody was seen in is left out"
         );
         assert_eq!(why.invalid, Vec::<String>::new());
+    }
+
+    #[test]
+    fn functions_and_processes_have_the_figures_that_a_layer_of_their_time_has() {
+        let mut comparison = comparison(100);
+        complete(&mut comparison);
+        let why = &comparison.why[0];
+        let figures = |row: &WhyRow| (row.arms.clone(), row.difference.clone());
+        let [server, function] = [&why.processes, &why.functions].map(|it| it[0].row.as_ref());
+        assert_eq!(figures(server.unwrap()), figures(&why.rows[0]));
+        assert_eq!(figures(function.unwrap()), figures(&why.rows[1]));
+        assert_eq!(function.unwrap().name, "tcp_sendmsg");
     }
 
     #[test]

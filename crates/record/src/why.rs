@@ -27,6 +27,12 @@ pub struct Why {
     /// Those epochs.
     #[serde(default)]
     pub counted: Vec<CountedEpoch>,
+    /// Processes of a request by their CPU time, the dearest first.
+    #[serde(default)]
+    pub processes: Vec<SampledPart>,
+    /// Functions with the most time of their own, without what they call; the dearest first.
+    #[serde(default)]
+    pub functions: Vec<SampledPart>,
     /// The call chains of all these epochs.
     pub stacks: Stacks,
     /// What the layers come to, in their order; those that nobody was seen in are left out.
@@ -70,6 +76,8 @@ impl Why {
             counters: Vec::new(),
             counters_of_warm_up: Vec::new(),
             counted: Vec::new(),
+            processes: Vec::new(),
+            functions: Vec::new(),
             stacks: Stacks::default(),
             rows: Vec::new(),
             sum: None,
@@ -118,6 +126,24 @@ pub struct SampledEpoch {
     pub counts: [Vec<u64>; 2],
 }
 
+/// A process that a request needs, or a function in which it spends time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SampledPart {
+    /// What the process does: `client`, `server`, `port proxy`, `supervisor`.
+    pub process: String,
+    /// The function; the file's name in brackets where it has no names. `None`: the whole process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// Whether the function is the kernel's.
+    #[serde(default)]
+    pub is_kernel: bool,
+    /// CPU time in each of `epochs`, `[baseline, other]`.
+    pub ns: Vec<[u64; 2]>,
+    /// What it comes to per request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<WhyRow>,
+}
+
 /// An epoch of the warm-up in which tracepoints were counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedEpoch {
@@ -148,7 +174,7 @@ pub struct WhyRow {
     pub arms: [Figure; 2],
     /// The other arm's less the baseline's.
     pub difference: Figure,
-    /// Probability of such a difference or a larger one where there is none, corrected by Holm over all rows.
+    /// Probability of such a difference or a larger one where there is none, corrected by Holm over all rows of its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
 }

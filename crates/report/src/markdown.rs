@@ -80,6 +80,11 @@ fn write_group(group: &GroupStory, text: &mut String) {
     for table in group.bills.iter().chain(&group.layers) {
         write_small_table(table, text);
     }
+    for table in &group.hot {
+        line(text, &escaped(&table.title));
+        write_rows(&table.header, table.rows.iter().cloned(), text);
+        line(text, table.closing);
+    }
     for words in &group.sentences {
         line(text, &escaped(words));
     }

@@ -8,7 +8,9 @@ use looptax_stats::Side;
 use looptax_store::{Stack, pack_stacks};
 
 use crate::counts::Counts;
+use crate::ends::Ends;
 use crate::layers::{Layers, Seen as Frame};
+use crate::names::{process_name, shown_name};
 use crate::sampler::Sampler;
 use crate::symbols::{Function, Symbols};
 use crate::tally::{Seen, Tally};
@@ -32,6 +34,7 @@ pub(crate) struct Account {
     /// By chain.
     layers: Vec<usize>,
     folded: Vec<String>,
+    ends: Ends,
     sampling: Sampling,
 }
 
@@ -47,6 +50,7 @@ impl Account {
         let table = Layers::builtin();
         let mut layers = Vec::with_capacity(tally.chains.len());
         let mut texts = Vec::with_capacity(tally.chains.len());
+        let mut ends = Ends::default();
         for chain in &tally.chains {
             let ids = chain.frames.iter();
             let ids: Vec<_> = ids
@@ -55,10 +59,12 @@ impl Account {
             let functions: Vec<&Function> = ids.iter().map(|it| symbols.function(*it)).collect();
             layers.push(layer_of(&table, chain.doer, &functions));
             texts.push(folded(chain.doer, &functions));
+            ends.add(chain.doer, functions.first().copied());
         }
         Self {
             layers,
             folded: texts,
+            ends,
             layer_names: table.names().to_vec(),
             sampling: Sampling {
                 event: Sampler::event().to_owned(),
@@ -80,6 +86,8 @@ impl Account {
     pub(crate) fn why(&self, pair: [u32; 2], seen: &[Seen], counted: &[CountedEpoch]) -> Why {
         let mut by_chain: HashMap<u32, [u64; 2]> = HashMap::new();
         let mut epochs = Vec::new();
+        let whole = seen.iter().filter(|it| it.raw.is_some());
+        let [processes, functions] = self.ends.parts(whole.map(|it| &it.weights));
         for seen in seen {
             let Some(raw) = &seen.raw else { continue };
             let mut layer_ns = [0, 1].map(|_| vec![0; self.layer_names.len()]);
@@ -111,6 +119,8 @@ impl Account {
                 _ => Counts::names(),
             },
             counted: counted.to_vec(),
+            processes,
+            functions,
             stacks: pack_stacks(self.stacks(by_chain), requests),
             ..Why::unmeasured(pair, self.sampling.clone(), self.layer_names.clone())
         }
@@ -167,20 +177,11 @@ fn layer_of(table: &Layers, doer: Doer, functions: &[&Function]) -> usize {
 
 /// The outermost first, as tools for flame graphs read it.
 fn folded(doer: Doer, functions: &[&Function]) -> String {
-    let doer = match doer {
-        Doer::Client => "client",
-        Doer::Server => "server",
-        Doer::Proxy => "port proxy",
-        Doer::Supervisor => "supervisor",
-    };
-    let words = functions.iter().rev().map(|it| match &it.name {
-        Some(name) => name.replace([';', '\n'], ":"),
-        None => format!("[{}]", it.module.trim_matches(['[', ']'])),
-    });
-    let mut words: Vec<String> = words.collect();
+    let words = functions.iter().rev().map(|it| shown_name(it));
+    let mut words: Vec<String> = words.map(|it| it.replace([';', '\n'], ":")).collect();
     // What has no names looks alike: one frame says it.
     words.dedup_by(|a, b| a == b && a.starts_with('['));
-    std::iter::once(doer.to_owned())
+    std::iter::once(process_name(doer).to_owned())
         .chain(words)
         .collect::<Vec<_>>()
         .join(";")

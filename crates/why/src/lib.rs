@@ -2,7 +2,9 @@
 
 mod account;
 mod counts;
+mod ends;
 mod layers;
+mod names;
 mod places;
 mod sampler;
 mod spaces;

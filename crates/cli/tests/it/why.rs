@@ -45,6 +45,30 @@ fn row<'a>(why: &'a Value, name: &str) -> Option<&'a Value> {
         .find(|it| it["name"] == name)
 }
 
+/// Processes come to the layers' time in every epoch, and no function to more than its process.
+#[track_caller]
+fn each_process_has_its_functions(why: &Value) {
+    let list = |name: &str| why[name].as_array().unwrap().clone();
+    let ns = |part: &Value, epoch: usize, side: usize| part["ns"][epoch][side].as_u64().unwrap();
+    let (processes, functions) = (list("processes"), list("functions"));
+    assert!(functions.len() > 5, "{why}");
+    for (epoch, sampled) in list("epochs").iter().enumerate() {
+        for side in 0..2 {
+            let layers = sampled["layer_ns"][side].as_array().unwrap().iter();
+            let all: u64 = layers.map(|it| it.as_u64().unwrap()).sum();
+            let of_processes = processes.iter().map(|it| ns(it, epoch, side));
+            assert_eq!(of_processes.sum::<u64>(), all);
+            for process in &processes {
+                let own = functions
+                    .iter()
+                    .filter(|it| it["process"] == process["process"]);
+                let own: u64 = own.map(|it| ns(it, epoch, side)).sum();
+                assert!(own <= ns(process, epoch, side), "{process}");
+            }
+        }
+    }
+}
+
 #[test]
 fn layers_add_up_and_travel_in_the_record() {
     let scratch = Scratch::new();
@@ -75,6 +99,7 @@ fn layers_add_up_and_travel_in_the_record() {
         let told = number(&why["sum"]["arms"][side]);
         assert!((sum - told).abs() < 1e-9 * told, "{sum} {told}");
     }
+    each_process_has_its_functions(why);
     assert!(
         run.stdout.contains("where a request's CPU time goes"),
         "{}",

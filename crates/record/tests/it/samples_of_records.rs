@@ -8,9 +8,9 @@ use looptax_record::{
     Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, CountedEpoch,
     Cpu, CpuTax, CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host,
     Latency, Look, LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes,
-    RateRange, Raw, Reason, Record, SampledEpoch, Samples, SamplesFile, Sampling, Schedule,
-    Sightings, SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested, TimeWait,
-    Trial, TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer,
+    RateRange, Raw, Reason, Record, SampledEpoch, SampledPart, Samples, SamplesFile, Sampling,
+    Schedule, Sightings, SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested,
+    TimeWait, Trial, TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer,
     UncertainSize, Verdict, Why, WhyRow, Workload,
 };
 
@@ -171,6 +171,13 @@ fn why() -> Why {
         difference: Figure::new(0.4, 0.3, 0.5, 40),
         p: Some(0.01),
     };
+    let part = |function: Option<&str>| SampledPart {
+        process: "server".to_owned(),
+        function: function.map(str::to_owned),
+        is_kernel: function.is_some(),
+        ns: vec![[7, 8]],
+        row: Some(row("its own time")),
+    };
     Why {
         pair: [0, 1],
         sampling: Sampling {
@@ -195,6 +202,8 @@ fn why() -> Why {
             requests: [900, 1_000],
             counts: [vec![1_700], vec![2_300]],
         }],
+        processes: vec![part(None)],
+        functions: vec![part(Some("_raw_spin_unlock"))],
         stacks: Stacks {
             packed: "eJwDAAAAAAE".to_owned(),
             requests: [1_000, 900],

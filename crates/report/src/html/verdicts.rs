@@ -9,6 +9,7 @@ use super::data::tone_word;
 use super::markup::{Markup, TEXT};
 use crate::words::answer::Answer;
 use crate::words::command::{CommandRow, CommandTable};
+use crate::words::hot::HotTable;
 use crate::words::remedies::RemediesStory;
 use crate::words::row::{judged, pair};
 use crate::words::small_table::SmallTable;
@@ -98,6 +99,9 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
         }
         for table in &group.bills {
             small_table(table, out);
+        }
+        for table in &group.hot {
+            hot_table(table, out);
         }
         let notes = [group.facts.clone(), group.notes.clone()].concat();
         if !notes.is_empty() {
@@ -209,6 +213,24 @@ fn small_table(table: &SmallTable, out: &mut Markup) {
     if let Some(closing) = &table.closing {
         out.element("p", &[("class", "note")], closing);
     }
+}
+
+fn hot_table(table: &HotTable, out: &mut Markup) {
+    out.element("h4", &[("class", "client")], &table.title);
+    out.table(&table.title, |out| {
+        let head: Vec<&str> = table.header.iter().map(String::as_str).collect();
+        out.head(&head).open("tbody", &[]);
+        for row in &table.rows {
+            out.open("tr", &[]);
+            out.element("th", &[("scope", "row")], &row[0]);
+            for cell in &row[1..] {
+                out.element("td", &[], cell);
+            }
+            out.close("tr");
+        }
+        out.close("tbody");
+    });
+    out.element("p", &[("class", "note")], table.closing);
 }
 
 fn requests_row(row: &Row, head: &[&str], out: &mut Markup) {

@@ -6,13 +6,13 @@ const GAP: usize = 2;
 
 /// Cells with a heading each. A row whose first cell is empty belongs to the one above it.
 pub(super) struct Table {
-    header: Vec<&'static str>,
+    header: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Without the columns in which nothing is known of anybody.
-    pub(super) fn new(header: &[&'static str], mut rows: Vec<Vec<String>>) -> Self {
+    pub(super) fn new(header: &[impl AsRef<str>], mut rows: Vec<Vec<String>>) -> Self {
         let is_empty = |column: usize| {
             rows.iter()
                 .all(|row| row[column] == "-" || row[column].is_empty())
@@ -24,7 +24,7 @@ impl Table {
         }
         let header = header.iter().zip(&kept).filter(|(_, keep)| **keep);
         Self {
-            header: header.map(|(word, _)| *word).collect(),
+            header: header.map(|(word, _)| word.as_ref().to_owned()).collect(),
             rows,
         }
     }
@@ -33,7 +33,7 @@ impl Table {
         let widths: Vec<usize> = (0..self.header.len())
             .map(|column| {
                 let cells = self.rows.iter().map(|row| width(&row[column]));
-                cells.max().unwrap_or(0).max(width(self.header[column])) + GAP
+                cells.max().unwrap_or(0).max(width(&self.header[column])) + GAP
             })
             .collect();
         // Two columns before the first cell, none after the last one.
@@ -46,7 +46,7 @@ impl Table {
                 .map(|(cell, columns)| padded(cell, *columns))
                 .collect()
         };
-        let head = line(&mut self.header.iter().copied());
+        let head = line(&mut self.header.iter().map(String::as_str));
         let head = lines.paint(head.trim_end(), Paint::Strong);
         lines.verbatim(&format!("  {head}"));
         for row in &self.rows {

@@ -23,6 +23,8 @@ mod table;
 use looptax_record::{Comparison, Estimate, Record, Tax};
 
 use crate::format::{GLUE, counted};
+use columns::Table;
+
 use crate::words::{self, Body, GroupStory, RunWords};
 pub use checked::checked;
 pub use diff::diff;
@@ -154,6 +156,12 @@ fn write_group(group: &GroupStory, is_verbose: bool, lines: &mut Lines) {
     lines.blank();
     for table in group.bills.iter().chain(&group.layers) {
         small_table::write(table, lines);
+        lines.blank();
+    }
+    for table in &group.hot {
+        lines.item(2, &table.title);
+        Table::new(&table.header, table.rows.clone()).write(lines);
+        lines.wrapped(4, table.closing);
         lines.blank();
     }
     if let Some(sweep) = &group.sweep {

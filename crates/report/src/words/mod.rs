@@ -10,6 +10,7 @@ pub(crate) mod command;
 mod counts;
 pub(crate) mod disturbed;
 mod group;
+pub(crate) mod hot;
 mod look;
 mod own_client;
 mod placement;
@@ -33,6 +34,7 @@ use crate::format::Text;
 use crate::heading;
 use command::CommandTable;
 use group::Group;
+use hot::HotTable;
 use remedies::RemediesStory;
 pub(crate) use run::RunWords;
 pub(crate) use sentence::why_withheld;
@@ -69,6 +71,8 @@ pub(crate) struct GroupStory {
     pub(crate) bills: Vec<SmallTable>,
     /// Where CPU time goes, where that was asked; a page draws it as well.
     pub(crate) layers: Vec<SmallTable>,
+    /// The server's dearest functions over connections, where that was sampled.
+    pub(crate) hot: Vec<HotTable>,
     /// What a picture over connections is drawn from.
     pub(crate) sweep: Option<Sweep>,
     /// One per verdict, in the order of the comparisons.
@@ -136,6 +140,7 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 layers: { group.comparisons.iter() }
                     .flat_map(|comparison| why::tables(comparison, text))
                     .collect(),
+                hot: hot::tables(group, text),
                 sweep: sweep::sweep_for(group, text),
                 sentences: sentence::verdict_sentences(group, text),
                 facts: { group.comparisons.iter() }

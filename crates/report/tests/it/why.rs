@@ -1,7 +1,12 @@
 //! Where a request's CPU time goes, as the page shows it.
 
-use looptax_record::{Figure, Placement, Record, Sampling, Stacks, Why, WhyRow};
+use looptax_record::{
+    Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow,
+};
 use looptax_report::html::{ChainsShown, FrameShown, page};
+use looptax_report::terminal::{self, Style};
+
+use crate::VERBOSE;
 
 use crate::html::{HOSTILE, shown, text_of};
 use crate::made_up::{comparison, record};
@@ -141,4 +146,73 @@ fn no_name_of_a_frame_or_a_layer_becomes_markup() {
     let html = page(names[0]);
     assert!(html.contains(r#""std::vector\u003cint\u003e::operator[](\u0026)""#));
     assert!(html.contains("std::vector&lt;int&gt;::operator[](&amp;)</th>"));
+}
+
+/// A comparison whose server spends its time in these functions: name, whether it is the kernel's, µs over both arms.
+fn hot(connections: u32, functions: &[(&str, bool, [f64; 2])]) -> Comparison {
+    let part = |function: Option<&str>, is_kernel, us| SampledPart {
+        process: "server".to_owned(),
+        function: function.map(str::to_owned),
+        is_kernel,
+        ns: Vec::new(),
+        row: Some(row(function.unwrap_or("server"), us)),
+    };
+    let functions = functions.iter();
+    let why = Why {
+        processes: vec![part(None, false, [10.0, 20.0])],
+        functions: functions
+            .map(|(name, is_kernel, us)| part(Some(name), *is_kernel, *us))
+            .collect(),
+        ..why("TCP, IP")
+    };
+    Comparison {
+        why: vec![why],
+        ..comparison(connections, Placement::Same, [94_900.0, 79_800.0])
+    }
+}
+
+#[test]
+fn functions_over_connections_have_a_row_for_each_arm_and_the_difference_in_every_view() {
+    let one = hot(
+        1,
+        &[("memcpy", false, [1.0, 1.5]), ("memcpy", true, [0.2, 0.2])],
+    );
+    let many = hot(
+        64,
+        &[("memcpy", false, [2.0, 1.0]), (HOSTILE, false, [0.4, 0.5])],
+    );
+    let alone = record(vec![one.clone()], Vec::new());
+    let both = record(vec![many, one], Vec::new());
+    let style = Style {
+        width: 120,
+        color: false,
+        unicode: true,
+    };
+    let terminal = |record: &Record| terminal::compare(record, VERBOSE, style);
+    assert!(!terminal(&alone).contains("hottest functions"));
+    let plain = |text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.replace(" ]", "]")
+    };
+    let views = [
+        plain(&terminal(&both)),
+        plain(&looptax_report::markdown(&both).replace(['|', '\\'], " ")),
+        plain(&text_of(&page_of(&both, None))),
+    ];
+    for view in views {
+        for words in [
+            "the server's hottest functions by connections, same: CPU time per request, µs, and share of the server's",
+            "function 1 connection 64",
+            "memcpy unix 1.00 10.0 % 2.00 20.0 %",
+            "tcp 1.50 7.5 % 1.00 5.0 %",
+            "difference +0.50 [0.40, 0.60] -1.00 [-1.10, -0.90]",
+            "[k] memcpy unix 0.20 2.0 % - tcp 0.20 1.0 % - difference +0.00 [-0.10, 0.10] -",
+            "unix - 0.40 4.0 % tcp - 0.50 2.5 % difference - +0.10 [0.00, 0.20]",
+        ] {
+            assert!(view.contains(words), "no {words:?} in\n{view}");
+        }
+    }
+    let html = page_of(&both, None);
+    let before = html.split_once("<script>").unwrap().0;
+    assert!(!before.contains("<img"));
 }
