@@ -235,11 +235,11 @@ pub struct ReplayPoint {
 /// A function's share of the server's CPU time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HotFunction {
-    /// Its name, as the profiler knows it.
+    /// Its name.
     pub name: String,
     /// Whether it is the kernel's.
     pub is_kernel: bool,
-    /// Percent of the samples.
+    /// Per cent, both ways together.
     pub share_pct: f64,
 }
 

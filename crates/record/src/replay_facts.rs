@@ -85,7 +85,7 @@ pub enum ReplayFinding {
         /// Connections at which that was.
         connections: u32,
     },
-    /// The profile has samples by a timer, not by a counter of cycles.
+    /// Functions were sampled by a timer, not by a counter of cycles.
     SampledByTimer,
     /// What a published port's time is made of.
     ShareOfPort {

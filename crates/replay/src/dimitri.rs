@@ -1,6 +1,6 @@
 //! Dimitri Kravtchuk's comparison: point selects over more and more connections, and where the server spends its time.
 
-mod profile;
+mod hottest;
 
 use std::time::Duration;
 
@@ -8,23 +8,14 @@ use looptax_record::{
     Client, Comparison, Estimate, Figure, ReplayFinding, ReplayPart, ReplayPoint, Verdict,
 };
 
-use super::programs::on_path;
 use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner, Step};
 
 /// What is done besides the sweep, and how long that takes.
-pub(crate) fn extra_work(
-    publication: &Publication,
-    amounts: &Amounts,
-) -> Option<(&'static str, Duration)> {
+pub(crate) fn extra_work(publication: &Publication, amounts: &Amounts) -> (&'static str, Duration) {
     let [most, _] = most(publication, amounts);
-    on_path("perf").then(|| {
-        (
-            "the server's hottest functions, by perf",
-            profile::TAKES * n_points(most) as u32,
-        )
-    })
+    (hottest::WHAT, hottest::TAKES * n_points(most) as u32)
 }
 
 /// Connections that the sweep ends with, and those of the published one.
@@ -33,7 +24,7 @@ fn most(publication: &Publication, amounts: &Amounts) -> [u32; 2] {
     [amounts.most(ends), ends[1]]
 }
 
-/// The sweep's points, what follows from them, and the profile.
+/// The sweep's points, what follows from them, and the server's functions.
 pub(crate) fn add(
     part: &mut ReplayPart,
     publication: &Publication,
@@ -72,7 +63,7 @@ pub(crate) fn add(
             n_points(most)
         ));
     }
-    profile::add(part, step, amounts, runner);
+    hottest::add(part, step, amounts, runner);
 }
 
 /// 1, 2, 4 … and the last one.

@@ -15,7 +15,7 @@ impl Part {
     /// What is done besides the steps, and how long that takes.
     pub(crate) fn extra_work(self, amounts: &Amounts) -> Option<(&'static str, Duration)> {
         match self {
-            Self::Dimitri => dimitri::extra_work(Publication::for_part(self), amounts),
+            Self::Dimitri => Some(dimitri::extra_work(Publication::for_part(self), amounts)),
             Self::Moonen => Some(moonen::EXTRA_WORK),
             Self::WordPress => Some(wordpress::extra_work(amounts)),
             Self::Percona | Self::Kawin => None,

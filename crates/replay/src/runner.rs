@@ -129,8 +129,8 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Reading>, Failure> {
         let name = format!("{}-{}.json", self.part, step.name);
         let path = self.around.folder.join(name);
-        let deadline = Instant::now() + step.budget;
-        let done = self.at_most(step.budget + GRACE, |stop| {
+        let begun = Instant::now();
+        let done = self.at_most(step.budget, |observer, deadline, stop| {
             let named = Named {
                 suffix: &format!("-{}-{}", self.part, step.name),
                 command: step.command(),
@@ -140,8 +140,7 @@ impl<'a> Runner<'a> {
             for experiment in &mut experiments {
                 experiment.deadline = Some(deadline);
             }
-            let mut observer = self.around.onlooker.observer();
-            measured(experiments, named, observer.as_mut(), stop)
+            measured(experiments, named, observer, stop)
         });
         let Measured { record, failure } = done?;
         part.missing.extend(
@@ -154,13 +153,13 @@ impl<'a> Runner<'a> {
             part.missing.push(in_one_line(&step.what, &failure));
         }
         if record.comparisons.is_empty() {
-            if Instant::now() >= deadline && !self.is_interrupted() {
+            if begun.elapsed() >= step.budget && !self.is_interrupted() {
                 let why = "its time was over before anything was measured";
                 part.missing.push(format!("{}: {why}", step.what));
             }
             return Ok(None);
         }
-        self.around.onlooker.remember(&record, &path);
+        self.remember(&record, &path);
         let kept = &mut part.steps[step_idx];
         kept.run = Some(record.id.clone());
         kept.path = Some(path.display().to_string());
@@ -170,17 +169,29 @@ impl<'a> Runner<'a> {
         }))
     }
 
-    /// Breaks the work off after that time: something in it hangs.
-    fn at_most<T>(&self, time: Duration, work: impl FnOnce(&AtomicBool) -> T) -> T {
+    /// Notes a record that was saved there.
+    pub(crate) fn remember(&self, record: &Record, path: &Path) {
+        self.around.onlooker.remember(record, path);
+    }
+
+    /// Gives the work its deadline, and breaks it off some time after that: something in it hangs.
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+    pub(crate) fn at_most<T>(
+        &self,
+        time: Duration,
+        work: impl FnOnce(&mut dyn Observer, Instant, &AtomicBool) -> T,
+    ) -> T {
+        let deadline = Instant::now() + time;
+        let mut observer = self.around.onlooker.observer();
         let (finished, over) = channel::<()>();
         let (stop, interrupted) = (&self.around.stop, &self.around.interrupted);
         thread::scope(|scope| {
             let timer = scope.spawn(move || {
-                if over.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+                if over.recv_timeout(time + GRACE) == Err(RecvTimeoutError::Timeout) {
                     stop.store(true, Ordering::Relaxed);
                 }
             });
-            let done = work(stop);
+            let done = work(observer.as_mut(), deadline, stop);
             drop(finished);
             timer.join().ok();
             stop.store(false, Ordering::Relaxed);

@@ -107,7 +107,7 @@ fn made_up(name: &str) -> Replay {
             connections: [4, 4],
         }],
         smaller: vec!["dumped 1000 rows".to_owned()],
-        missing: vec!["the profile: perf is not on PATH".to_owned()],
+        missing: vec!["the dump: mysqldump is not on PATH".to_owned()],
     };
     Replay {
         schema_version: REPLAY_SCHEMA_VERSION,
@@ -170,7 +170,7 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
       dumped 1000 rows
-      not measured: the profile: perf is not on PATH
+      not measured: the dump: mysqldump is not on PATH
       again: lookups: socket, loopback (run 20261122-120000-1-x)
         looptax compare private:mariadb -c 1
 

@@ -85,9 +85,8 @@ pub(super) fn finding(finding: &ReplayFinding, text: Text) -> String {
                 counted(u64::from(*connections), "connection")
             )
         }
-        ReplayFinding::SampledByTimer => "perf has no counter of cycles here and samples by a timer: what the kernel \
-                                          does with interrupts off shows where it switches them on again, as in \
-                                          finish_task_switch"
+        ReplayFinding::SampledByTimer => "functions are sampled by a timer: what the kernel does with interrupts off \
+                                          shows where it switches them on again, as in finish_task_switch"
             .to_owned(),
         ReplayFinding::ShareOfPort {
             what,
