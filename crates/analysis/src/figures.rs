@@ -192,6 +192,16 @@ fn time(seconds: f64) -> String {
     }
 }
 
+/// As the formulas take it: without an end it goes on for ever.
+pub(crate) fn with_ends(it: &looptax_record::Estimate) -> Estimate {
+    Estimate {
+        value: it.value,
+        lo: it.lo.unwrap_or(f64::NEG_INFINITY),
+        hi: it.hi.unwrap_or(f64::INFINITY),
+        n: it.n as usize,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,6 +58,32 @@ pub(crate) fn unpacked(samples: &Samples) -> Vec<u32> {
     }
 }
 
+/// An arm of a record, without a figure.
+pub(crate) fn unmeasured_arm(name: &str) -> record::Arm {
+    let none = || record::Figure::missing("not measured");
+    record::Arm {
+        name: name.to_owned(),
+        endpoint: name.to_owned(),
+        verified: true,
+        proof: record::Proof::default(),
+        throughput_per_s: none(),
+        latency_us: record::Latency {
+            mean: none(),
+            p50: none(),
+            p90: none(),
+            p99: none(),
+            p999: none(),
+        },
+        latency_pooled_us: None,
+        cpu_us_per_query: record::Cpu {
+            client: none(),
+            server: none(),
+        },
+        context_switches_per_query: none(),
+        syscalls_per_query: None,
+    }
+}
+
 /// An arm that was proved to be what `name` says.
 pub(crate) fn arm(name: &str) -> super::proved_arm::ProvedArm {
     super::proved_arm::ProvedArm {

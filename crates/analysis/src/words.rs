@@ -1,7 +1,8 @@
-//! The names of metrics as the record has them, and warnings as sentences.
+//! The names of metrics as the record has them, of comparisons, and warnings as sentences.
 //!
-//! Called by [`super::judged`].
+//! Called by [`super::judged`] and `diff`.
 
+use looptax_record::Comparison;
 use looptax_stats::{Metric, Quantile, Side, Warning};
 
 /// The field of [`looptax_record::Tax`] that holds the metric.
@@ -57,6 +58,18 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
         | Warning::TwoModes { .. }
         | Warning::TotalsDisagree { .. } => None,
     }
+}
+
+/// What tells a comparison from the others of its run.
+pub(crate) fn name(comparison: &Comparison) -> String {
+    format!(
+        "{} {}, -c {}, --placement {}, --client {}",
+        comparison.target.kind,
+        comparison.workload.name,
+        comparison.connections,
+        comparison.placement.asked,
+        comparison.client
+    )
 }
 
 #[cfg(test)]

@@ -194,6 +194,8 @@ pub(crate) enum Command {
     #[command(after_help = EXIT_CODES)]
     Trial(Box<TrialArgs>),
     /// Where the difference goes: a request's CPU time by layer of kernel and programs, over each transport.
+    ///
+    /// Two records of it in place of targets: which layer became dearer from the first to the second.
     #[command(after_help = EXIT_CODES)]
     Why(Box<WhyArgs>),
     /// Judge a saved record again: the same verdict, bit for bit.

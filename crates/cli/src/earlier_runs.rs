@@ -76,6 +76,12 @@ pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Whether a word names a file, or a folder with a record in it.
+pub(crate) fn is_record_file(word: &str) -> bool {
+    let path = Path::new(word);
+    path.is_file() || path.join(RECORD).is_file()
+}
+
 /// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label.
 pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
     let mut path = PathBuf::from(word);

@@ -50,6 +50,37 @@ pub struct DiffPair {
     pub taxes: Vec<DiffTax>,
     /// The throughput of each arm.
     pub arms: Vec<DiffArm>,
+    /// CPU time by layer, of each arm that both runs sampled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<DiffLayers>,
+}
+
+/// Where a request's CPU time went in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiffLayers {
+    /// The arm.
+    pub arm: String,
+    /// The arm that it is taken over; `None` for the arm's own time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// The layers that either run has; then their sum, and the time by the kernel's clocks without the sampler.
+    pub rows: Vec<DiffLayer>,
+}
+
+/// A layer's CPU time per request in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiffLayer {
+    /// Its name.
+    pub name: String,
+    /// Earlier, µs.
+    pub before_us: Figure,
+    /// And later.
+    pub after_us: Figure,
+    /// Later minus earlier.
+    pub change_us: Figure,
+    /// Probability of such a change or a larger one where there is none, corrected by Holm over all layers of the arm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
 }
 
 /// The tax of an arm in both runs.

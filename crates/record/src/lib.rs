@@ -48,7 +48,7 @@ pub use comparison::{
 };
 pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
-pub use diff::{Condition, Diff, DiffArm, DiffPair, DiffTax};
+pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
 pub use found::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,

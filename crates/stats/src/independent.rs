@@ -1,9 +1,11 @@
 //! Two estimates from separate runs, held against each other.
 //!
-//! Called by `diff`. Nothing pairs the two, so what drifted between the runs is in the difference and
+//! Called by `diff`, and by `why` for two records. Nothing pairs the two, so what drifted between the runs is in the difference and
 //! not in its interval: whoever shows it says so.
 
 use crate::Estimate;
+use crate::distributions::{t_critical, t_two_sided_p};
+use crate::per_request::Difference;
 
 /// `after` − `before`, from their values and intervals alone.
 ///
@@ -27,6 +29,32 @@ pub fn difference(before: Estimate, after: Estimate) -> Estimate {
         lo: value - below,
         hi: value + above,
         n: before.n.min(after.n),
+    }
+}
+
+/// As [`difference`], with how often there is such a one by chance.
+///
+/// Welch's test: each standard error is half its interval over t(n−1), as t intervals of level 1 − `alpha` have it.
+/// No probability where an interval has no end or no length.
+///
+/// # Source
+/// Welch, The generalization of Student's problem, Biometrika 34 (1947) 28-35.
+pub fn tested_difference(before: Estimate, after: Estimate, alpha: f64) -> Difference {
+    let estimate = difference(before, after);
+    let variance = |it: Estimate| {
+        let freedom = it.n as f64 - 1.0;
+        let error = it.half_width() / t_critical(alpha, freedom)?;
+        Some((error * error, freedom))
+    };
+    let p = || {
+        let ((one, of_one), (other, of_other)) = (variance(before)?, variance(after)?);
+        let both = one + other;
+        let freedom = both * both / (one * one / of_one + other * other / of_other);
+        t_two_sided_p(estimate.value / both.sqrt(), freedom)
+    };
+    Difference {
+        estimate,
+        p: p().filter(|it| it.is_finite()),
     }
 }
 
@@ -95,5 +123,37 @@ mod tests {
             .count();
         let share = n_covered as f64 / f64::from(n_runs);
         assert!((0.935..0.965).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn where_there_is_no_difference_one_in_twenty_is_taken_for_one() {
+        use rand_xoshiro::SplitMix64;
+        use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+        use crate::per_request::per_request;
+        let mut random = SplitMix64::seed_from_u64(11);
+        let mut run = |n: usize, spread: f64| {
+            let mut normal = || {
+                let sum: f64 = (0..12)
+                    .map(|_| random.next_u64() as f64 / u64::MAX as f64)
+                    .sum();
+                10.0 + spread * (sum - 6.0)
+            };
+            let amounts: Vec<f64> = (0..n).map(|_| normal()).collect();
+            per_request(&amounts, &vec![1.0; n], 0.05).unwrap()
+        };
+        let n_runs = 4000;
+        let n_said = (0..n_runs)
+            .filter(|_| {
+                let (before, after) = (run(16, 1.0), run(8, 2.0));
+                tested_difference(before, after, 0.05).p.unwrap() < 0.05
+            })
+            .count();
+        let share = n_said as f64 / f64::from(n_runs);
+        assert!((0.04..0.06).contains(&share), "{share}");
+        let (before, after) = (run(16, 0.1), run(16, 0.1).map_monotone(|it| it + 5.0));
+        assert!(tested_difference(before, after, 0.05).p.unwrap() < 1e-6);
+        let open = Estimate::without_interval(5.0, 1);
+        assert_eq!(tested_difference(open, after, 0.05).p, None);
     }
 }

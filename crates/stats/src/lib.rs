@@ -37,7 +37,7 @@ pub use diagnostics::{
 pub use epoch::{Epoch, Noise, Response, Side, Slice, ln_cost, ln_ns_per_request, rate_per_s};
 pub use estimate::{Estimate, tax_pct};
 pub use holm::holm;
-pub use independent::difference;
+pub use independent::{difference, tested_difference};
 pub use judge::{
     CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Rule, Secondary,
     SideSummary, Warning, judge, primary,

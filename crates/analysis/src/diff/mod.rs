@@ -1,15 +1,19 @@
 //! `diff`: two records held against each other.
 //!
-//! `conditions` says what was not the same around them; here is what both measured, and the difference
+//! `conditions` says what was not the same around them, `layers` where the CPU time went; here is what both measured, and the difference
 //! of each tax and each arm with an interval.
 
 mod conditions;
+mod layers;
 
 use looptax_failure::Failure;
 use looptax_record::{
     Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Reason, Record, Tax,
 };
 use looptax_stats as stats;
+
+use crate::figures::with_ends;
+use crate::words::name;
 
 /// The difference of two records.
 ///
@@ -52,6 +56,7 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
         left_out: [
             same_run(before, after),
             without_verdict(&pairs),
+            layers::left_out(&pairs),
             left_out(before, after, "A"),
             left_out(after, before, "B"),
         ]
@@ -120,17 +125,6 @@ fn is_same_load(one: &Comparison, other: &Comparison) -> bool {
     typed(one) == typed(other)
 }
 
-fn name(comparison: &Comparison) -> String {
-    format!(
-        "{} {}, -c {}, --placement {}, --client {}",
-        comparison.target.kind,
-        comparison.workload.name,
-        comparison.connections,
-        comparison.placement.asked,
-        comparison.client
-    )
-}
-
 fn nothing_in_common(before: &Record, after: &Record) -> Failure {
     let names = |record: &Record| -> String {
         let names: Vec<String> = record.comparisons.iter().map(name).collect();
@@ -167,6 +161,7 @@ fn pair(before: &Comparison, after: &Comparison) -> DiffPair {
         client: after.client,
         taxes: taxes.collect(),
         arms: arms.collect(),
+        layers: layers::layers(before, after),
     }
 }
 
@@ -210,13 +205,8 @@ fn change(
     let (Some(before), Some(after)) = (before.known(), after.known()) else {
         return Figure::missing("one of the runs has no figure");
     };
-    let estimate = |it: &Estimate| stats::Estimate {
-        value: into(it.value),
-        lo: it.lo.map_or(f64::NEG_INFINITY, &into),
-        hi: it.hi.map_or(f64::INFINITY, &into),
-        n: it.n as usize,
-    };
-    let found = stats::difference(estimate(before), estimate(after)).map_monotone(back);
+    let on_scale = |it: &Estimate| with_ends(it).map_monotone(&into);
+    let found = stats::difference(on_scale(before), on_scale(after)).map_monotone(back);
     Figure::new(found.value, found.lo, found.hi, found.n as u64)
 }
 

@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
+use looptax_analysis::diff;
 use looptax_bench::Placement;
 use looptax_experiment::comparison::measure_all;
 use looptax_experiment::comparison::parts::Asked;
 use looptax_experiment::spec::Effort;
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_failure::Failure;
+use looptax_report::terminal as report;
 use looptax_why::Watch;
 
 use super::compare;
 use crate::args::WhyArgs;
+use crate::earlier_runs::{is_record_file, record_of};
 use crate::failure::Exit;
+use crate::outputs::show;
 use crate::settings;
 use crate::terminal::Terminal;
 
@@ -21,6 +25,11 @@ const USUAL: Duration = Duration::from_secs(40);
 
 /// Runs `why`.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    if let [before, after] = &args.compare.targets[..]
+        && [before, after].iter().all(|it| is_record_file(it))
+    {
+        return two_records([before, after], args, terminal);
+    }
     let asked = asked(args)?;
     compare::measure(
         &asked,
@@ -31,6 +40,30 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
             measure_all(parts, ask, writer, &mut watch, stop)
         },
     )
+}
+
+/// Holds the layers of two earlier runs against each other.
+fn two_records(words: [&String; 2], args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let [before, after] = words.map(|word| record_of(word));
+    let (before, after) = (before?.0, after?.0);
+    for (record, word) in [&before, &after].into_iter().zip(words) {
+        if record.comparisons.iter().all(|it| it.why.is_empty()) {
+            return Err(Failure::usage(
+                format!("`{word}` holds no samples"),
+                "`looptax why TARGET -o FILE` takes them; `looptax diff` holds everything else against each other",
+            ));
+        }
+    }
+    let mut diff = diff(&before, &after)?;
+    diff.pairs.retain(|it| !it.layers.is_empty());
+    for pair in &mut diff.pairs {
+        pair.taxes.clear();
+        pair.arms.clear();
+    }
+    show(&diff, &args.compare.result.json, || {
+        report::diff(&diff, terminal.style())
+    })?;
+    Ok(Exit::Done)
 }
 
 /// What `compare` would measure with these arguments, on one connection and one core unless others are asked for.

@@ -180,3 +180,66 @@ fn what_is_no_request_is_refused() {
         assert!(run.stderr.contains("looptax compare"), "{}", run.stderr);
     }
 }
+
+#[test]
+fn two_records_show_the_layer_that_became_dearer() {
+    let scratch = Scratch::new();
+    let why = |more: &[&str]| {
+        Looptax::new(exe(), &scratch)
+            .args(SHORT)
+            .args(more.iter().copied())
+            .run()
+    };
+    if is_refused(&why(&["-o", "a.json"])) {
+        return;
+    }
+    // Twenty times what a request's own code takes: no noise hides it.
+    why(&["-o", "b.json", "--inject-ns", "20000"]).expect_code(0);
+    let both = |more: &[&str]| {
+        Looptax::new(exe(), &scratch)
+            .args(["why", "a.json", "b.json"])
+            .args(more.iter().copied())
+            .run()
+    };
+    let run = both(&["--json"]);
+    run.expect_code(0);
+    let diff: Value = serde_json::from_str(&run.stdout).unwrap();
+    let layers = diff["pairs"][0]["layers"].as_array().unwrap();
+    let change = |arm: &str, over: Value| {
+        let mut of_arm = layers.iter();
+        let of_arm = of_arm.find(|it| it["arm"] == arm && it["over"] == over);
+        let rows = of_arm.unwrap()["rows"].as_array().unwrap();
+        let row = rows.iter().find(|it| it["name"] == "client, its own code");
+        row.unwrap().clone()
+    };
+    for over in [Value::Null, Value::from("unix")] {
+        let client = change("tcp", over);
+        let us = number(&client["change_us"]);
+        assert!((10.0..40.0).contains(&us), "{client}");
+        assert!(client["p"].as_f64().unwrap() < 0.05, "{client}");
+    }
+    let unix = change("unix", Value::Null);
+    assert!(number(&unix["change_us"]).abs() < 5.0, "{unix}");
+    let told = both(&[]).stdout;
+    assert!(told.contains("what tcp adds to unix"), "{told}");
+    assert!(told.contains("dearer"), "{told}");
+    // Without samples there is nothing to say.
+    Looptax::new(exe(), &scratch)
+        .args([
+            "compare",
+            "echo",
+            "--fixed",
+            "6",
+            "--warm-up",
+            "0s",
+            "--no-history",
+            "-q",
+        ])
+        .args(["-o", "c.json"])
+        .run()
+        .expect_code(0);
+    Looptax::new(exe(), &scratch)
+        .args(["why", "a.json", "c.json"])
+        .run()
+        .expect_error(2, &["`c.json` holds no samples", "looptax why TARGET"]);
+}

@@ -1,6 +1,6 @@
 //! Two runs beside each other.
 
-use looptax_record::{Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure};
+use looptax_record::{Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax, Estimate, Figure};
 
 use super::columns::Table;
 use super::history::run_name;
@@ -9,6 +9,12 @@ use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
 
 const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
+
+const NO_CHANGE: &str = "no change shown";
+/// A layer with less in both runs is as good as none.
+const LEAST_SHOWN_US: f64 = 0.005;
+/// A layer's change that chance makes more often is none.
+const MOST_CHANCE: f64 = 0.05;
 
 /// The text of `looptax diff`. Ends with a line break.
 pub fn diff(diff: &Diff, style: Style) -> String {
@@ -32,12 +38,18 @@ pub fn diff(diff: &Diff, style: Style) -> String {
         lines.heading(0, &text.clean(&heading(pair)));
         let taxes = pair.taxes.iter().map(|it| tax_row(it, text));
         let arms = pair.arms.iter().map(|it| arm_row(it, text));
-        Table::new(&HEADER, taxes.chain(arms).collect()).write(&mut lines);
+        let rows: Vec<_> = taxes.chain(arms).collect();
+        if !rows.is_empty() {
+            Table::new(&HEADER, rows).write(&mut lines);
+        }
+        for layers in &pair.layers {
+            write_layers(layers, &mut lines);
+        }
     }
     lines.blank();
     lines.item(
         0,
-        "the tax is measured inside each run, so its change is the runs' own; requests/s are held against each other across time, and what else changed on the machine meanwhile is in them but not in their interval",
+        "the tax is measured inside each run, so its change is the runs' own; requests/s and CPU times are held against each other across time, and what else changed on the machine meanwhile is in them but not in their interval",
     );
     if !diff.conditions.is_empty() {
         lines.heading(0, "what else was not the same");
@@ -57,6 +69,51 @@ fn heading(pair: &DiffPair) -> String {
         "{} {}, -c {}, --placement {}, --client {}",
         pair.kind, pair.workload, pair.connections, pair.placement, pair.client
     )
+}
+
+fn write_layers(layers: &DiffLayers, lines: &mut Lines) {
+    let text = lines.style.text();
+    let arm = match &layers.over {
+        Some(over) => format!("what {} adds to {over}", layers.arm),
+        None => layers.arm.clone(),
+    };
+    lines.blank();
+    lines.item(
+        2,
+        &text.clean(&format!("CPU time of a request by layer, {arm}")),
+    );
+    let is_difference = layers.over.is_some();
+    let is_some = |figure: &Figure| {
+        let known = figure.known();
+        known.is_none_or(|it| it.value.abs() >= LEAST_SHOWN_US)
+    };
+    let rows = layers.rows.iter();
+    let rows = rows.filter(|it| is_some(&it.before_us) || is_some(&it.after_us));
+    let rows = rows.map(|it| layer_row(it, is_difference, text)).collect();
+    Table::new(&HEADER, rows).write(lines);
+}
+
+fn layer_row(layer: &DiffLayer, is_difference: bool, text: Text) -> Vec<String> {
+    let shown = if is_difference {
+        Text::signed_micros
+    } else {
+        Text::micros
+    };
+    let us = |figure: &Figure| known(figure, |it| shown(text, it.value));
+    // Of many layers one changes by chance: an interval alone does not decide.
+    let is_shown = layer.p.is_some_and(|p| p < MOST_CHANCE);
+    let in_words = if is_shown {
+        words(&layer.change_us, "cheaper", "dearer")
+    } else {
+        known(&layer.change_us, |_| NO_CHANGE.to_owned())
+    };
+    vec![
+        text.clean(&layer.name),
+        us(&layer.before_us),
+        us(&layer.after_us),
+        known(&layer.change_us, |it| text.signed_micros_interval(it)),
+        in_words,
+    ]
 }
 
 fn tax_row(tax: &DiffTax, text: Text) -> Vec<String> {
@@ -101,7 +158,7 @@ fn words(change: &Figure, less: &str, more: &str) -> String {
     let word = match (it.lo, it.hi) {
         (_, Some(hi)) if hi < 0.0 => less,
         (Some(lo), _) if lo > 0.0 => more,
-        _ => "no change shown",
+        _ => NO_CHANGE,
     };
     word.to_owned()
 }
