@@ -119,7 +119,7 @@ impl Cli {
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 22] = [
+const BESIDE_MEASURING: [&str; 23] = [
     "at",
     "verbose",
     "output",
@@ -130,6 +130,7 @@ const BESIDE_MEASURING: [&str; 22] = [
     "openmetrics",
     "benchmark_json",
     "folded",
+    "pprof",
     "label",
     "no_history",
     "wait",

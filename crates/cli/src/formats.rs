@@ -1,14 +1,14 @@
 //! A record in the small formats: Markdown, CSV, OpenMetrics, JSON for benchmark actions.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use looptax_failure::Failure;
-use looptax_record::{Comparison, Record};
+use looptax_record::Record;
 use looptax_report as report;
-use looptax_store::{Existing, save_text, unpack_stacks};
+use looptax_store::{Existing, save_bytes};
 
 use crate::args::FormatArgs;
+use crate::chains::chains;
 use crate::outputs::Outputs;
 use crate::terminal;
 
@@ -17,22 +17,33 @@ use crate::terminal;
 /// # Errors
 /// A file cannot be written.
 pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure> {
-    let folded = args.folded.as_ref().map(|_| folded(record)).transpose()?;
-    let wanted: [(&Option<_>, &dyn Fn() -> String); 5] = [
-        (&args.folded, &|| folded.clone().unwrap_or_default()),
-        (&args.md, &|| report::markdown(record)),
-        (&args.csv, &|| report::csv(&[record])),
-        (&args.openmetrics, &|| report::openmetrics(record)),
-        (&args.benchmark_json, &|| report::benchmark_json(record)),
+    let (mut folded, mut pprof) = (String::new(), Vec::new());
+    if args.folded.is_some() {
+        folded = report::folded(&chains(record, "--folded")?);
+    }
+    if args.pprof.is_some() {
+        pprof = report::pprof(&chains(record, "--pprof")?)?;
+    }
+    let wanted: [(&Option<_>, &dyn Fn() -> Vec<u8>); 6] = [
+        (&args.folded, &|| folded.clone().into_bytes()),
+        (&args.pprof, &|| pprof.clone()),
+        (&args.md, &|| report::markdown(record).into_bytes()),
+        (&args.csv, &|| report::csv(&[record]).into_bytes()),
+        (&args.openmetrics, &|| {
+            report::openmetrics(record).into_bytes()
+        }),
+        (&args.benchmark_json, &|| {
+            report::benchmark_json(record).into_bytes()
+        }),
     ];
     let mut has_printed = false;
-    for (path, text) in wanted {
+    for (path, bytes) in wanted {
         let Some(path) = path else { continue };
         if is_stdout(path) {
-            terminal::data(&text())?;
+            terminal::bytes_as_data(&bytes())?;
             has_printed = true;
         } else {
-            save_text(&text(), path, Existing::Replace)?;
+            save_bytes(&bytes(), path, Existing::Replace)?;
         }
     }
     Ok(has_printed)
@@ -48,53 +59,8 @@ pub(crate) fn announce(args: &FormatArgs, outputs: Outputs) -> Result<Outputs, F
         .writes("--csv", args.csv.as_deref())?
         .writes("--openmetrics", args.openmetrics.as_deref())?
         .writes("--benchmark-json", args.benchmark_json.as_deref())?
-        .writes("--folded", args.folded.as_deref())
-}
-
-/// The call chains of a record; the comparison stands first where there are several.
-///
-/// # Errors
-/// The record has none, or they cannot be read.
-fn folded(record: &Record) -> Result<String, Failure> {
-    let is_sampled = |it: &&Comparison| !it.why.is_empty();
-    let sampled: Vec<&Comparison> = record.comparisons.iter().filter(is_sampled).collect();
-    if sampled.is_empty() && !record.interrupted {
-        return Err(Failure::usage(
-            "--folded: the record holds no call chains",
-            "`looptax why TARGET` takes them",
-        ));
-    }
-    let mut text = String::new();
-    for comparison in &sampled {
-        let case = match sampled[..] {
-            [_] => String::new(),
-            _ => format!(
-                "{} {} {};",
-                comparison.target.kind, comparison.workload.name, comparison.connections
-            ),
-        };
-        let mut seen = Vec::new();
-        for why in &comparison.why {
-            let stacks = unpack_stacks(&why.stacks)?;
-            for (side, arm_idx) in why.pair.into_iter().enumerate() {
-                // The baseline is in each pair; its first one stands for it.
-                if seen.contains(&arm_idx) {
-                    continue;
-                }
-                seen.push(arm_idx);
-                let arm = comparison
-                    .arms
-                    .get(arm_idx as usize)
-                    .map_or("", |it| &it.name);
-                let thousands = why.stacks.requests[side] as f64 / 1e3;
-                for stack in stacks.iter().filter(|it| it.ns[side] > 0) {
-                    let ns = stack.ns[side] as f64 / thousands.max(f64::MIN_POSITIVE);
-                    let _ = writeln!(text, "{case}{arm};{} {ns:.0}", stack.folded);
-                }
-            }
-        }
-    }
-    Ok(text)
+        .writes("--folded", args.folded.as_deref())?
+        .writes("--pprof", args.pprof.as_deref())
 }
 
 fn is_stdout(path: &Path) -> bool {

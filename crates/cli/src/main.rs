@@ -4,6 +4,7 @@
 //! `process::exit` stands only here.
 
 mod args;
+mod chains;
 mod commands;
 mod earlier_runs;
 mod failure;

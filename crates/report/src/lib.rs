@@ -5,6 +5,7 @@
 //! line.
 
 mod benchmark;
+mod chains;
 mod client;
 mod csv;
 mod figures;
@@ -19,6 +20,7 @@ pub mod terminal;
 mod words;
 
 pub use benchmark::benchmark_json;
+pub use chains::{Chain, folded, pprof};
 pub use csv::csv;
 pub use markdown::{markdown, replay_markdown};
 pub use openmetrics::openmetrics;

@@ -34,8 +34,16 @@ pub fn save_value(value: &impl Serialize, path: &Path) -> Result<(), StoreError>
 /// # Errors
 /// As [`save`].
 pub fn save_text(text: &str, path: &Path, existing: Existing) -> Result<(), StoreError> {
+    save_bytes(text.as_bytes(), path, existing)
+}
+
+/// Saves what is no text in the same careful way.
+///
+/// # Errors
+/// As [`save`].
+pub fn save_bytes(bytes: &[u8], path: &Path, existing: Existing) -> Result<(), StoreError> {
     let place = Place::find(path, existing)?;
-    write_with(&place, |file| file.write_all(text.as_bytes()))
+    write_with(&place, |file| file.write_all(bytes))
 }
 
 /// Saves a record again and again while it grows.

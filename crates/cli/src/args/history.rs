@@ -96,6 +96,10 @@ pub(crate) struct FormatArgs {
     /// `;` between them, then nanoseconds of CPU time per 1000 requests; `-` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) folded: Option<PathBuf>,
+    /// Write the same chains there as `go tool pprof` and its like read them, each with its arm as a label: `pprof
+    /// -tagroot arm FILE`; `-` prints the bytes.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pprof: Option<PathBuf>,
 }
 
 /// `20%` or `20`.

@@ -79,6 +79,7 @@ fn layers_add_up_and_travel_in_the_record() {
     let run = Looptax::new(exe(), &scratch)
         .args(SHORT)
         .args(["-o", "record.json", "--folded", "chains.folded"])
+        .args(["--pprof", "chains.pb.gz"])
         .run();
     if is_refused(&run) {
         return;
@@ -112,6 +113,9 @@ fn layers_add_up_and_travel_in_the_record() {
             "{start}\n{chains}"
         );
     }
+    // Gzip; what is in it is held by tests of the report.
+    let profile = fs::read(scratch.work().join("chains.pb.gz")).unwrap();
+    assert_eq!(profile[..2], [0x1f, 0x8b]);
     if is_root() && why["sampling"]["sees_kernel"] == true {
         let way = |name, side: usize| row(why, name).map_or(0.0, |it| number(&it["arms"][side]));
         assert!(

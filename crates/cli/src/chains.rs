@@ -1,0 +1,53 @@
+//! The call chains of a record, as its companion formats take them.
+
+use looptax_failure::Failure;
+use looptax_record::{Comparison, Record};
+use looptax_report::Chain;
+use looptax_store::unpack_stacks;
+
+/// All of a record, arm by arm; `option` wants them.
+///
+/// # Errors
+/// The record has none, or they cannot be read.
+pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failure> {
+    let is_sampled = |it: &&Comparison| !it.why.is_empty();
+    let sampled: Vec<&Comparison> = record.comparisons.iter().filter(is_sampled).collect();
+    if sampled.is_empty() && !record.interrupted {
+        return Err(Failure::usage(
+            format!("{option}: the record holds no call chains"),
+            "`looptax why TARGET` takes them",
+        ));
+    }
+    let mut chains = Vec::new();
+    for comparison in sampled {
+        add(comparison, &mut chains)?;
+    }
+    Ok(chains)
+}
+
+fn add(comparison: &Comparison, chains: &mut Vec<Chain>) -> Result<(), Failure> {
+    let mut seen = Vec::new();
+    for why in &comparison.why {
+        let stacks = unpack_stacks(&why.stacks)?;
+        for (side, arm_idx) in why.pair.into_iter().enumerate() {
+            // The baseline is in each pair; its first one stands for it.
+            if seen.contains(&arm_idx) {
+                continue;
+            }
+            seen.push(arm_idx);
+            let arm = comparison.arms.get(arm_idx as usize);
+            let arm = arm.map_or("", |it| &it.name);
+            let thousands = (why.stacks.requests[side] as f64 / 1e3).max(f64::MIN_POSITIVE);
+            let of_arm = stacks.iter().filter(|it| it.ns[side] > 0);
+            chains.extend(of_arm.map(|stack| Chain {
+                target: comparison.target.kind.clone(),
+                workload: comparison.workload.name.clone(),
+                connections: comparison.connections,
+                arm: arm.to_owned(),
+                folded: stack.folded.clone(),
+                ns: stack.ns[side] as f64 / thousands,
+            }));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Call chains for other tools: folded lines, and a profile as pprof reads it.
+
+mod message;
+mod pprof;
+
+use std::fmt::Write;
+
+pub use pprof::pprof;
+
+/// A call chain of one arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chain {
+    /// Kind of server.
+    pub target: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Connections.
+    pub connections: u32,
+    /// The arm's name.
+    pub arm: String,
+    /// The process and its functions, the outermost first, with `;` between them.
+    pub folded: String,
+    /// CPU time in 1000 requests.
+    pub ns: f64,
+}
+
+/// A line for each chain: arm, process and functions with `;` between them, a space, nanoseconds in 1000 requests.
+/// What was measured stands first where that is not the same for all.
+pub fn folded(chains: &[Chain]) -> String {
+    let case = |it: &Chain| (it.target.clone(), it.workload.clone(), it.connections);
+    let is_one = chains.windows(2).all(|it| case(&it[0]) == case(&it[1]));
+    let mut text = String::new();
+    for chain in chains {
+        if !is_one {
+            let (target, workload, connections) = case(chain);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{target} {workload} {connections};");
+        }
+        let _ = writeln!(text, "{};{} {:.0}", chain.arm, chain.folded, chain.ns);
+    }
+    text
+}
