@@ -174,7 +174,8 @@ fn usual(address: &Address) -> PathBuf {
         Protocol::Postgres => "/run/postgresql",
         Protocol::Redis => "/run/redis/redis-server.sock",
         Protocol::Memcached => "/run/memcached/memcached.sock",
-        Protocol::Echo => "/run",
+        Protocol::Fastcgi => "/run/php/php-fpm.sock",
+        Protocol::Http | Protocol::Echo => "/run",
     })
 }
 

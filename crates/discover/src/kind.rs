@@ -53,7 +53,11 @@ pub const fn how_to_raise_the_backlog(kind: Kind) -> &'static str {
         Kind::Redis | Kind::Valkey | Kind::Keydb => "set `tcp-backlog` (sockets have it too)",
         Kind::Memcached => "set `-b`",
         Kind::Pgbouncer => "set `listen_backlog`",
-        Kind::Dragonfly | Kind::Mongodb | Kind::Proxysql | Kind::Echo => "raise its backlog",
+        Kind::PhpFpm => "set `listen.backlog` of its pool",
+        Kind::Uwsgi => "set `listen`",
+        Kind::Dragonfly | Kind::Mongodb | Kind::Proxysql | Kind::Http | Kind::Echo => {
+            "raise its backlog"
+        }
     }
 }
 
@@ -72,6 +76,13 @@ pub const fn how_to_add_a_socket(kind: Kind) -> &'static str {
         Kind::Mongodb => "set `net.unixDomainSocket.enabled` (and `filePermissions`) and restart",
         Kind::Pgbouncer => "set `unix_socket_dir` and restart",
         Kind::Proxysql => "add `;/path.sock` to `mysql-interfaces` and restart",
+        Kind::PhpFpm => {
+            "set `listen` of its pool to a path, with `listen.owner` and `listen.mode` for the web server, and reload it"
+        }
+        Kind::Uwsgi => {
+            "set `socket` (or `http-socket`) to a path, with `chmod-socket`, and restart it"
+        }
+        Kind::Http => "bind it to a path, as its server spells that, and restart it",
         Kind::Echo => "start it anew: it always has one",
     }
 }

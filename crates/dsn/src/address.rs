@@ -30,6 +30,8 @@ pub struct Address {
     pub tls: Option<String>,
     /// What rules TLS out, as it was written: `sslmode=disable`.
     pub no_tls: Option<String>,
+    /// Path and query of a page of HTTP, as they were written.
+    pub page: Option<String>,
     /// Names of the parameters that mean nothing here.
     pub unread: Vec<String>,
 }
@@ -48,6 +50,8 @@ struct Parts {
     pairs: Vec<(String, String)>,
     /// A scheme that demands TLS, as it was written.
     sealed: Option<String>,
+    /// As in [`Address::page`].
+    page: Option<String>,
 }
 
 /// Parameters that name a socket for all but libpq, which has its folder in `host`.
@@ -111,6 +115,7 @@ impl Address {
             socket: None,
             tls: None,
             no_tls: None,
+            page: None,
             unread: Vec::new(),
         }
     }
@@ -159,6 +164,7 @@ impl Parts {
             path: String::new(),
             pairs,
             sealed: None,
+            page: None,
         }
     }
 
@@ -172,7 +178,9 @@ impl Parts {
         let written = url
             .host_str()
             .filter(|host| !host.is_empty() && !is_hostless);
-        let query = Query::new(url.query().unwrap_or_default());
+        // What stands behind the host is the page's own.
+        let page = (protocol == Protocol::Http).then(|| page_of(&url));
+        let query = Query::new(url.query().filter(|_| page.is_none()).unwrap_or_default());
         Ok(Self {
             protocol,
             is_socket,
@@ -183,12 +191,16 @@ impl Parts {
                 .password()
                 .map(|it| decoded("password", it))
                 .transpose()?,
-            path: decoded("path", url.path())?,
+            path: match page {
+                Some(_) => String::new(),
+                None => decoded("path", url.path())?,
+            },
             pairs: query
                 .pairs()
                 .map(|pair| (pair.name(), pair.value()))
                 .collect(),
             sealed: is_sealed(url.scheme()).then(|| format!("{}://", url.scheme())),
+            page,
         })
     }
 
@@ -249,6 +261,7 @@ impl Parts {
                 .tls(|value| !NO_TLS.contains(&value) && !WISHES.contains(&value))
                 .or(self.sealed.clone()),
             no_tls: self.tls(|value| NO_TLS.contains(&value)),
+            page: self.page.clone(),
             unread: self.unread(),
         })
     }
@@ -328,6 +341,14 @@ fn with_host(text: &str) -> (Cow<'_, str>, bool) {
     (format!("{scheme}://{authority}none{path}").into(), true)
 }
 
+/// Path and query.
+fn page_of(url: &Url) -> String {
+    match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    }
+}
+
 /// Whether a scheme is that of a port for TLS.
 fn is_sealed(scheme: &str) -> bool {
     ["rediss", "valkeys"].contains(&scheme)
@@ -347,6 +368,8 @@ fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
         "postgres" | "postgresql" | "pgsql" => Ok((Protocol::Postgres, false)),
         "redis" | "valkey" | "rediss" | "valkeys" => Ok((Protocol::Redis, false)),
         "memcached" | "memcache" => Ok((Protocol::Memcached, false)),
+        "fastcgi" | "fcgi" => Ok((Protocol::Fastcgi, false)),
+        "http" => Ok((Protocol::Http, false)),
         _ => Err(AddressError::Scheme {
             scheme: scheme.to_owned(),
         }),

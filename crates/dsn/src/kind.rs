@@ -34,6 +34,13 @@ pub enum Kind {
     Pgbouncer,
     /// `ProxySQL`, likewise for MySQL.
     Proxysql,
+    /// `PHP-FPM`, which runs PHP for a web server.
+    #[serde(rename = "php-fpm")]
+    PhpFpm,
+    /// uWSGI in its own protocol, which looptax does not speak.
+    Uwsgi,
+    /// An application that answers HTTP behind a web server; private: looptax itself.
+    Http,
     /// The built-in echo server: looptax itself.
     Echo,
 }
@@ -54,6 +61,9 @@ impl Kind {
             Self::Mongodb => "mongodb",
             Self::Pgbouncer => "pgbouncer",
             Self::Proxysql => "proxysql",
+            Self::PhpFpm => "php-fpm",
+            Self::Uwsgi => "uwsgi",
+            Self::Http => "http",
             Self::Echo => "echo",
         }
     }
@@ -65,16 +75,19 @@ impl Kind {
             Self::Postgres | Self::Pgbouncer => Protocol::Postgres,
             Self::Redis | Self::Valkey | Self::Keydb | Self::Dragonfly => Protocol::Redis,
             Self::Memcached => Protocol::Memcached,
+            Self::PhpFpm => Protocol::Fastcgi,
+            Self::Http => Protocol::Http,
             Self::Echo => Protocol::Echo,
-            Self::Mongodb => return None,
+            Self::Mongodb | Self::Uwsgi => return None,
         })
     }
 
     /// The port that goes without saying in an application's settings; 0 where there is none.
     pub const fn port(self) -> u16 {
-        match self.protocol() {
-            Some(protocol) => protocol.port(),
-            None => 27_017,
+        match (self, self.protocol()) {
+            (_, Some(protocol)) => protocol.port(),
+            (Self::Mongodb, None) => 27_017,
+            (_, None) => 0,
         }
     }
 
@@ -102,6 +115,10 @@ pub enum Protocol {
     Redis,
     /// memcached.
     Memcached,
+    /// PHP-FPM's.
+    Fastcgi,
+    /// HTTP/1.1, without TLS.
+    Http,
     /// The built-in echo server's.
     Echo,
 }
@@ -114,6 +131,8 @@ impl Protocol {
             Self::Postgres => Kind::Postgres,
             Self::Redis => Kind::Redis,
             Self::Memcached => Kind::Memcached,
+            Self::Fastcgi => Kind::PhpFpm,
+            Self::Http => Kind::Http,
             Self::Echo => Kind::Echo,
         }
     }
@@ -130,6 +149,8 @@ impl Protocol {
             Self::Postgres => "PostgreSQL",
             Self::Redis => "Redis",
             Self::Memcached => "memcached",
+            Self::Fastcgi => "FastCGI",
+            Self::Http => "HTTP",
             Self::Echo => "echo",
         }
     }
@@ -141,6 +162,8 @@ impl Protocol {
             Self::Postgres => 5432,
             Self::Redis => 6379,
             Self::Memcached => 11_211,
+            Self::Fastcgi => 9000,
+            Self::Http => 80,
             Self::Echo => 0,
         }
     }

@@ -94,7 +94,7 @@ impl Conversation {
         let is_sealable = match protocol {
             Protocol::Mysql => true,
             Protocol::Postgres | Protocol::Redis => matches!(endpoint, Endpoint::Tcp(_)),
-            Protocol::Memcached | Protocol::Echo => false,
+            Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => false,
         };
         let refused = if sealing == Sealing::Always && is_sealable {
             None
@@ -344,6 +344,11 @@ pub(crate) fn log_in(
         Protocol::Redis => ProtocolConnection::Redis(redis::Connection::login(link, login, limit)?),
         Protocol::Memcached => {
             ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
+        }
+        Protocol::Fastcgi | Protocol::Http => {
+            return Err(WireError::Unsupported {
+                what: protocol.title().to_owned(),
+            });
         }
         Protocol::Echo => {
             let hello = Echo::default().hello();

@@ -94,6 +94,7 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
             stream.read_exact(&mut answer)?;
             Ok(answer == *b"VERSION ")
         }
+        Protocol::Fastcgi | Protocol::Http => Ok(true),
         Protocol::Echo => {
             stream.write_all(&Hello::ping_pong(8, 8).encode())?;
             let mut answer = [0; Welcome::BYTES];

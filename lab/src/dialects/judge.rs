@@ -85,7 +85,7 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
             database: String::new(),
             is_socket: seen == "socket",
         }),
-        Some(Protocol::Echo) | None => None,
+        Some(Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => None,
     }
 }
 
@@ -101,7 +101,9 @@ fn wanted(kind: Kind, case: &Case) -> Connection {
             case.user(kind).unwrap_or("default").to_owned(),
             case.database(kind).unwrap_or("0").to_owned(),
         ),
-        Some(Protocol::Memcached | Protocol::Echo) | None => (String::new(), String::new()),
+        Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
+            (String::new(), String::new())
+        }
     };
     Connection {
         user,

@@ -110,7 +110,9 @@ impl Server {
                 send(open, &[&["CONFIG", "SET", "requirepass", ""]])
             }
             Some(Protocol::Memcached) => self.main.instances.iter().try_for_each(fill_memcached),
-            Some(Protocol::Echo) | None => bail!("nothing but looptax speaks to the echo server"),
+            Some(Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
+                bail!("no driver of a database speaks to it")
+            }
         }
     }
 }

@@ -38,7 +38,11 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
                 "{demand}, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"
             ),
         ),
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => (
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => (
             PointCode::TlsNotOnSocket,
             Outcome::Note,
             format!(

@@ -168,6 +168,8 @@ impl Server {
         let scheme = match self.protocol() {
             Protocol::Mysql => "mysql",
             Protocol::Postgres => "postgres",
+            Protocol::Fastcgi => "fastcgi",
+            Protocol::Http => "http",
             Protocol::Redis | Protocol::Memcached | Protocol::Echo => "redis",
         };
         let login = &self.it.login;

@@ -78,14 +78,16 @@ fn folder(protocol: Protocol) -> &'static str {
         Protocol::Postgres => "/var/run/postgresql",
         Protocol::Redis => "/run/redis",
         Protocol::Memcached => "/run/memcached",
-        Protocol::Echo => "/run",
+        Protocol::Fastcgi => "/run/php",
+        Protocol::Http | Protocol::Echo => "/run",
     }
 }
 
 /// What a server needs that has no socket of its own accord.
 fn turned_on(protocol: Protocol) -> Option<&'static str> {
     match protocol {
-        Protocol::Mysql | Protocol::Postgres | Protocol::Echo => None,
+        Protocol::Mysql | Protocol::Postgres | Protocol::Http | Protocol::Echo => None,
+        Protocol::Fastcgi => Some("set `listen` of its pool to a path in a folder that both share"),
         Protocol::Redis => Some(
             "start the server with --unixsocket /run/redis/redis.sock --unixsocketperm 770 and a common group",
         ),

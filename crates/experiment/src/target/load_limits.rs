@@ -53,7 +53,11 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
             ("log_min_duration_statement", &["0"]),
             ("pgaudit.log", &["all", "read"]),
         ],
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => &[],
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => &[],
     };
     refuse(
         conversation,
@@ -69,7 +73,7 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
     match conversation.protocol() {
         Protocol::Mysql => refuse(conversation, &[("log_bin", &["ON", "1"])], why, variable),
         Protocol::Postgres => refuse(conversation, &[("wal_level", &["logical"])], why, variable),
-        Protocol::Memcached | Protocol::Echo => Ok(()),
+        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => Ok(()),
         Protocol::Redis => {
             if config(conversation, "maxmemory").is_some_and(|limit| limit != "0") {
                 let evicting = [
@@ -156,7 +160,7 @@ fn capacity(conversation: &mut Conversation) -> Option<(u64, u64)> {
             let used = redis_info(conversation, "clients", "connected_clients")?;
             Some((most, used))
         }
-        Protocol::Memcached | Protocol::Echo => None,
+        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
     }
 }
 
@@ -183,7 +187,11 @@ pub(crate) fn others_running(conversation: &mut Conversation) -> Option<u64> {
             "SELECT 0, count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
         }
         // One thread: it runs one command at a time, ours or another's.
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => return None,
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => return None,
     };
     conversation
         .query(sql)

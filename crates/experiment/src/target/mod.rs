@@ -276,7 +276,11 @@ pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
 fn threads_of(protocol: Protocol) -> ServerThreads {
     match protocol {
         Protocol::Redis | Protocol::Memcached => ServerThreads::Single,
-        Protocol::Mysql | Protocol::Postgres | Protocol::Echo => ServerThreads::PerConnection,
+        Protocol::Mysql
+        | Protocol::Postgres
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => ServerThreads::PerConnection,
     }
 }
 

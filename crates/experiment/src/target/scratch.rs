@@ -32,7 +32,11 @@ impl Scratch {
         match protocol {
             Protocol::Mysql => Self::Database(name()),
             Protocol::Postgres => Self::Schema(name()),
-            Protocol::Redis | Protocol::Memcached | Protocol::Echo => Self::Keys {
+            Protocol::Redis
+            | Protocol::Memcached
+            | Protocol::Fastcgi
+            | Protocol::Http
+            | Protocol::Echo => Self::Keys {
                 prefix: format!("{}:", name()),
                 n_keys,
             },

@@ -62,7 +62,11 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
         Protocol::Postgres => {
             "a `local` line of pg_hba.conf refuses it, or wants another user (peer)"
         }
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => return failure,
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => return failure,
     };
     if !is_refused {
         return failure;
@@ -132,7 +136,7 @@ fn told(conversation: &mut Conversation) -> Option<String> {
             Some(folder.map_or_else(String::new, |it| format!("{it}/.s.PGSQL.{port}")))
         }
         Protocol::Redis => config(conversation, "unixsocket"),
-        Protocol::Memcached | Protocol::Echo => None,
+        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
     }
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn default_word(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => "point-select",
         Protocol::Redis | Protocol::Memcached => "get",
+        Protocol::Fastcgi | Protocol::Http => "hello",
         Protocol::Echo => "ping",
     }
 }
@@ -78,6 +79,7 @@ pub(crate) fn make(
         Protocol::Mysql | Protocol::Postgres => sql(word, place),
         Protocol::Redis => redis(word, requests, place)?,
         Protocol::Memcached => keyed(word, requests, place)?,
+        Protocol::Fastcgi | Protocol::Http => None,
         Protocol::Echo if word == "connect" => Some(Workload::Connect),
         Protocol::Echo => requests.echo.workload(word)?.map(Workload::Echo),
     };

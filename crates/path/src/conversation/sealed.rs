@@ -45,7 +45,9 @@ pub(crate) fn log_in(
             };
             ProtocolConnection::Redis(log_in(link, login, limit)?)
         }
-        Protocol::Memcached | Protocol::Echo => return Err(none(protocol)),
+        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
+            return Err(none(protocol));
+        }
     };
     let facts = facts.ok_or_else(|| none(protocol))?;
     Ok((connection, facts))

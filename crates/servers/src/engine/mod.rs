@@ -103,7 +103,7 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
         Protocol::Postgres => postgres::prepare(site),
         Protocol::Redis => redis::prepare(site),
         Protocol::Memcached => memcached::prepare(site),
-        Protocol::Echo => echo::prepare(site),
+        Protocol::Fastcgi | Protocol::Http | Protocol::Echo => echo::prepare(site),
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch
         Protocol::Postgres => postgres::launch(site, ports.plain),
         Protocol::Redis => redis::launch(site, ports),
         Protocol::Memcached => memcached::launch(site, idx, ports.plain),
-        Protocol::Echo => echo::launch(site, ports.plain),
+        Protocol::Fastcgi | Protocol::Http | Protocol::Echo => echo::launch(site, ports.plain),
     }
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn spent_files(protocol: Protocol) -> &'static [&'static str] {
         Protocol::Mysql => &[mysql::INIT_FILE],
         Protocol::Postgres => &[postgres::PASSWORD_FILE],
         Protocol::Redis => &[redis::CONFIG_FILE],
-        Protocol::Memcached | Protocol::Echo => &[],
+        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => &[],
     }
 }
 
@@ -141,7 +141,11 @@ pub(crate) fn spent_files(protocol: Protocol) -> &'static [&'static str] {
 pub(crate) fn ready_limit(protocol: Protocol) -> Duration {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => Duration::from_secs(60),
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => Duration::from_secs(30),
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => Duration::from_secs(30),
     }
 }
 
@@ -158,13 +162,20 @@ pub(crate) fn stop_signal(protocol: Protocol) -> StopSignal {
 pub(crate) fn account_names(protocol: Protocol) -> (&'static str, Option<&'static str>) {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => ("looptax", Some("looptax")),
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => ("", None),
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => ("", None),
     }
 }
 
 /// Whether clients have to know a password.
 pub(crate) fn has_password(protocol: Protocol) -> bool {
-    !matches!(protocol, Protocol::Memcached | Protocol::Echo)
+    !matches!(
+        protocol,
+        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo
+    )
 }
 
 /// Names and values as owned text.

@@ -29,7 +29,11 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     let usual = match address.protocol {
         Protocol::Postgres => "postgres",
         Protocol::Mysql => "root",
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => "",
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => "",
     };
     let login = Login {
         user: address.user.clone().unwrap_or_else(|| usual.to_owned()),

@@ -128,7 +128,11 @@ fn session(seen: &ClientSeen) -> Option<Session> {
 /// Redis without access lists, and memcached, know one user.
 fn usual_user(protocol: Protocol) -> Option<String> {
     match protocol {
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => Some(String::new()),
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => Some(String::new()),
         Protocol::Mysql | Protocol::Postgres => None,
     }
 }

@@ -96,7 +96,11 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
                 &login.user,
             ));
         }
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => {
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => {
             let mut point = entered(&over_tcp, &over_unix, sides);
             if is_needless {
                 point.how += "; without LOOPTAX_PASSWORD, for the server wants no password";
@@ -173,7 +177,11 @@ fn login(address: &Address) -> Login {
     let usual = match address.protocol {
         Protocol::Postgres => "postgres",
         Protocol::Mysql => "root",
-        Protocol::Redis | Protocol::Memcached | Protocol::Echo => "",
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => "",
     };
     Login {
         user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
