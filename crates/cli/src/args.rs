@@ -474,6 +474,9 @@ pub(crate) enum InternalCommand {
         /// Serve all connections with one thread.
         #[arg(long)]
         one_thread: bool,
+        /// Speak HTTP.
+        #[arg(long)]
+        http: bool,
     },
     /// Copies between two addresses, as Docker's port proxy does.
     PortProxy {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use looptax_bench::Placement;
 use looptax_dsn::Kind;
 use looptax_failure::Failure;
-use looptax_servers::{STARTABLE, find_binary};
+use looptax_servers::{STARTABLE, find_binary, is_usual};
 
 use crate::arms::Machine;
 use crate::comparison::measure_all;
@@ -124,7 +124,7 @@ fn start_of(kind: Kind) -> Duration {
 /// One server per protocol that is installed, those that start quickly first, and echo, which is the transport
 /// alone, last.
 fn installed_by_start() -> Vec<Kind> {
-    let is_there = |kind: &Kind| find_binary(*kind).is_some();
+    let is_there = |kind: &Kind| is_usual(*kind) && find_binary(*kind).is_some();
     let there: Vec<Kind> = STARTABLE.into_iter().filter(is_there).collect();
     let is_wanted = |kind: &&Kind| match kind {
         Kind::Mysql => !there.contains(&Kind::Mariadb),

@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use looptax_dsn::Protocol;
-use looptax_wire::{Channel, Login, WireError, echo, memcached, mysql, postgres, redis};
+use looptax_wire::{
+    Channel, Login, WireError, echo, fastcgi, memcached, mysql, postgres, redis, upstream,
+};
 
 use crate::error::LOG_IN;
 use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
@@ -165,20 +167,40 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.server_version(),
             ProtocolConnection::Redis(it) => it.server_version(),
             ProtocolConnection::Memcached(it) => it.server_version(),
+            ProtocolConnection::Http(it) => it.server(),
+            // It says no version.
+            ProtocolConnection::Fastcgi(_) => "",
             ProtocolConnection::Echo(_) => env!("CARGO_PKG_VERSION"),
         }
     }
 
-    /// The server's number for this connection. memcached tells none: our own port over TCP, and 0
-    /// over the socket.
+    /// The server's number for this connection; of looptax's own sites its worker's. memcached and other HTTP servers
+    /// tell none: our own port over TCP, and 0 over the socket.
     pub fn connection_id(&self) -> u64 {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.connection_id(),
             ProtocolConnection::Postgres(it) => it.connection_id(),
             ProtocolConnection::Redis(it) => it.connection_id(),
             ProtocolConnection::Memcached(_) => own_port(&self.facts),
+            ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => self
+                .worker()
+                .map_or_else(|| own_port(&self.facts), u64::from),
             ProtocolConnection::Echo(it) => it.connection_id(),
         }
+    }
+
+    /// The process or thread that says it serves this connection: of looptax's own sites.
+    pub(crate) fn worker(&self) -> Option<u32> {
+        match &self.connection {
+            ProtocolConnection::Fastcgi(it) => it.worker(),
+            ProtocolConnection::Http(it) => it.worker(),
+            _ => None,
+        }
+    }
+
+    /// Whether the kernel alone can tell how the server sees its connections.
+    pub fn is_seen_by_kernel(&self) -> bool {
+        matches!(self.protocol(), Protocol::Fastcgi | Protocol::Http)
     }
 
     /// Whether the server offers TLS to whoever connects to this address; `None` where it does not tell.
@@ -191,6 +213,8 @@ impl Conversation {
             }
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => None,
         }
     }
@@ -202,6 +226,8 @@ impl Conversation {
             ProtocolConnection::Postgres(_) => Protocol::Postgres,
             ProtocolConnection::Redis(_) => Protocol::Redis,
             ProtocolConnection::Memcached(_) => Protocol::Memcached,
+            ProtocolConnection::Fastcgi(_) => Protocol::Fastcgi,
+            ProtocolConnection::Http(_) => Protocol::Http,
             ProtocolConnection::Echo(_) => Protocol::Echo,
         }
     }
@@ -216,6 +242,8 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.execute(sql),
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => Err(no_sql()),
         }
     }
@@ -230,6 +258,8 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.query(sql)?,
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => return Err(no_sql()),
         };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -301,6 +331,8 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.into_stream(),
             ProtocolConnection::Redis(it) => it.into_stream(),
             ProtocolConnection::Memcached(it) => it.into_stream(),
+            ProtocolConnection::Fastcgi(it) => it.into_stream(),
+            ProtocolConnection::Http(it) => it.into_stream(),
             ProtocolConnection::Echo(it) => it.into_stream(),
         }
     }
@@ -345,10 +377,13 @@ pub(crate) fn log_in(
         Protocol::Memcached => {
             ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
         }
-        Protocol::Fastcgi | Protocol::Http => {
-            return Err(WireError::Unsupported {
-                what: protocol.title().to_owned(),
-            });
+        // Where its scripts lie stands for the database.
+        Protocol::Fastcgi => {
+            ProtocolConnection::Fastcgi(fastcgi::Connection::hello(link, login.place(), limit)?)
+        }
+        // The page that the URL names does.
+        Protocol::Http => {
+            ProtocolConnection::Http(upstream::Connection::hello(link, login.place(), limit)?)
         }
         Protocol::Echo => {
             let hello = Echo::default().hello();

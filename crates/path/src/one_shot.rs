@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use looptax_dsn::Arm;
 use looptax_dsn::Protocol;
-use looptax_wire::{Login, WireError, mysql, postgres, redis};
+use looptax_wire::{Login, WireError, fastcgi, mysql, postgres, redis, upstream};
 
 use crate::conversation::{ProtocolConnection, log_in, sealed};
 use crate::endpoint::has_family;
@@ -106,6 +106,14 @@ impl Conversation {
         let connection = match protocol {
             Protocol::Redis => redis::Connection::login_briefly(link, login, limits.io)
                 .map(ProtocolConnection::Redis),
+            Protocol::Fastcgi => {
+                let silent = fastcgi::Connection::silent(link, login.place());
+                Ok(ProtocolConnection::Fastcgi(silent))
+            }
+            Protocol::Http => {
+                let silent = upstream::Connection::silent(link, login.place());
+                Ok(ProtocolConnection::Http(silent))
+            }
             _ => log_in(*protocol, link, login, limits.io),
         };
         Self::from_login(connection, facts, endpoint)
@@ -120,10 +128,12 @@ impl Conversation {
                 it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None)
             }
             ProtocolConnection::Echo(it) => return it.exchange(),
-            // It has no login, and a process of its own on each arm.
-            ProtocolConnection::Memcached(_) => {
+            // They have no login; memcached has a process of its own on each arm besides.
+            ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_) => {
                 return Err(WireError::Unsupported {
-                    what: "a visit to memcached".to_owned(),
+                    what: "a login".to_owned(),
                 });
             }
         };
@@ -160,6 +170,8 @@ impl Conversation {
             ProtocolConnection::Postgres(_) => &postgres::GOODBYE,
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => &[],
         }
     }

@@ -35,6 +35,20 @@ impl Conversation {
                 memcached::Get::new,
                 memcached::Set::new,
             )),
+            ProtocolConnection::Fastcgi(it) => match workload {
+                Workload::Page(page) => page
+                    .script(it.folder(), sending.is_last)
+                    .map(boxed)
+                    .map(Some),
+                _ => Ok(None),
+            },
+            ProtocolConnection::Http(it) => match workload {
+                Workload::Page(page) => page
+                    .fetch(it.target(), sending.is_last)
+                    .map(boxed)
+                    .map(Some),
+                _ => Ok(None),
+            },
             ProtocolConnection::Echo(it) => Ok(match workload {
                 Workload::Echo(echo) => Some(pipelined(
                     it.codec(echo.write_bytes()),
@@ -74,6 +88,8 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => Err(WireError::Unsupported {
                 what: "SQL".to_owned(),
             }),
@@ -106,6 +122,8 @@ impl Conversation {
                 ProtocolConnection::Postgres(it) => Some(Box::new(it.copy_out(table, *rows))),
                 ProtocolConnection::Redis(_)
                 | ProtocolConnection::Memcached(_)
+                | ProtocolConnection::Fastcgi(_)
+                | ProtocolConnection::Http(_)
                 | ProtocolConnection::Echo(_) => None,
             });
         }
@@ -120,6 +138,8 @@ impl Conversation {
                 }
                 ProtocolConnection::Redis(_)
                 | ProtocolConnection::Memcached(_)
+                | ProtocolConnection::Fastcgi(_)
+                | ProtocolConnection::Http(_)
                 | ProtocolConnection::Echo(_) => return Ok(None),
             }));
         }
@@ -134,9 +154,15 @@ impl Conversation {
             }
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => return Ok(None),
         }))
     }
+}
+
+fn boxed<C: Codec + 'static>(codec: C) -> Box<dyn Codec> {
+    Box::new(codec)
 }
 
 /// The statement of a workload that has one, with one key or none.

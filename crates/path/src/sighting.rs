@@ -60,7 +60,7 @@ pub fn relayed_by(pid: u32, port: u16) -> Relayed {
 }
 
 /// The process and its descendants, as far as the kernel tells.
-fn family_of(pid: u32) -> Vec<u32> {
+pub(crate) fn family_of(pid: u32) -> Vec<u32> {
     let mut family = vec![pid];
     let mut next = 0;
     while next < family.len() && family.len() < MOST_PROCESSES {

@@ -3,6 +3,7 @@
 mod echo;
 mod oltp;
 mod ping;
+mod site;
 mod tpcb;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 pub use echo::{Echo, EchoRequest};
 pub use oltp::Oltp;
 pub(crate) use ping::{PING_BYTES, ping};
+pub use site::SitePage;
 pub use tpcb::TPCB_ACCOUNTS;
 
 /// One kind of request. Which exist depends on the protocol: see [`crate::Conversation::codec`].
@@ -27,6 +29,8 @@ pub enum Workload {
     Ping,
     /// Messages or streams of the echo server.
     Echo(Echo),
+    /// A page of an application behind a web server (PHP-FPM, HTTP).
+    Page(SitePage),
     /// All rows of a table, as one answer.
     Dump {
         /// The table.
@@ -116,6 +120,8 @@ pub struct Sending {
     pub sent: Sent,
     /// Requests in one send, where the protocol has pipelines.
     pub pipeline: usize,
+    /// Whether each connection has one request, where the protocol says so beforehand.
+    pub is_last: bool,
 }
 
 impl Default for Sending {
@@ -124,6 +130,7 @@ impl Default for Sending {
         Self {
             sent: Sent::Prepared,
             pipeline: 1,
+            is_last: false,
         }
     }
 }
@@ -135,6 +142,7 @@ impl Workload {
             Self::PointSelect { .. } => "point-select",
             Self::Ping => "ping",
             Self::Echo(echo) => echo.name(),
+            Self::Page(page) => page.name(),
             Self::Connect => "connect",
             Self::Dump { .. } | Self::DumpValues { .. } => "dump",
             Self::Oltp { oltp, .. } => oltp.name(),
@@ -172,6 +180,7 @@ impl Workload {
             Self::PointSelect { .. }
             | Self::Ping
             | Self::Echo(_)
+            | Self::Page(_)
             | Self::Connect
             | Self::Dump { .. }
             | Self::DumpValues { .. }
@@ -229,6 +238,7 @@ impl fmt::Display for Workload {
                 ..
             } => write!(f, "mixed:{reads}:{writes}"),
             Self::Script { files } => write!(f, "script:{files}"),
+            Self::Page(page) => page.fmt(f),
             _ => f.write_str(self.name()),
         }
     }

@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use looptax_dsn::Kind;
 
 use crate::ServerError;
-use crate::kind::{prints_version, programs};
+use crate::kind::{prints_version, program_is_its_own, programs};
+use crate::wordpress::php_fpm;
 
 /// Folders that hold servers but are in few users' PATH.
 const USUAL_FOLDERS: [&str; 6] = [
@@ -46,6 +47,9 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     let paths = programs(kind)
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    // It has a version in its name.
+    let versioned = { kind == Kind::PhpFpm }.then(php_fpm).flatten();
+    let paths = versioned.into_iter().chain(paths);
     let mut missing = ServerError::BinaryMissing {
         kind,
         looked_for: programs(kind).join(" or "),
@@ -54,7 +58,7 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
             .collect::<Vec<_>>()
             .join(", "),
     };
-    if kind == Kind::Echo {
+    if !program_is_its_own(kind) {
         return env::current_exe().map_err(|_| missing);
     }
     for path in paths.filter(|path| is_executable(path)) {

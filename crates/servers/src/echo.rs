@@ -1,4 +1,5 @@
-//! The echo server: the cheapest server there can be, so that what is left is the transport.
+//! The echo server: the cheapest server there can be, so that what is left is the transport; and the same as a web
+//! server's upstream (`http`).
 //!
 //! A thread per connection, blocking receive and send, the same system calls with the same flags on
 //! both transports; for thousands of connections one thread instead (`one_thread`). The loops in
@@ -6,6 +7,7 @@
 //! connection. `looptax internal echo-server` runs it; looptax kills it.
 //! The protocol's bytes are in `looptax_wire::echo`.
 
+mod http;
 mod listen;
 mod one_thread;
 
@@ -44,6 +46,8 @@ pub struct Config {
     pub tcp: Vec<SocketAddr>,
     /// Whether one thread serves all connections.
     pub is_one_thread: bool,
+    /// Whether it speaks HTTP in place of its own protocol, always with a thread for each connection.
+    pub is_http: bool,
 }
 
 /// How a server that has one thread for all connections tells it among its settings.
@@ -76,8 +80,9 @@ pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
     }
     for listener in further {
         let name = listener.name.clone();
+        let is_http = config.is_http;
         let accept = move || {
-            let Err(error) = accept_forever(&listener);
+            let Err(error) = accept_forever(&listener, is_http);
             error
         };
         thread::Builder::new()
@@ -89,11 +94,11 @@ pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
                 source,
             })?;
     }
-    accept_forever(&first)
+    accept_forever(&first, config.is_http)
 }
 
 /// Gives each connection a thread. A shortage of files or threads passes; anything else is final.
-fn accept_forever(listener: &Listener) -> Result<Infallible, ServerError> {
+fn accept_forever(listener: &Listener, is_http: bool) -> Result<Infallible, ServerError> {
     let is_tcp = listener.is_tcp;
     loop {
         match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
@@ -103,7 +108,14 @@ fn accept_forever(listener: &Listener) -> Result<Infallible, ServerError> {
                     .stack_size(STACK_BYTES);
                 // Without a thread the connection is closed, which the client sees at once.
                 if thread
-                    .spawn(move || converse(connection.as_fd(), is_tcp))
+                    .spawn(move || {
+                        if is_http {
+                            set_nodelay(connection.as_fd(), is_tcp);
+                            http::serve(connection.as_fd());
+                        } else {
+                            converse(connection.as_fd(), is_tcp);
+                        }
+                    })
                     .is_err()
                 {
                     thread::sleep(SHORTAGE_PAUSE);
@@ -153,6 +165,13 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
 fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
     if is_tcp {
         sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();
+    }
+}
+
+/// As every web server has it.
+fn set_nodelay(connection: impl AsFd, is_tcp: bool) {
+    if is_tcp {
+        sockopt::set_tcp_nodelay(connection, true).ok();
     }
 }
 

@@ -10,15 +10,22 @@ use crate::ServerError;
 const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
 
 /// The kinds that can be started, in the order in which they are listed to people.
-pub const STARTABLE: [Kind; 7] = [
+pub const STARTABLE: [Kind; 9] = [
     Kind::Mariadb,
     Kind::Mysql,
     Kind::Postgres,
     Kind::Redis,
     Kind::Valkey,
     Kind::Memcached,
+    Kind::PhpFpm,
+    Kind::Http,
     Kind::Echo,
 ];
+
+/// Whether it is measured where nobody names a target: databases, and echo for the transport alone.
+pub const fn is_usual(kind: Kind) -> bool {
+    !matches!(kind, Kind::PhpFpm | Kind::Http)
+}
 
 /// What a server that we start speaks.
 ///
@@ -53,6 +60,7 @@ pub(crate) const fn package(kind: Kind) -> Option<&'static str> {
         Kind::Redis => Some("redis-server"),
         Kind::Valkey => Some("valkey-server"),
         Kind::Memcached => Some("memcached"),
+        Kind::PhpFpm => Some("php-fpm"),
         _ => None,
     }
 }
@@ -66,6 +74,7 @@ pub(crate) const fn programs(kind: Kind) -> &'static [&'static str] {
         Kind::Redis => &["redis-server"],
         Kind::Valkey => &["valkey-server"],
         Kind::Memcached => &["memcached"],
+        Kind::PhpFpm => &["php-fpm"],
         _ => &[],
     }
 }
@@ -78,8 +87,14 @@ pub(crate) const fn accounts(kind: Kind) -> &'static [&'static str] {
         Kind::Redis => &["redis", "nobody"],
         Kind::Valkey => &["valkey", "nobody"],
         Kind::Memcached => &["memcache", "memcached", "nobody"],
+        Kind::PhpFpm => &["www-data", "apache", "nobody"],
         _ => &[],
     }
+}
+
+/// Whether it is a program of its own, and not looptax itself.
+pub(crate) const fn program_is_its_own(kind: Kind) -> bool {
+    !matches!(kind, Kind::Http | Kind::Echo)
 }
 
 /// Whether a binary that prints this for `--version` is of this kind.
@@ -96,7 +111,8 @@ pub(crate) fn prints_version(kind: Kind, text: &str) -> bool {
         Kind::Memcached => text
             .strip_prefix("memcached ")
             .is_some_and(|version| numbers(version) >= MEMCACHED_LEAST),
-        Kind::Echo => true,
+        Kind::PhpFpm => text.contains("(fpm-fcgi)"),
+        Kind::Http | Kind::Echo => true,
         _ => false,
     }
 }
@@ -123,7 +139,10 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Kind) {
-        for kind in STARTABLE.into_iter().filter(|kind| *kind != Kind::Echo) {
+        for kind in STARTABLE
+            .into_iter()
+            .filter(|kind| program_is_its_own(*kind))
+        {
             assert_eq!(
                 prints_version(kind, text),
                 kind == expected,
@@ -154,6 +173,7 @@ mod tests {
             "Valkey server v=8.1.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64",
             Kind::Valkey,
         );
+        check("PHP 8.2.36 (fpm-fcgi) (built: Jul  9 2026)", Kind::PhpFpm);
         check("memcached 1.6.18\n", Kind::Memcached);
         check("memcached 1.10.0", Kind::Memcached);
     }

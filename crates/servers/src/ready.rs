@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use looptax_dsn::Protocol;
-use looptax_wire::Login;
 use looptax_wire::echo::{Hello, Welcome};
+use looptax_wire::{Login, fastcgi, upstream};
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, Process};
 
@@ -94,7 +94,13 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
             stream.read_exact(&mut answer)?;
             Ok(answer == *b"VERSION ")
         }
-        Protocol::Fastcgi | Protocol::Http => Ok(true),
+        // A whole request, which looptax's own site answers.
+        Protocol::Fastcgi => fastcgi::Connection::hello(stream, login.place(), ANSWER_LIMIT)
+            .map(|it| it.worker().is_some())
+            .map_err(io::Error::other),
+        Protocol::Http => upstream::Connection::hello(stream, login.place(), ANSWER_LIMIT)
+            .map(|it| it.worker().is_some())
+            .map_err(io::Error::other),
         Protocol::Echo => {
             stream.write_all(&Hello::ping_pong(8, 8).encode())?;
             let mut answer = [0; Welcome::BYTES];

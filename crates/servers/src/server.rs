@@ -129,7 +129,10 @@ impl PrivateServer {
         let protocol = kind::protocol_of(kind)?;
         let (binary, version) = program_of(config)?;
         let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
-        let login = new_login(protocol)?;
+        let login = Login {
+            database: engine::place(&scratch, protocol),
+            ..new_login(protocol)?
+        };
         let site = Site {
             kind,
             protocol,
@@ -289,7 +292,7 @@ fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T 
 
 /// The program, and its version.
 fn program_of(config: &Config) -> Result<(PathBuf, String), ServerError> {
-    if config.kind == Kind::Echo {
+    if !kind::program_is_its_own(config.kind) {
         return Ok((
             config.self_exe.clone(),
             env!("CARGO_PKG_VERSION").to_owned(),
@@ -301,10 +304,8 @@ fn program_of(config: &Config) -> Result<(PathBuf, String), ServerError> {
 }
 
 fn new_login(protocol: Protocol) -> Result<Login, ServerError> {
-    let (user, database) = engine::account_names(protocol);
     let mut login = Login {
-        user: user.to_owned(),
-        database: database.map(str::to_owned),
+        user: engine::user(protocol).to_owned(),
         ..Login::default()
     };
     if engine::has_password(protocol) {

@@ -13,6 +13,7 @@ pub mod memcached;
 pub mod mysql;
 pub mod postgres;
 pub mod redis;
+pub mod site;
 
 pub(crate) mod codec;
 mod error;
@@ -23,6 +24,7 @@ mod login;
 mod mixed;
 mod pipelined;
 pub mod transaction;
+pub mod upstream;
 
 pub use codec::{Codec, Draws, Reply};
 pub use error::WireError;

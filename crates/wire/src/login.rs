@@ -15,8 +15,16 @@ pub struct Login {
     pub user: String,
     /// Password; empty for none.
     pub password: Secret,
-    /// Database (Redis: its number); `None` for the server's default.
+    /// Database (Redis: its number); `None` for the server's default. HTTP: the page that is asked for; PHP-FPM: the
+    /// folder of the site's scripts.
     pub database: Option<String>,
+}
+
+impl Login {
+    /// The page or folder of a site; `/` where none is said.
+    pub fn place(&self) -> &str {
+        self.database.as_deref().unwrap_or("/")
+    }
 }
 
 /// What lies between us and the server: decides whether a password may travel in clear.

@@ -25,12 +25,14 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
             abstract_name,
             tcp,
             one_thread,
+            http,
         } => {
             let config = echo::Config {
                 socket: socket.clone(),
                 abstract_name: abstract_name.clone(),
                 tcp: tcp.clone(),
                 is_one_thread: *one_thread,
+                is_http: *http,
             };
             match echo::serve(&config)? {}
         }

@@ -24,7 +24,7 @@ use looptax_dsn::Arm;
 use looptax_dsn::Kind;
 use looptax_failure::Failure;
 use looptax_record::RemedyKind;
-use looptax_servers::{STARTABLE, find_binary};
+use looptax_servers::{STARTABLE, find_binary, is_usual};
 
 pub use echo::EchoAsked;
 pub use effort::Effort;
@@ -179,7 +179,7 @@ pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
         Kind::Memcached => false,
         Kind::Mysql => !is_there(Kind::Mariadb),
         Kind::Valkey => !is_there(Kind::Redis),
-        _ => true,
+        kind => is_usual(*kind),
     };
     let is_installed = |kind: &Kind| is_wanted(kind) && is_there(*kind);
     let kinds = STARTABLE.into_iter().filter(is_installed);

@@ -30,7 +30,10 @@ impl Conversation {
             ProtocolConnection::Mysql(it) => mysql_sessions(it, user),
             ProtocolConnection::Postgres(it) => postgres_sessions(it),
             ProtocolConnection::Redis(it) => redis_sessions(it),
-            ProtocolConnection::Memcached(_) | ProtocolConnection::Echo(_) => Ok(Vec::new()),
+            ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
+            | ProtocolConnection::Echo(_) => Ok(Vec::new()),
         };
         answer.map_err(|source| PathError::Protocol {
             action: ASK_CONNECTIONS,
@@ -60,7 +63,9 @@ impl Conversation {
                     .and_then(|(_, value)| value.parse().ok()),
                 n_refused: None,
             }),
-            ProtocolConnection::Echo(_) => Ok(ServerCounts::default()),
+            ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
+            | ProtocolConnection::Echo(_) => Ok(ServerCounts::default()),
         };
         answer.map_err(|source| PathError::Protocol {
             action: ASK_CONNECTIONS,

@@ -1,11 +1,15 @@
-//! How the kernel sees connections to a server that may not be asked: whose process has accepted each.
+//! How the kernel sees connections to a server that tells nothing of them: whose process has accepted each.
+
+use std::fs;
+use std::net::SocketAddr;
 
 use super::seen::{ClientSeen, SeenAs, ServerView};
+use crate::sighting::family_of;
 use crate::{Conversation, Endpoint, relayed_by};
 
 impl ServerView {
-    /// The view of the process behind the socket among `conversations`: the connections over TCP that it holds the
-    /// other end of are listed. For servers that are one process; `None` where that may not be looked into.
+    /// The view of the process behind the socket among `conversations`, and of those that it has started: the
+    /// connections over TCP that they hold the other end of are listed. `None` where they may not be looked into.
     pub fn by_kernel<'a>(
         conversations: impl Iterator<Item = &'a Conversation> + Clone,
     ) -> Option<Self> {
@@ -13,26 +17,64 @@ impl ServerView {
             Endpoint::Tcp(address) => Some(address.port()),
             _ => None,
         };
-        let pid = conversations.clone().find_map(|it| it.facts().peer_pid)?;
+        let listener = conversations.clone().find_map(|it| it.facts().peer_pid)?;
         let port = conversations.clone().find_map(port)?;
-        let accepted = relayed_by(pid, port).accepted;
+        let told = { conversations.clone() }.filter_map(Conversation::worker);
+        let accepted = accepted(listener, port, told);
         let clients = conversations.filter_map(|it| {
             let facts = it.facts();
-            let seen_as = match facts.local {
-                None if facts.peer_pid == Some(pid) => SeenAs::SocketOf(pid),
-                Some(local) if accepted.contains(&local) => SeenAs::Tcp(local),
-                _ => return None,
+            let (seen_as, holder) = match facts.local {
+                None if facts.peer_pid == Some(listener) => (SeenAs::SocketOf(listener), listener),
+                Some(local) => {
+                    let held = accepted.iter().find(|held| held.0 == local)?;
+                    (SeenAs::Tcp(local), held.1)
+                }
+                None => return None,
             };
+            let told = it.worker().filter(|id| belongs_to(*id, listener));
             Some(ClientSeen {
                 connection_id: it.connection_id(),
                 seen_as,
-                worker: Some(pid),
+                worker: told.or(Some(holder)),
             })
         });
         Some(Self {
-            identity: format!("pid={pid}"),
-            server_pid: Some(pid),
+            identity: format!("pid={listener}"),
+            server_pid: Some(listener),
             clients: clients.collect(),
         })
     }
+}
+
+/// The far ends of what the listener's processes have accepted on its port, each with who holds it. Where processes
+/// are told, only they are looked into: a server may have started hundreds.
+fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(SocketAddr, u32)> {
+    let mut pids: Vec<u32> = told
+        .filter(|id| belongs_to(*id, listener))
+        .filter_map(|id| status(id, "Tgid:"))
+        .collect();
+    if pids.is_empty() {
+        pids = family_of(listener);
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    let of_process = |pid| {
+        let accepted = relayed_by(pid, port).accepted.into_iter();
+        accepted.map(move |far| (far, pid))
+    };
+    pids.into_iter().flat_map(of_process).collect()
+}
+
+/// Whether it is a thread of the listener, or a process that the listener has started.
+fn belongs_to(id: u32, listener: u32) -> bool {
+    ["Tgid:", "PPid:"]
+        .iter()
+        .any(|field| status(id, field) == Some(listener))
+}
+
+fn status(id: u32, field: &str) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let mut lines = status.lines();
+    let value = lines.find_map(|line| line.strip_prefix(field))?;
+    value.trim().parse().ok()
 }

@@ -38,7 +38,9 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => postgres(it).map(Some),
             ProtocolConnection::Redis(it) => redis(it).map(Some),
             ProtocolConnection::Memcached(it) => it.stats("").map(|stats| Some(memcached(&stats))),
-            ProtocolConnection::Echo(_) => Ok(None),
+            ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
+            | ProtocolConnection::Echo(_) => Ok(None),
         };
         answer.map_err(|source| PathError::Protocol {
             action: ASK_CONNECTIONS,

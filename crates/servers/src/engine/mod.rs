@@ -4,8 +4,10 @@
 //! Nothing is started here; `server` runs what these files name.
 
 mod echo;
+mod http;
 mod memcached;
 mod mysql;
+pub(crate) mod php_fpm;
 mod postgres;
 mod redis;
 
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol};
-use looptax_wire::Login;
+use looptax_wire::{Login, site};
 
 use crate::ServerError;
 use crate::process::StopSignal;
@@ -103,7 +105,9 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
         Protocol::Postgres => postgres::prepare(site),
         Protocol::Redis => redis::prepare(site),
         Protocol::Memcached => memcached::prepare(site),
-        Protocol::Fastcgi | Protocol::Http | Protocol::Echo => echo::prepare(site),
+        Protocol::Fastcgi => php_fpm::prepare(site),
+        Protocol::Http => http::prepare(site),
+        Protocol::Echo => echo::prepare(site),
     }
 }
 
@@ -122,7 +126,9 @@ pub(crate) fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch
         Protocol::Postgres => postgres::launch(site, ports.plain),
         Protocol::Redis => redis::launch(site, ports),
         Protocol::Memcached => memcached::launch(site, idx, ports.plain),
-        Protocol::Fastcgi | Protocol::Http | Protocol::Echo => echo::launch(site, ports.plain),
+        Protocol::Fastcgi => php_fpm::launch(site, ports.plain),
+        Protocol::Http => http::launch(site, ports.plain),
+        Protocol::Echo => echo::launch(site, ports.plain),
     }
 }
 
@@ -158,15 +164,25 @@ pub(crate) fn stop_signal(protocol: Protocol) -> StopSignal {
     }
 }
 
-/// The names under which clients log in; the password is added by the caller.
-pub(crate) fn account_names(protocol: Protocol) -> (&'static str, Option<&'static str>) {
+/// The name under which clients log in; empty where there are none. The password is added by the caller.
+pub(crate) fn user(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::Mysql | Protocol::Postgres => ("looptax", Some("looptax")),
+        Protocol::Mysql | Protocol::Postgres => "looptax",
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Fastcgi
         | Protocol::Http
-        | Protocol::Echo => ("", None),
+        | Protocol::Echo => "",
+    }
+}
+
+/// What clients name as database: see [`Login::database`].
+pub(crate) fn place(scratch: &Scratch, protocol: Protocol) -> Option<String> {
+    match protocol {
+        Protocol::Mysql | Protocol::Postgres => Some("looptax".to_owned()),
+        Protocol::Fastcgi => Some(scratch.path(php_fpm::SITE_FOLDER).display().to_string()),
+        Protocol::Http => Some(format!("/{}", site::WHO)),
+        Protocol::Redis | Protocol::Memcached | Protocol::Echo => None,
     }
 }
 

@@ -59,7 +59,7 @@ pub fn find() -> Result<Installed, ServerError> {
 }
 
 /// `php-fpm`, or the highest of those with a version in their name.
-fn php_fpm() -> Option<PathBuf> {
+pub(crate) fn php_fpm() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .filter(|folder| folder.is_absolute())

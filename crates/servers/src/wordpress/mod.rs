@@ -12,8 +12,8 @@ mod pool;
 
 use std::path::PathBuf;
 
-pub(crate) use find::is_php_fpm;
 pub use find::{Installed, find};
+pub(crate) use find::{is_php_fpm, php_fpm};
 pub use page::Page;
 
 use looptax_dsn::Kind;

@@ -69,7 +69,7 @@ fn fill_over_the_socket(server: &PrivateServer) {
             let mut connection = redis::Connection::login(stream, login, LIMIT).unwrap();
             dataset::populate_redis(|commands| connection.pipeline(commands), &KEYS).unwrap();
         }
-        Some(Protocol::Memcached | Protocol::Echo) | None => {
+        Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
             unreachable!("filled elsewhere, or not at all")
         }
     }
@@ -99,7 +99,9 @@ fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel)
             };
             Some((1..).zip(&values).filter(|pair| is_right(*pair)).count() as u64)
         }
-        Some(Protocol::Memcached | Protocol::Echo) | None => None,
+        Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
+            None
+        }
     }
 }
 

@@ -31,9 +31,15 @@ fn main() -> ExitCode {
         ["internal", "reaper"] => {
             ExitCode::from(u8::from(looptax_servers::reaper::child_main() != 0))
         }
-        ["internal", "echo-server", "--socket", socket, "--tcp", tcp] => {
-            victim::serve_echo(socket, tcp, false)
-        }
+        [
+            "internal",
+            "echo-server",
+            "--socket",
+            socket,
+            "--tcp",
+            tcp,
+            ref further @ ..,
+        ] => victim::serve_echo(socket, tcp, further),
         ["internal", "victim", name, root] => victim::run(name, root),
         _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
     }
@@ -82,7 +88,7 @@ fn trials() -> Vec<Trial> {
         for (name, run) in named {
             add(name, run);
         }
-        if kind != Kind::Echo {
+        if !matches!(kind, Kind::PhpFpm | Kind::Http | Kind::Echo) {
             add("takes_its_account_and_its_rows", fill::fill);
         }
         if kind == Kind::Mysql {

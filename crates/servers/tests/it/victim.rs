@@ -13,12 +13,13 @@ use looptax_servers::{Config, PrivateServer, Reaper, echo, startable};
 pub(crate) const WORDPRESS: &str = "wordpress";
 
 /// The echo server's main, as cli has it.
-pub(crate) fn serve_echo(socket: &str, tcp: &str, is_one_thread: bool) -> ExitCode {
+pub(crate) fn serve_echo(socket: &str, tcp: &str, further: &[&str]) -> ExitCode {
     let config = echo::Config {
         socket: socket.into(),
         abstract_name: None,
         tcp: vec![tcp.parse().expect("the address is our own text")],
-        is_one_thread,
+        is_one_thread: further.contains(&"--one-thread"),
+        is_http: further.contains(&"--http"),
     };
     let Err(error) = echo::serve(&config);
     let reason = std::error::Error::source(&error)

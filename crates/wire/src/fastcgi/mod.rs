@@ -1,12 +1,16 @@
-//! FastCGI: one request to a web server's programs, and its answer.
+//! FastCGI: requests to a web server's programs, and their answers.
 //!
-//! As much of it as a page of PHP needs: the responder's role, no request body, one request per
-//! connection. The peer is untrusted: the answer has a largest size. Crates for it exist, but they want
-//! an async runtime. The servers' room asks `php-fpm` with it.
+//! As much of it as a page of PHP needs: the responder's role, one request after another. [`request`] asks once and
+//! takes any answer whole; [`Page`] is for the measured loop. The peer is untrusted: an answer has a largest size.
+//! Crates for it exist, but they want an async runtime. The servers' room and path ask `php-fpm` with it.
 //!
 //! Source: FastCGI Specification 1.0, sections 3 to 5 and 8.
 
+mod page;
+
 use std::time::Duration;
+
+pub use page::{Asked, Connection, Page};
 
 use crate::io::{read_exact, write_all};
 use crate::{Stream, WireError};
@@ -14,6 +18,8 @@ use crate::{Stream, WireError};
 const VERSION: u8 = 1;
 const REQUEST_ID: u8 = 1;
 const RESPONDER: u8 = 1;
+/// The flag of a request after whose answer the connection stays open.
+const KEEP_CONNECTION: u8 = 1;
 
 const BEGIN_REQUEST: u8 = 1;
 const END_REQUEST: u8 = 3;
@@ -81,6 +87,16 @@ pub fn request(
 }
 
 fn encode(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
+    let mut bytes = record(BEGIN_REQUEST, &[0, RESPONDER, 0, 0, 0, 0, 0, 0]);
+    bytes.extend(record(PARAMS, &pairs_of(params)?));
+    // A stream ends with an empty record.
+    bytes.extend(record(PARAMS, &[]));
+    bytes.extend(record(STDIN, &[]));
+    Ok(bytes)
+}
+
+/// Names and values as one record holds them.
+fn pairs_of(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
     let mut pairs = Vec::new();
     for (name, value) in params {
         for text in [name, value] {
@@ -93,12 +109,7 @@ fn encode(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
             what: format!("a request's parameters have {} bytes", pairs.len()),
         });
     }
-    let mut bytes = record(BEGIN_REQUEST, &[0, RESPONDER, 0, 0, 0, 0, 0, 0]);
-    bytes.extend(record(PARAMS, &pairs));
-    // A stream ends with an empty record.
-    bytes.extend(record(PARAMS, &[]));
-    bytes.extend(record(STDIN, &[]));
-    Ok(bytes)
+    Ok(pairs)
 }
 
 /// One byte below 128, else four with the highest bit set.

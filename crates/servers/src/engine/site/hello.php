@@ -1,0 +1,1 @@
+<?php echo str_repeat('x', 200);

@@ -1,0 +1,1 @@
+<?php echo strlen(file_get_contents('php://input'));

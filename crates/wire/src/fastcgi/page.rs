@@ -1,0 +1,430 @@
+//! One page again and again on a connection that stays open, for the measured loop.
+//!
+//! Hot file: `request` copies bytes that were made once, `reply` walks over the records of one answer and passes over
+//! what is long. Neither allocates (but for an error), locks, logs, nor calls the system.
+//! The load engine calls it; [`Connection`] asks once, before.
+
+use std::time::Duration;
+
+use super::{
+    ACTION, BEGIN_REQUEST, END_REQUEST, HEADER_BYTES, KEEP_CONNECTION, PARAMS, RECORD_BYTES,
+    REQUEST_ID, RESPONDER, STDERR, STDIN, STDOUT, VERSION, malformed, pairs_of, record, status,
+};
+use crate::error::printable;
+use crate::io::{read_some, write_all};
+use crate::{Codec, Draws, Reply, Stream, WireError, site};
+
+/// Most bytes of a page.
+const BODY_LIMIT: u64 = 1 << 30;
+/// Largest answer that is kept whole, so that the two arms' can be held against each other.
+const KEPT_BYTES: usize = 64 << 10;
+const READ_BYTES: usize = 16 << 10;
+
+/// A page as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// The script's path, as PHP sees it.
+    pub script: &'a str,
+    /// Its query.
+    pub query: &'a str,
+    /// Bytes of a body that is sent along, by POST.
+    pub upload_bytes: Option<usize>,
+    /// Bytes that the page has to have, where that is known.
+    pub answer_bytes: Option<u64>,
+    /// Whether the connection is to end with the answer, as nginx has it unless it is told otherwise.
+    pub is_last: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// A GET on a connection that stays open, whatever its answer holds.
+    pub fn script(script: &'a str) -> Self {
+        Self {
+            script,
+            query: "",
+            upload_bytes: None,
+            answer_bytes: None,
+            is_last: false,
+        }
+    }
+}
+
+/// A connection to a PHP-FPM that has looptax's own site.
+#[derive(Debug)]
+pub struct Connection<S: Stream> {
+    stream: S,
+    folder: String,
+    worker: Option<u32>,
+}
+
+impl<S: Stream> Connection<S> {
+    /// A connection that nothing was asked on yet.
+    pub fn silent(stream: S, folder: &str) -> Self {
+        Self {
+            stream,
+            folder: folder.to_owned(),
+            worker: None,
+        }
+    }
+
+    /// Asks which process answers; the site's scripts lie in `folder`.
+    ///
+    /// `limit` is the stream's own time limit, for the text of errors; the stream enforces it.
+    ///
+    /// # Errors
+    /// What [`Page`] says of the answer; `Timeout`, `Closed`, `Io`.
+    pub fn hello(mut stream: S, folder: &str, limit: Duration) -> Result<Self, WireError> {
+        let mut page = Page::new(&Asked::script(&site::script(folder, site::WHO)))?;
+        let mut request = Vec::new();
+        page.request(&mut 0, &mut request);
+        write_all(&mut stream, &request, ACTION, limit)?;
+        let mut received = Vec::new();
+        loop {
+            let at = received.len();
+            received.resize(at + READ_BYTES, 0);
+            let n = read_some(&mut stream, &mut received[at..], ACTION, limit)?;
+            received.truncate(at + n);
+            if let Some(reply) = page.reply(&received)? {
+                let answer = &received[reply.data];
+                let number = std::str::from_utf8(answer)
+                    .ok()
+                    .and_then(|it| it.parse().ok());
+                let Some(worker) = number else {
+                    return Err(malformed("the number of a process", answer));
+                };
+                return Ok(Self {
+                    worker: Some(worker),
+                    ..Self::silent(stream, folder)
+                });
+            }
+            received.drain(..page.n_passed());
+        }
+    }
+
+    /// The process that answers; `None` where nothing was asked.
+    pub fn worker(&self) -> Option<u32> {
+        self.worker
+    }
+
+    /// Where the site's scripts lie.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    pub fn into_stream(self) -> S {
+        self.stream
+    }
+}
+
+/// The same request, as often as wanted.
+#[derive(Debug, Clone)]
+pub struct Page {
+    request: Vec<u8>,
+    expected_bytes: Option<u64>,
+    /// Whether the head of the answer is passed.
+    has_head: bool,
+    /// Bytes of the page so far.
+    n_body: u64,
+    n_passed: usize,
+}
+
+impl Page {
+    /// # Errors
+    /// [`WireError::Request`] for parameters that fit no record.
+    pub fn new(asked: &Asked<'_>) -> Result<Self, WireError> {
+        Ok(Self {
+            request: encode(asked)?,
+            expected_bytes: asked.answer_bytes,
+            has_head: false,
+            n_body: 0,
+            n_passed: 0,
+        })
+    }
+
+    /// What a record of output adds: where the page's own bytes in it begin.
+    fn take_output(&mut self, content: &[u8]) -> Result<usize, WireError> {
+        let mut at = 0;
+        if !self.has_head && !content.is_empty() {
+            at = head_bytes(content)?;
+            self.has_head = true;
+        }
+        self.n_body += (content.len() - at) as u64;
+        if self.n_body > BODY_LIMIT {
+            return Err(WireError::TooLong {
+                action: ACTION,
+                stated: self.n_body,
+                limit: BODY_LIMIT,
+            });
+        }
+        Ok(at)
+    }
+
+    fn check_length(&self) -> Result<(), WireError> {
+        match self.expected_bytes {
+            Some(expected) if expected != self.n_body => Err(WireError::Unexpected {
+                statement: "the page".to_owned(),
+                what: "bytes",
+                expected,
+                found: self.n_body,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.has_head = false;
+        self.n_body = 0;
+    }
+}
+
+impl Codec for Page {
+    #[inline]
+    fn request(&mut self, _draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.request);
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        self.n_passed = 0;
+        let mut at = 0;
+        // Of a page in one record, which is all that was received.
+        let mut data = 0..0;
+        let mut n_outputs = 0;
+        let before = (self.has_head, self.n_body);
+        while let Some((kind, n_content, n_record)) = next_record(&received[at..])? {
+            let content_at = at + HEADER_BYTES;
+            let content = &received[content_at..content_at + n_content];
+            match kind {
+                STDOUT => {
+                    let body_at = content_at + self.take_output(content)?;
+                    n_outputs += usize::from(n_content > 0);
+                    if n_outputs == 1 && n_content > 0 {
+                        data = body_at..content_at + n_content;
+                    }
+                }
+                STDERR if n_content > 0 => return Err(complaint(content)),
+                STDERR => {}
+                END_REQUEST => {
+                    status(content)?;
+                    self.check_length()?;
+                    let is_all = n_outputs == 1 && before == (false, 0);
+                    self.begin();
+                    return Ok(Some(Reply {
+                        bytes: at + n_record,
+                        data: if is_all { data } else { 0..0 },
+                    }));
+                }
+                _ => return Err(malformed("output or an end", &[kind])),
+            }
+            at += n_record;
+        }
+        if at <= KEPT_BYTES {
+            // Short: it is walked over again when more of it has come.
+            (self.has_head, self.n_body) = before;
+        } else {
+            self.n_passed = at;
+        }
+        Ok(None)
+    }
+
+    fn n_passed(&self) -> usize {
+        self.n_passed
+    }
+}
+
+/// The record at the front, when it is whole: its type, the bytes of its content, and all of its bytes.
+fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
+    let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return Ok(None);
+    };
+    let [version, kind, id_high, id_low, high, low, n_padding, _] = *header;
+    if (version, id_high, id_low) != (VERSION, 0, REQUEST_ID) {
+        return Err(malformed("a record of the request", header));
+    }
+    let n_content = usize::from(u16::from_be_bytes([high, low]));
+    let n_record = HEADER_BYTES + n_content + usize::from(n_padding);
+    Ok((bytes.len() >= n_record).then_some((kind, n_content, n_record)))
+}
+
+/// How long the head is: PHP sends it whole in its first record.
+fn head_bytes(content: &[u8]) -> Result<usize, WireError> {
+    const STATUS: &[u8] = b"Status: ";
+    let Some(at) = content.windows(4).position(|it| it == b"\r\n\r\n") else {
+        return Err(malformed("the head of a page in one record", content));
+    };
+    let head = &content[..at];
+    let mut lines = head.split(|byte| *byte == b'\n');
+    if let Some(line) = lines.find(|line| line.starts_with(STATUS)) {
+        let words = printable(line[STATUS.len()..].trim_ascii());
+        let (code, message) = words.split_once(' ').unwrap_or((&words, ""));
+        if !code.starts_with('2') {
+            return Err(WireError::Server {
+                code: code.to_owned(),
+                message: message.to_owned(),
+            });
+        }
+    }
+    Ok(at + 4)
+}
+
+#[cold]
+fn complaint(content: &[u8]) -> WireError {
+    WireError::Server {
+        code: "stderr".to_owned(),
+        message: printable(content.trim_ascii()),
+    }
+}
+
+fn encode(asked: &Asked<'_>) -> Result<Vec<u8>, WireError> {
+    let n_upload = asked.upload_bytes.unwrap_or(0);
+    let length = asked
+        .upload_bytes
+        .map_or_else(String::new, |it| it.to_string());
+    let uri = match asked.query {
+        "" => asked.script.to_owned(),
+        query => format!("{}?{query}", asked.script),
+    };
+    // As nginx's `fastcgi_params` has them.
+    let params = pairs_of(&[
+        ("QUERY_STRING", asked.query),
+        (
+            "REQUEST_METHOD",
+            if asked.upload_bytes.is_some() {
+                "POST"
+            } else {
+                "GET"
+            },
+        ),
+        ("CONTENT_TYPE", ""),
+        ("CONTENT_LENGTH", &length),
+        ("SCRIPT_FILENAME", asked.script),
+        ("SCRIPT_NAME", asked.script),
+        ("REQUEST_URI", &uri),
+        ("DOCUMENT_URI", asked.script),
+        ("DOCUMENT_ROOT", "/"),
+        ("SERVER_PROTOCOL", "HTTP/1.1"),
+        ("REQUEST_SCHEME", "http"),
+        ("GATEWAY_INTERFACE", "CGI/1.1"),
+        ("SERVER_SOFTWARE", "looptax"),
+        ("REMOTE_ADDR", "127.0.0.1"),
+        ("SERVER_NAME", "localhost"),
+        ("REDIRECT_STATUS", "200"),
+    ])?;
+    let flags = if asked.is_last { 0 } else { KEEP_CONNECTION };
+    let mut bytes = record(BEGIN_REQUEST, &[0, RESPONDER, flags, 0, 0, 0, 0, 0]);
+    bytes.extend(record(PARAMS, &params));
+    bytes.extend(record(PARAMS, &[]));
+    for piece in vec![b'x'; n_upload].chunks(RECORD_BYTES) {
+        bytes.extend(record(STDIN, piece));
+    }
+    bytes.extend(record(STDIN, &[]));
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &[u8] = b"Content-type: text/html\r\n\r\n";
+
+    fn page(expected: Option<u64>) -> Page {
+        let asked = Asked {
+            answer_bytes: expected,
+            ..Asked::script("/a.php")
+        };
+        Page::new(&asked).unwrap()
+    }
+
+    fn end() -> Vec<u8> {
+        record(END_REQUEST, &[0; 8])
+    }
+
+    /// All answers in what comes in pieces of `n_piece` bytes: their data.
+    fn read(page: &mut Page, answers: &[u8], n_piece: usize) -> Result<Vec<Vec<u8>>, WireError> {
+        let (mut received, mut found) = (Vec::new(), Vec::new());
+        for piece in answers.chunks(n_piece) {
+            received.extend_from_slice(piece);
+            loop {
+                let Some(reply) = page.reply(&received)? else {
+                    received.drain(..page.n_passed());
+                    break;
+                };
+                found.push(received[reply.data.clone()].to_vec());
+                received.drain(..reply.bytes);
+            }
+        }
+        assert!(received.is_empty());
+        Ok(found)
+    }
+
+    #[test]
+    fn answers_are_found_in_pieces_of_any_size() {
+        let one = [record(STDOUT, &[HEAD, b"hello"].concat()), end()].concat();
+        let three = [
+            record(STDOUT, HEAD),
+            record(STDOUT, b"hel"),
+            record(STDOUT, b"lo"),
+            record(STDOUT, b""),
+            end(),
+        ];
+        let answers = [one.clone(), three.concat(), one].concat();
+        for n_piece in 1..answers.len() {
+            let found = read(&mut page(Some(5)), &answers, n_piece).unwrap();
+            assert_eq!(found, [&b"hello"[..], b"", b"hello"], "{n_piece}");
+        }
+    }
+
+    #[test]
+    fn a_long_page_is_passed_over_as_it_comes() {
+        let mut answer = record(STDOUT, HEAD);
+        for _ in 0..50 {
+            answer.extend(record(STDOUT, &[b'x'; 8000]));
+        }
+        answer.extend(end());
+        let answers = answer.repeat(2);
+        assert_eq!(
+            read(&mut page(Some(400_000)), &answers, 10_000)
+                .unwrap()
+                .len(),
+            2
+        );
+        assert!(read(&mut page(Some(400_001)), &answers, 10_000).is_err());
+    }
+
+    #[track_caller]
+    fn check_refused(answer: &[u8], words: &str) {
+        let error = page(None).reply(answer).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_page_to_measure_is_refused() {
+        check_refused(b"HTTP/1.1 400 Bad", "a record of the request");
+        check_refused(&record(STDOUT, b"no head"), "the head of a page");
+        let missing = b"Status: 404 Not Found\r\nContent-type: text/html\r\n\r\nFile not found.\n";
+        check_refused(&record(STDOUT, missing), "404");
+        check_refused(&record(STDERR, b"PHP Warning: x"), "PHP Warning");
+        check_refused(&record(STDIN, b"x"), "output or an end");
+        let overloaded = record(END_REQUEST, &[0, 0, 0, 0, 2, 0, 0, 0]);
+        check_refused(&overloaded, "a request that was done");
+    }
+
+    #[test]
+    fn a_body_goes_out_in_records_that_hold_it() {
+        let asked = Asked {
+            upload_bytes: Some(70_000),
+            is_last: true,
+            ..Asked::script("/a.php")
+        };
+        let mut bytes = Vec::new();
+        Page::new(&asked).unwrap().request(&mut 1, &mut bytes);
+        assert_eq!(bytes[10], 0, "nobody keeps this connection");
+        let (mut at, mut sizes) = (0, Vec::new());
+        while let Some((kind, n_content, n_record)) = next_record(&bytes[at..]).unwrap() {
+            if kind == STDIN {
+                sizes.push(n_content);
+            }
+            at += n_record;
+        }
+        assert_eq!((sizes, at), (vec![65_535, 4465, 0], bytes.len()));
+    }
+}

@@ -1,0 +1,28 @@
+//! The pages of looptax's own site: who serves them and who asks for them mean the same by them.
+//!
+//! Data only. Private HTTP servers have them below `/`, private PHP-FPMs as scripts in a folder.
+
+/// Says who serves the connection.
+pub const WHO: &str = "who";
+/// Prints [`HELLO_BYTES`] bytes.
+pub const HELLO: &str = "hello";
+/// Prints as many bytes as its query says.
+pub const SIZED: &str = "page";
+/// Takes a body, and prints how many bytes it had.
+pub const UPLOAD: &str = "upload";
+
+/// Says how many requests there were for the three above; of looptax's own HTTP server alone.
+pub const COUNT: &str = "count";
+
+/// What [`SIZED`] is asked for: `bytes=1000`.
+pub const BYTES: &str = "bytes";
+
+/// The path of a page as a script of PHP.
+pub fn script(folder: &str, page: &str) -> String {
+    format!("{folder}/{page}.php")
+}
+
+/// Bytes that [`HELLO`] prints.
+pub const HELLO_BYTES: u64 = 200;
+/// Most bytes of a page and of an upload.
+pub const MOST_BYTES: u64 = 64 << 20;

@@ -1,0 +1,139 @@
+//! The chunks of an answer whose length is not known when it begins.
+//!
+//! Hot: nothing here allocates (but for an error), locks or calls the system.
+
+use super::fetch::malformed;
+use crate::WireError;
+
+/// Most hexadecimal digits of a chunk's length: four GiB.
+const MOST_DIGITS: usize = 8;
+/// Most bytes of a line between chunks: a length with what may stand behind it, or a trailer.
+const MOST_LINE_BYTES: usize = 4096;
+
+/// Where in its chunks an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chunks {
+    /// A line with a length comes.
+    Length,
+    /// So many bytes of a chunk come, its line end included.
+    Data(u64),
+    /// Trailers come, and an empty line.
+    Trailers,
+}
+
+/// What was found at the front of the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Bytes that are done with.
+    pub(super) n_used: usize,
+    /// Bytes of the body among them.
+    pub(super) n_body: u64,
+    /// Whether the answer ends there.
+    pub(super) is_end: bool,
+}
+
+impl Chunks {
+    /// Takes what is there.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] for what are no chunks.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Taken, WireError> {
+        let mut taken = Taken {
+            n_used: 0,
+            n_body: 0,
+            is_end: false,
+        };
+        loop {
+            let rest = &bytes[taken.n_used..];
+            match *self {
+                Self::Data(n_left) => {
+                    let n_here = n_left.min(rest.len() as u64);
+                    // The line end is no part of the body.
+                    taken.n_body += n_here.min(n_left.saturating_sub(2));
+                    taken.n_used += n_here as usize;
+                    if n_here < n_left {
+                        *self = Self::Data(n_left - n_here);
+                        return Ok(taken);
+                    }
+                    *self = Self::Length;
+                }
+                Self::Length | Self::Trailers => {
+                    let Some(line) = line(rest)? else {
+                        return Ok(taken);
+                    };
+                    taken.n_used += line.len() + 2;
+                    match *self {
+                        Self::Trailers if line.is_empty() => {
+                            *self = Self::Length;
+                            taken.is_end = true;
+                            return Ok(taken);
+                        }
+                        Self::Trailers => {}
+                        _ => {
+                            *self = match length(line)? {
+                                0 => Self::Trailers,
+                                n => Self::Data(n + 2),
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The line at the front, without its end.
+fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
+    let front = &bytes[..bytes.len().min(MOST_LINE_BYTES)];
+    match front.windows(2).position(|pair| pair == b"\r\n") {
+        Some(at) => Ok(Some(&front[..at])),
+        None if front.len() == MOST_LINE_BYTES => Err(malformed("a chunk's length", front)),
+        None => Ok(None),
+    }
+}
+
+/// The hexadecimal number at the front; what stands behind a semicolon means nothing.
+fn length(line: &[u8]) -> Result<u64, WireError> {
+    let number = line.split(|byte| *byte == b';').next().unwrap_or_default();
+    let number = number.trim_ascii();
+    let digits = Some(number).filter(|it| !it.is_empty() && it.len() <= MOST_DIGITS);
+    let value = digits.and_then(|digits| {
+        digits.iter().try_fold(0_u64, |value, digit| {
+            let digit = char::from(*digit).to_digit(16)?;
+            Some(value * 16 + u64::from(digit))
+        })
+    });
+    value.ok_or_else(|| malformed("a chunk's length", line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &[u8] = b"5\r\nhello\r\n1a;x=y\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nA: b\r\n\r\n";
+
+    #[test]
+    fn chunks_are_counted_in_pieces_of_any_size() {
+        for n_piece in 1..=WHOLE.len() {
+            let mut chunks = Chunks::Length;
+            let (mut kept, mut n_body, mut is_end) = (Vec::new(), 0, false);
+            for piece in WHOLE.chunks(n_piece) {
+                assert!(!is_end);
+                kept.extend_from_slice(piece);
+                let taken = chunks.take(&kept).unwrap();
+                kept.drain(..taken.n_used);
+                n_body += taken.n_body;
+                is_end = taken.is_end;
+            }
+            assert_eq!((n_body, is_end, kept.len()), (31, true, 0), "{n_piece}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_chunk_is_refused() {
+        for text in ["x\r\n", "\r\n", "123456789\r\n", "-1\r\n"] {
+            assert!(Chunks::Length.take(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(Chunks::Length.take(&[b'1'; 5000]).is_err());
+    }
+}

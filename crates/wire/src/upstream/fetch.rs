@@ -1,0 +1,410 @@
+//! One request as a codec, and the heads of its answers.
+//!
+//! Hot file: `request` copies bytes that were made once, `reply` finds the bounds of one answer and passes over what
+//! is long. Neither allocates (but for an error), locks, logs, nor calls the system.
+
+use super::PROTOCOL;
+use super::chunks::Chunks;
+use crate::error::printable;
+use crate::{Codec, Draws, Reply, WireError};
+
+const READ_REPLY: &str = "read the answer to a measured request";
+
+/// Most bytes of a head: as much as nginx takes of an upstream by default, many times over.
+const HEAD_LIMIT: usize = 64 << 10;
+/// Most header lines of a head.
+const MOST_HEADERS: usize = 64;
+/// Most bytes of a body.
+const BODY_LIMIT: u64 = 1 << 30;
+/// Largest body that is kept whole, so that the two arms' can be held against each other.
+const KEPT_BYTES: u64 = 64 << 10;
+
+/// A request as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// Path and query.
+    pub target: &'a str,
+    /// Bytes of a body that is sent along; without it nothing is sent, by GET.
+    pub upload_bytes: Option<usize>,
+    /// Bytes that the answer's body has to have, where that is known.
+    pub answer_bytes: Option<u64>,
+    /// Whether the connection is to end with the answer.
+    pub is_last: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// A GET on a connection that stays open, whatever its answer holds.
+    pub fn page(target: &'a str) -> Self {
+        Self {
+            target,
+            upload_bytes: None,
+            answer_bytes: None,
+            is_last: false,
+        }
+    }
+}
+
+/// The same request, as often as wanted.
+#[derive(Debug, Clone)]
+pub struct Fetch {
+    request: Vec<u8>,
+    expected_bytes: Option<u64>,
+    is_last: bool,
+    body: Body,
+    /// Bytes of the body so far.
+    n_body: u64,
+    n_passed: usize,
+}
+
+/// What of an answer comes next.
+#[derive(Debug, Clone, Copy)]
+enum Body {
+    /// Its head.
+    Head,
+    /// So many bytes.
+    Bytes(u64),
+    /// Chunks.
+    Chunked(Chunks),
+}
+
+impl Fetch {
+    /// # Errors
+    /// [`WireError::Request`] for a target that cannot stand in a request line.
+    pub fn new(asked: &Asked<'_>) -> Result<Self, WireError> {
+        let target = asked.target;
+        if !target.starts_with('/') || target.bytes().any(|byte| !byte.is_ascii_graphic()) {
+            return Err(WireError::Request {
+                what: format!("`{}` is no path of a page", target.escape_debug()),
+            });
+        }
+        let method = if asked.upload_bytes.is_some() {
+            "POST"
+        } else {
+            "GET"
+        };
+        let mut request =
+            format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: looptax\r\n")
+                .into_bytes();
+        if asked.is_last {
+            request.extend_from_slice(b"Connection: close\r\n");
+        }
+        if let Some(n_bytes) = asked.upload_bytes {
+            request.extend_from_slice(format!("Content-Length: {n_bytes}\r\n\r\n").as_bytes());
+            request.resize(request.len() + n_bytes, b'x');
+        } else {
+            request.extend_from_slice(b"\r\n");
+        }
+        Ok(Self {
+            request,
+            expected_bytes: asked.answer_bytes,
+            is_last: asked.is_last,
+            body: Body::Head,
+            n_body: 0,
+            n_passed: 0,
+        })
+    }
+
+    /// Takes the head at the front: its bytes, once it is whole.
+    fn take_head(&mut self, received: &[u8]) -> Result<Option<usize>, WireError> {
+        let is_last = self.is_last;
+        let Some((n_head, body)) = with_head(received, |head| body_of(head, is_last))? else {
+            return Ok(None);
+        };
+        let body = body?;
+        self.body = body;
+        self.n_body = 0;
+        Ok(Some(n_head))
+    }
+
+    fn check_length(&self) -> Result<(), WireError> {
+        match self.expected_bytes {
+            Some(expected) if expected != self.n_body => Err(WireError::Unexpected {
+                statement: "the page".to_owned(),
+                what: "bytes",
+                expected,
+                found: self.n_body,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn whole(&mut self, bytes: usize, n_data: usize) -> Result<Option<Reply>, WireError> {
+        self.body = Body::Head;
+        self.check_length()?;
+        Ok(Some(Reply {
+            bytes,
+            data: bytes - n_data..bytes,
+        }))
+    }
+}
+
+impl Codec for Fetch {
+    #[inline]
+    fn request(&mut self, _draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.request);
+    }
+
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        self.n_passed = 0;
+        let mut at = 0;
+        if matches!(self.body, Body::Head) {
+            match self.take_head(received)? {
+                Some(n_head) => at = n_head,
+                None => return Ok(None),
+            }
+        }
+        let rest = &received[at..];
+        match &mut self.body {
+            Body::Bytes(n_left) => {
+                let n_left = *n_left;
+                let n_here = n_left.min(rest.len() as u64);
+                if n_here == n_left {
+                    self.n_body += n_here;
+                    let n_data = if self.n_body == n_here {
+                        n_here as usize
+                    } else {
+                        0
+                    };
+                    return self.whole(at + n_here as usize, n_data);
+                }
+                if self.n_body + n_left <= KEPT_BYTES {
+                    // Short: its head is read again when all of it has come.
+                    self.body = Body::Head;
+                    return Ok(None);
+                }
+                self.n_body += n_here;
+                self.body = Body::Bytes(n_left - n_here);
+                self.n_passed = at + n_here as usize;
+                Ok(None)
+            }
+            Body::Chunked(chunks) => {
+                let taken = chunks.take(rest)?;
+                self.n_body += taken.n_body;
+                if self.n_body > BODY_LIMIT {
+                    return Err(too_long(self.n_body));
+                }
+                if taken.is_end {
+                    return self.whole(at + taken.n_used, 0);
+                }
+                self.n_passed = at + taken.n_used;
+                Ok(None)
+            }
+            Body::Head => Ok(None),
+        }
+    }
+
+    fn n_passed(&self) -> usize {
+        self.n_passed
+    }
+}
+
+/// A head that is whole, with what it holds.
+pub(super) type Head<'h, 'b> = httparse::Response<'h, 'b>;
+
+/// The bytes of the head at the front, and what `look` makes of it; `None` while it is not whole.
+///
+/// # Errors
+/// [`WireError::Malformed`] for what is no head, [`WireError::TooLong`] for one that does not end.
+pub(super) fn with_head<T>(
+    received: &[u8],
+    look: impl FnOnce(&Head<'_, '_>) -> T,
+) -> Result<Option<(usize, T)>, WireError> {
+    let mut lines = [const { std::mem::MaybeUninit::uninit() }; MOST_HEADERS];
+    let mut head = Head::new(&mut []);
+    let config = httparse::ParserConfig::default();
+    let parsed = config.parse_response_with_uninit_headers(&mut head, received, &mut lines);
+    match parsed {
+        Ok(httparse::Status::Complete(n_bytes)) => Ok(Some((n_bytes, look(&head)))),
+        Ok(httparse::Status::Partial) if received.len() > HEAD_LIMIT => Err(WireError::TooLong {
+            action: READ_REPLY,
+            stated: received.len() as u64,
+            limit: HEAD_LIMIT as u64,
+        }),
+        Ok(httparse::Status::Partial) => Ok(None),
+        Err(_) => Err(malformed("the head of an answer", received)),
+    }
+}
+
+/// What follows a head, and whether the connection goes on as it was asked for.
+fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
+    let code = head.code.unwrap_or_default();
+    if !(200..300).contains(&code) {
+        return Err(WireError::Server {
+            code: code.to_string(),
+            message: printable(head.reason.unwrap_or_default().as_bytes()),
+        });
+    }
+    let (mut length, mut is_chunked) = (None, false);
+    let mut is_open = head.version == Some(1);
+    for line in head.headers.iter() {
+        let is = |name: &str| line.name.eq_ignore_ascii_case(name);
+        let says = |word: &[u8]| {
+            let mut words = line.value.split(|byte| *byte == b',');
+            words.any(|it| it.trim_ascii().eq_ignore_ascii_case(word))
+        };
+        if is("Content-Length") {
+            length = Some(number(line.value)?);
+        } else if is("Transfer-Encoding") {
+            is_chunked = says(b"chunked");
+        } else if is("Connection") {
+            is_open = (is_open || says(b"keep-alive")) && !says(b"close");
+        }
+    }
+    if !is_open && !is_last {
+        return Err(WireError::Request {
+            what: "the server ends the connection with its answer: `--reconnect-every 1` measures that"
+                .to_owned(),
+        });
+    }
+    match (is_chunked, length) {
+        (true, _) => Ok(Body::Chunked(Chunks::Length)),
+        (false, Some(length)) if length > BODY_LIMIT => Err(too_long(length)),
+        (false, Some(length)) => Ok(Body::Bytes(length)),
+        (false, None) if code == 204 => Ok(Body::Bytes(0)),
+        (false, None) => Err(WireError::Unsupported {
+            what: "an answer whose end is that of its connection".to_owned(),
+        }),
+    }
+}
+
+fn number(value: &[u8]) -> Result<u64, WireError> {
+    let text = std::str::from_utf8(value.trim_ascii()).ok();
+    let number = text.filter(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+    { number.and_then(|it| it.parse().ok()) }.ok_or_else(|| malformed("a length", value))
+}
+
+/// The value of a header; of several the first.
+pub(super) fn header<'b>(head: &Head<'_, 'b>, name: &str) -> Option<&'b str> {
+    let mut lines = head.headers.iter();
+    let line = lines.find(|it| it.name.eq_ignore_ascii_case(name))?;
+    std::str::from_utf8(line.value).ok().map(str::trim)
+}
+
+pub(super) fn malformed(expected: &'static str, found: &[u8]) -> WireError {
+    WireError::malformed(PROTOCOL, READ_REPLY, expected, found)
+}
+
+fn too_long(stated: u64) -> WireError {
+    WireError::TooLong {
+        action: READ_REPLY,
+        stated,
+        limit: BODY_LIMIT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nServer: x\r\n";
+
+    fn fetch(expected: Option<u64>) -> Fetch {
+        let asked = Asked {
+            answer_bytes: expected,
+            ..Asked::page("/a?b=1")
+        };
+        Fetch::new(&asked).unwrap()
+    }
+
+    /// All answers in what comes in pieces of `n_piece` bytes: their data.
+    fn read(fetch: &mut Fetch, answers: &[u8], n_piece: usize) -> Result<Vec<Vec<u8>>, WireError> {
+        let (mut received, mut found) = (Vec::new(), Vec::new());
+        for piece in answers.chunks(n_piece) {
+            received.extend_from_slice(piece);
+            loop {
+                let Some(reply) = fetch.reply(&received)? else {
+                    received.drain(..fetch.n_passed());
+                    break;
+                };
+                found.push(received[reply.data.clone()].to_vec());
+                received.drain(..reply.bytes);
+            }
+        }
+        assert!(received.is_empty());
+        Ok(found)
+    }
+
+    #[test]
+    fn answers_are_found_in_pieces_of_any_size() {
+        let short = format!("{HEAD}Content-Length: 5\r\n\r\nhello");
+        let chunked = format!(
+            "{HEAD}transfer-encoding: gzip, Chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+        );
+        let answers = format!("{short}{chunked}{short}");
+        for n_piece in 1..answers.len() {
+            let found = read(&mut fetch(Some(5)), answers.as_bytes(), n_piece).unwrap();
+            assert_eq!(found, [&b"hello"[..], b"", b"hello"], "{n_piece}");
+        }
+    }
+
+    #[test]
+    fn a_long_body_is_passed_over_as_it_comes() {
+        let n_bytes = 300_000_u64;
+        let mut answer = format!("{HEAD}Content-Length: {n_bytes}\r\n\r\n").into_bytes();
+        answer.resize(answer.len() + n_bytes as usize, b'x');
+        let answers = answer.repeat(2);
+        assert_eq!(
+            read(&mut fetch(Some(n_bytes)), &answers, 10_000)
+                .unwrap()
+                .len(),
+            2
+        );
+        assert!(read(&mut fetch(Some(n_bytes + 1)), &answers, 10_000).is_err());
+    }
+
+    #[track_caller]
+    fn check_refused(answer: &str, words: &str) {
+        let error = fetch(None)
+            .reply(answer.as_bytes())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(words), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_answer_to_measure_is_refused() {
+        check_refused("SSH-2.0-OpenSSH_9.2\r\n", "the head of an answer");
+        check_refused("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404");
+        check_refused("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", "302");
+        check_refused(
+            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+            "the end of the connection",
+        );
+        check_refused(
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
+            "the end of the connection",
+        );
+        check_refused(
+            "HTTP/1.1 200 OK\r\n\r\n",
+            "whose end is that of its connection",
+        );
+        check_refused("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "a length");
+        check_refused(
+            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+            "at most",
+        );
+        let endless = format!("{HEAD}A: {}", "x".repeat(HEAD_LIMIT));
+        check_refused(&endless, "at most");
+    }
+
+    #[test]
+    fn a_request_says_when_it_is_the_last_and_what_it_brings() {
+        let bytes = |asked: &Asked<'_>| {
+            let mut bytes = Vec::new();
+            Fetch::new(asked).unwrap().request(&mut 1, &mut bytes);
+            String::from_utf8(bytes).unwrap()
+        };
+        let start = "/a HTTP/1.1\r\nHost: localhost\r\nUser-Agent: looptax\r\n";
+        assert_eq!(bytes(&Asked::page("/a")), format!("GET {start}\r\n"));
+        let asked = Asked {
+            upload_bytes: Some(3),
+            is_last: true,
+            ..Asked::page("/a")
+        };
+        let expected = format!("POST {start}Connection: close\r\nContent-Length: 3\r\n\r\nxxx");
+        assert_eq!(bytes(&asked), expected);
+        for target in ["", "a", "/a b", "/a\r\nX: y"] {
+            assert!(Fetch::new(&Asked::page(target)).is_err(), "{target}");
+        }
+    }
+}
