@@ -77,6 +77,8 @@ pub struct OneShotClients {
     pub sides: [Vec<Box<dyn OneShotClient>>; 2],
     /// The server that they go to, where known.
     pub server_pid: Option<u32>,
+    /// Processes that it started beforehand, of which any may serve: they are pinned as it is.
+    pub standing_pids: Vec<u32>,
     /// Whether we may pin all its threads: nobody knows beforehand which of them will serve.
     pub may_pin: bool,
 }

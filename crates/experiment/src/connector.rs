@@ -121,7 +121,7 @@ impl<'a> TargetConnector<'a> {
         if self.target.processes_per_arm().is_none() {
             let asked = conversations[0][0].server_view(&[&*baseline_ids, &*other_ids].concat());
             let view = match asked {
-                Err(error) if error.is_forbidden() => {
+                Err(error) if error.is_untold() => {
                     ServerView::by_kernel(conversations.iter().flatten()).ok_or(error)?
                 }
                 asked => asked?,

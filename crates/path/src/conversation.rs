@@ -3,12 +3,13 @@
 mod protocol;
 pub(crate) mod sealed;
 
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use looptax_dsn::Protocol;
 use looptax_wire::{
-    Channel, Login, WireError, echo, fastcgi, memcached, mysql, postgres, redis, upstream,
+    Channel, Login, WireError, echo, fastcgi, memcached, mysql, postgres, redis, site, upstream,
 };
 
 use crate::error::LOG_IN;
@@ -198,9 +199,12 @@ impl Conversation {
         }
     }
 
-    /// Whether the kernel alone can tell how the server sees its connections.
-    pub fn is_seen_by_kernel(&self) -> bool {
-        matches!(self.protocol(), Protocol::Fastcgi | Protocol::Http)
+    /// Where that says the connection comes from, over TCP.
+    pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
+        match &self.connection {
+            ProtocolConnection::Http(it) => it.peer(),
+            _ => None,
+        }
     }
 
     /// Whether the server offers TLS to whoever connects to this address; `None` where it does not tell.
@@ -303,6 +307,21 @@ impl Conversation {
     /// The server's refusal; [`WireError::Unsupported`] where there is no memcached.
     pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
         self.memcached()?.stats(which)
+    }
+
+    /// How many requests a site of looptax's own has had: of PHP-FPM the pool that answers here.
+    ///
+    /// # Errors
+    /// What the server answers instead; [`WireError::Unsupported`] where there is no such site.
+    pub fn count(&mut self) -> Result<u64, WireError> {
+        let limit = Limits::default().io;
+        match &mut self.connection {
+            ProtocolConnection::Fastcgi(it) => it.count(site::STATUS, limit),
+            ProtocolConnection::Http(it) => it.count(limit),
+            _ => Err(WireError::Unsupported {
+                what: "a count of pages".to_owned(),
+            }),
+        }
     }
 
     fn memcached(&mut self) -> Result<&mut memcached::Connection<Link>, WireError> {

@@ -133,9 +133,17 @@ impl PathError {
         )
     }
 
-    /// Whether the access list of a Redis forbids it.
-    pub fn is_forbidden(&self) -> bool {
-        self.refusal().is_some_and(|(code, _)| code == "NOPERM")
+    /// Whether the server does not tell: the access list of a Redis forbids it, or its protocol has no words for it.
+    pub fn is_untold(&self) -> bool {
+        let has_no_words = matches!(
+            self,
+            Self::Protocol {
+                action: ASK_CONNECTIONS,
+                source: WireError::Unsupported { .. },
+                ..
+            }
+        );
+        has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
     /// Whether a Redis refused a password because it wants none.

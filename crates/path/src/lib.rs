@@ -38,7 +38,7 @@ pub use prepare::MISSING_KEYS;
 pub use proof::{Proof, prove};
 pub use server_view::{ClientSeen, SeenAs, ServerCounts, ServerView, ServerWork};
 pub use session::Session;
-pub use sighting::{Peer, Relayed, peers_of, relayed_by};
+pub use sighting::{Peer, Relayed, children, peers_of, relayed_by};
 pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};
 pub use stopping::{stop_waiting, wait_again};
 pub use tls::{Seal, TlsClient, TlsFacts};

@@ -70,7 +70,8 @@ pub(crate) fn family_of(pid: u32) -> Vec<u32> {
     family
 }
 
-fn children(pid: u32) -> Vec<u32> {
+/// The processes that `pid` has started and that run, as far as the kernel tells.
+pub fn children(pid: u32) -> Vec<u32> {
     let threads = entries(&format!("/proc/{pid}/task"));
     let lists = threads.into_iter().filter_map(|thread| {
         fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok()

@@ -189,6 +189,12 @@ impl Workload {
         }
     }
 
+    /// Whether two requests with the same key are answered alike, so that the arms' answers can be held against each
+    /// other.
+    pub fn is_repeatable(&self) -> bool {
+        !self.writes() && *self != Self::Page(SitePage::Named)
+    }
+
     /// Its statements, where it is made of SQL.
     pub fn transaction(&self) -> Option<Transaction> {
         match self {

@@ -17,6 +17,9 @@ pub const COUNT: &str = "count";
 /// What [`SIZED`] is asked for: `bytes=1000`.
 pub const BYTES: &str = "bytes";
 
+/// The page of a pool of PHP-FPM about itself, which no script answers.
+pub const STATUS: &str = "/status";
+
 /// The path of a page as a script of PHP.
 pub fn script(folder: &str, page: &str) -> String {
     format!("{folder}/{page}.php")

@@ -64,7 +64,13 @@ impl Source {
                 })
             }),
             Self::OneShots(clients) => match (clients.server_pid, clients.may_pin) {
-                (Some(pid), true) => pin_process(pid, map.server.first().copied().flatten(), cores),
+                (Some(pid), true) => {
+                    let core = map.server.first().copied().flatten();
+                    let mut pids = [pid]
+                        .into_iter()
+                        .chain(clients.standing_pids.iter().copied());
+                    pids.try_for_each(|pid| pin_process(pid, core, cores))
+                }
                 _ => Ok(()),
             },
         };

@@ -77,6 +77,7 @@ impl Connector for OneShotConnector {
                 clients_of(Side::Baseline, u64::MAX),
                 clients_of(Side::Other, self.fails_after),
             ],
+            standing_pids: Vec::new(),
             server_pid: Some(std::process::id()),
             may_pin: false,
         }))

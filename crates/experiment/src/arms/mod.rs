@@ -217,12 +217,13 @@ fn not_for(arm: Arm, settings: &Experiment) -> Option<String> {
 
 fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
     match (arm, kind) {
-        (Arm::Abstract, Kind::Postgres | Kind::Echo)
+        (Arm::Abstract, Kind::Postgres | Kind::Http | Kind::Echo)
         | (Arm::TlsUnix, Kind::Mariadb | Kind::Mysql) => None,
         (Arm::Abstract, Kind::Mariadb) => Some(
             "MariaDB has one socket, which is the one with a path here; PostgreSQL and echo have both",
         ),
         (Arm::Abstract, Kind::Memcached) => Some("memcached has no abstract socket"),
+        (Arm::Abstract, Kind::PhpFpm) => Some("PHP-FPM has no abstract socket"),
         (Arm::Abstract, _) => Some("it makes a file of that name instead; PostgreSQL and echo can"),
         (Arm::TlsUnix, Kind::Postgres) => {
             Some("PostgreSQL's clients never ask for TLS on a socket; MySQL's and MariaDB's may")
@@ -231,7 +232,9 @@ fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
         (Arm::Proxy, Kind::Memcached) => Some(
             "memcached knows its clients by their addresses alone, and sees the proxy's: nothing could be proved",
         ),
-        (Arm::Tls, Kind::Memcached | Kind::Echo) => Some("it speaks no TLS here"),
+        (Arm::Tls, Kind::Memcached | Kind::PhpFpm | Kind::Http | Kind::Echo) => {
+            Some("it speaks no TLS here")
+        }
         _ => None,
     }
 }

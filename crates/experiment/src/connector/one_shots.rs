@@ -58,6 +58,7 @@ impl TargetConnector<'_> {
                 self.clients_of_arm(other, n)?,
             ],
             server_pid: self.target.pid(),
+            standing_pids: self.target.standing_pids(),
             may_pin: self.target.is_private(),
         }))
     }

@@ -111,7 +111,7 @@ impl Bench<'_> {
                 deadline: None,
             },
             keys: self.target.keys(),
-            are_comparable: !self.target.workload.writes(),
+            are_comparable: self.target.workload.is_repeatable(),
             least_data_bytes: self.target.workload.least_data_bytes(),
             max_sample_bytes: 0,
             io_limit: IO_LIMIT,

@@ -59,9 +59,10 @@ impl Experiment {
 }
 
 /// As the C library of most programs waits that talk to this kind of server, as far as it polls:
-/// libmariadb tries to receive first, libpq does not.
+/// libmariadb tries to receive first, libpq does not. Web servers wait for all their upstreams at once.
 fn usual_model(kind: Kind) -> ClientModel {
     match kind {
+        Kind::PhpFpm | Kind::Http => ClientModel::Event,
         Kind::Postgres => ClientModel::PollFirst,
         _ => ClientModel::Poll,
     }

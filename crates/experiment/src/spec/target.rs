@@ -9,8 +9,8 @@ use looptax_servers::startable;
 use looptax_wire::Login;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
-                     private:memcached, echo, \
-                     or a URL such as mysql://user@127.0.0.1:3306/db";
+                     private:memcached, private:php-fpm, private:http, echo, \
+                     or a URL such as mysql://user@127.0.0.1:3306/db or http://127.0.0.1:8000/page";
 
 /// What is to be measured.
 #[derive(Debug, Clone)]
@@ -105,7 +105,8 @@ fn running(word: &str) -> Result<Running, Failure> {
         error => Failure::usage(error, FORMS),
     })?;
     let is_socket = address.host.is_none() && address.protocol == Protocol::Redis;
-    if address.protocol == Protocol::Memcached || (is_socket && address.socket.is_some()) {
+    let is_private_only = matches!(address.protocol, Protocol::Memcached | Protocol::Fastcgi);
+    if is_private_only || (is_socket && address.socket.is_some()) {
         return Err(unknown());
     }
     refuse_unread(&address)?;
@@ -119,7 +120,7 @@ fn running(word: &str) -> Result<Running, Failure> {
             password: address.password.unwrap_or_else(|| {
                 Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())
             }),
-            database: address.database,
+            database: address.database.or(address.page),
         },
         tls: address.tls,
         no_tls: address.no_tls,
@@ -260,7 +261,7 @@ mod tests {
     fn other_words_are_refused() {
         refused("mariadb");
         refused("private:oracle");
-        refused("http://127.0.0.1/");
+        refused("fastcgi://127.0.0.1:9000");
         refused("mysql://root@192.0.2.1/");
         refused("mysql://root@db.example/");
         refused("memcached://127.0.0.1");

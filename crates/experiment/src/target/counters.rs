@@ -7,10 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_dsn::Protocol;
-use looptax_path::{Conversation, Limits, Workload};
+use looptax_path::{Conversation, Limits, SitePage, Workload};
 use looptax_wire::redis::Value;
 
 use super::Target;
+
+/// Requests that one question for a pool's count is: who serves it, and the count.
+const OWN_REQUESTS: u64 = 2;
 
 /// A counter of the server, and where it stood when it was made.
 pub(crate) struct Counter {
@@ -34,6 +37,10 @@ enum Kinds {
     Stats(&'static [&'static str]),
     /// Connections that Redis took.
     Received,
+    /// Requests that PHP-FPM's pools took, those that ask for the count among them.
+    Accepted,
+    /// Requests for pages that looptax's own upstream answered.
+    Pages,
 }
 
 impl Counter {
@@ -49,6 +56,8 @@ impl Counter {
             Kinds::Commits => "pg_stat_database.xact_commit".to_owned(),
             Kinds::Sessions => "pg_stat_database.sessions".to_owned(),
             Kinds::Received => "total_connections_received".to_owned(),
+            Kinds::Accepted => "`accepted conn` of the pools' status pages".to_owned(),
+            Kinds::Pages => "its own count of pages".to_owned(),
             Kinds::Calls(names) => format!("commandstats calls of {}", names.join(" + ")),
             Kinds::Stats(names) => {
                 let n_processes = target.pids.len();
@@ -71,7 +80,11 @@ impl Counter {
             // Preparing a statement is a transaction too.
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
             // The connections that prove an arm are connections, too.
-            Kinds::Sessions | Kinds::Received => n_requests,
+            Kinds::Sessions | Kinds::Received | Kinds::Pages => n_requests,
+            // Each connection was asked once who serves it, and each pool twice for its count.
+            Kinds::Accepted => {
+                n_requests + n_connections + OWN_REQUESTS * target.pools.len() as u64
+            }
             Kinds::Calls(_) | Kinds::Stats(_) => {
                 let per_request = match target.workload {
                     Workload::DumpValues { n_keys, .. } => n_keys,
@@ -85,6 +98,10 @@ impl Counter {
 
 fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     match (protocol, workload) {
+        (Protocol::Fastcgi, _) => Some(Kinds::Accepted),
+        // Whoever asks another's application is not told.
+        (Protocol::Http, Workload::Page(SitePage::Named)) => None,
+        (Protocol::Http, _) => Some(Kinds::Pages),
         (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
         (Protocol::Postgres, Workload::Connect) => Some(Kinds::Sessions),
@@ -142,6 +159,11 @@ fn n_prepared(target: &Target) -> u64 {
 }
 
 fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
+    if matches!(kinds, Kinds::Accepted) {
+        return { target.pools.iter() }
+            .map(|pool| target.ask(pool)?.count().ok())
+            .sum();
+    }
     let mut processes = target.converse_with_each(Limits::default()).ok()?;
     processes.iter_mut().map(|it| read_from(it, kinds)).sum()
 }
@@ -152,6 +174,7 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
         Kinds::Commits => of_database(conversation, "xact_commit"),
         Kinds::Sessions => of_database(conversation, "sessions"),
         Kinds::Received => received(conversation),
+        Kinds::Accepted | Kinds::Pages => conversation.count().ok(),
         Kinds::Calls(names) => calls(conversation, names),
         Kinds::Stats(names) => stats(conversation, names),
     }

@@ -71,6 +71,8 @@ pub struct Target {
     tls_addresses: Vec<SocketAddr>,
     /// Abstract sockets, without the zero byte before their names.
     abstract_names: Vec<Vec<u8>>,
+    /// Where each pool of processes listens, of PHP-FPM: it has one for each address.
+    pub(crate) pools: Vec<Endpoint>,
     pub(crate) arms: TargetArms,
     /// Over the socket and over TCP: the arms that questions go over, with TLS where the account needs it.
     pub(crate) asks: [Arm; 2],
@@ -141,6 +143,14 @@ impl Target {
         }
     }
 
+    /// Processes that a private server started before anybody connected, of which any may serve.
+    pub(crate) fn standing_pids(&self) -> Vec<u32> {
+        match (self.protocol, self.pid()) {
+            (Protocol::Fastcgi, Some(pid)) if self.is_private() => looptax_path::children(pid),
+            _ => Vec::new(),
+        }
+    }
+
     /// Processes beside our own that a request needs over one of these arms.
     pub(crate) fn processes(&self, arms: &[Arm]) -> Vec<(Doer, u32)> {
         let servers = self.pids.iter().map(|pid| (Doer::Server, *pid));
@@ -163,6 +173,11 @@ impl Target {
     /// A connection for questions.
     pub fn converse(&self, arm: Arm) -> Result<Conversation, PathError> {
         self.converse_at(arm, &self.endpoint(arm)?, Limits::default())
+    }
+
+    /// A connection for questions to one pool.
+    pub(crate) fn ask(&self, pool: &Endpoint) -> Option<Conversation> {
+        self.converse_at(Arm::Unix, pool, Limits::default()).ok()
     }
 
     /// A connection for questions to each process that holds data of its own.
@@ -235,6 +250,7 @@ fn sending(settings: &Experiment) -> Sending {
     Sending {
         sent: settings.requests.sent,
         pipeline: settings.requests.pipeline as usize,
+        is_last: settings.requests.reconnect_every == Some(1),
     }
 }
 

@@ -1,12 +1,12 @@
 //! A private server: started for the arms that are asked for, and filled.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use looptax_bench::ServerThreads;
 use looptax_dsn::{Arm, Kind};
 use looptax_failure::Failure;
-use looptax_path::{Limits, TlsClient, host_of};
+use looptax_path::{Endpoint, Limits, TlsClient, host_of};
 use looptax_servers::{Config, Listening, PrivateServer, echo};
 
 use super::host::Host;
@@ -43,6 +43,7 @@ pub(super) fn start(
         rows: settings.rows,
         listening: listening(arms),
     };
+    let further = config.listening.addresses.clone();
     let workload = private_workload(kind, settings)?;
     room::check(
         &workload,
@@ -86,12 +87,27 @@ pub(super) fn start(
         addresses: all().filter_map(|it| it.tcp).collect(),
         tls_addresses: all().filter_map(|it| it.tls).collect(),
         abstract_names: all().filter_map(|it| it.abstract_name.clone()).collect(),
+        pools: pools(&server, &further),
         arms,
         private: Some(server),
         scratch: None,
     };
     fill(&mut target, settings)?;
     Ok(target)
+}
+
+/// Where PHP-FPM's pools listen; nothing for other kinds.
+fn pools(server: &PrivateServer, further: &[IpAddr]) -> Vec<Endpoint> {
+    if server.kind != Kind::PhpFpm {
+        return Vec::new();
+    }
+    let port = server.tcp.port();
+    let further = further.iter().map(|it| SocketAddr::new(*it, port));
+    let addresses = [server.tcp].into_iter().chain(further).map(Endpoint::Tcp);
+    [Endpoint::Unix(server.socket.clone())]
+        .into_iter()
+        .chain(addresses)
+        .collect()
 }
 
 fn fill(target: &mut Target, settings: &Experiment) -> Result<(), Failure> {

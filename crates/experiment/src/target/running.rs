@@ -6,7 +6,7 @@ use looptax_failure::Failure;
 use looptax_path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload,
 };
-use looptax_wire::{Login, WireError};
+use looptax_wire::{Login, WireError, site};
 
 use super::AskPassword;
 use super::load_limits::{refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
@@ -64,6 +64,7 @@ pub(super) fn open(
         addresses: vec![spec.tcp],
         tls_addresses: vec![spec.tcp],
         abstract_names: Vec::new(),
+        pools: Vec::new(),
         arms: TargetArms::sealed_by(Some(TlsClient::trusting_anybody().map_err(Failure::new)?)),
         private: None,
         scratch: None,
@@ -154,7 +155,8 @@ fn choose_workload(
         )?;
         return Ok(());
     }
-    if settings.may_write && !is_tableless(settings.requests.workload.as_deref()) {
+    let has_tables = target.protocol != Protocol::Http;
+    if settings.may_write && has_tables && !is_tableless(settings.requests.workload.as_deref()) {
         return in_scratch(target, conversation, settings);
     }
     read_only(target, conversation, settings)
@@ -208,6 +210,11 @@ fn read_only(
     settings: &Experiment,
 ) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
+    if target.protocol == Protocol::Http {
+        requests
+            .workload
+            .get_or_insert_with(|| site::SIZED.to_owned());
+    }
     if requests.workload.is_none() {
         let has_rows = sequence(&mut conversation, SYSBENCH.0, SYSBENCH.1).is_some();
         let word = if has_rows { "point-select" } else { "ping" };
@@ -218,6 +225,7 @@ fn read_only(
         prefix: String::new(),
         ttl_s: None,
         rows: settings.rows,
+        has_own_site: false,
     };
     let workload = workloads::make(target.protocol, &requests, &place)?;
     if workload.writes() || matches!(workload, Workload::Get { .. } | Workload::DumpValues { .. }) {

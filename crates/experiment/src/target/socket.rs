@@ -150,7 +150,7 @@ fn refuse_if_different(
         conversation.server_view(&[id]).map(|view| view.identity)
     };
     let [tcp, unix] = match (identity(by_tcp), identity(by_socket)) {
-        (Err(error), _) if error.is_forbidden() => {
+        (Err(error), _) if error.is_untold() => {
             let both = [&*by_tcp, &*by_socket].map(Conversation::connection_id);
             let seen = ServerView::by_kernel([&*by_tcp, &*by_socket].into_iter());
             let is_one = seen.is_some_and(|view| both.iter().all(|id| view.lists(*id)));

@@ -8,8 +8,9 @@ mod sending;
 
 use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::{Oltp, TPCB_ACCOUNTS, Workload};
+use looptax_path::{Oltp, SitePage, TPCB_ACCOUNTS, Workload};
 use looptax_servers::dataset;
+use looptax_wire::site;
 
 use crate::spec::Requests;
 pub use catalogue::list;
@@ -36,6 +37,8 @@ pub(crate) struct Place {
     /// How long written keys live, in seconds; for ever without it.
     pub ttl_s: Option<u32>,
     pub rows: u32,
+    /// Whether there are looptax's own pages, and not those of somebody's application.
+    pub has_own_site: bool,
 }
 
 impl Place {
@@ -46,6 +49,7 @@ impl Place {
             prefix: dataset::KEY_PREFIX.to_owned(),
             ttl_s: None,
             rows,
+            has_own_site: true,
         }
     }
 
@@ -54,7 +58,7 @@ impl Place {
     }
 }
 
-/// What is asked where nothing is said.
+/// What is asked of a private server where nothing is said.
 pub(crate) fn default_word(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => "point-select",
@@ -79,7 +83,7 @@ pub(crate) fn make(
         Protocol::Mysql | Protocol::Postgres => sql(word, place),
         Protocol::Redis => redis(word, requests, place)?,
         Protocol::Memcached => keyed(word, requests, place)?,
-        Protocol::Fastcgi | Protocol::Http => None,
+        Protocol::Fastcgi | Protocol::Http => page(word, place)?.map(Workload::Page),
         Protocol::Echo if word == "connect" => Some(Workload::Connect),
         Protocol::Echo => requests.echo.workload(word)?.map(Workload::Echo),
     };
@@ -111,6 +115,32 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
             oltp: Oltp::ALL.into_iter().find(|oltp| oltp.name() == word)?,
             table,
         },
+    })
+}
+
+/// A page of looptax's own site, or the one that a running server's URL names.
+fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
+    let (name, size) = word.split_once(':').unwrap_or((word, ""));
+    if !place.has_own_site {
+        return Ok((word == site::SIZED).then_some(SitePage::Named));
+    }
+    let bytes = || {
+        let bytes = size.parse().ok().filter(|bytes| *bytes <= site::MOST_BYTES);
+        bytes.ok_or_else(|| {
+            Failure::usage(
+                format!("`{word}` does not name a size"),
+                format!(
+                    "bytes behind a colon, for example {name}:10000; at most {}",
+                    site::MOST_BYTES
+                ),
+            )
+        })
+    };
+    Ok(match name {
+        site::HELLO if size.is_empty() => Some(SitePage::Hello),
+        site::SIZED => Some(SitePage::Sized { bytes: bytes()? }),
+        site::UPLOAD => Some(SitePage::Upload { bytes: bytes()? }),
+        _ => None,
     })
 }
 
@@ -217,7 +247,7 @@ mod tests {
         for entry in catalogue::CATALOGUE {
             for protocol in entry.protocols {
                 let requests = Requests {
-                    workload: Some(entry.word.replace("R:W", "9:1")),
+                    workload: Some(entry.word.replace("R:W", "9:1").replace("BYTES", "10")),
                     ..Requests::default()
                 };
                 let workload = make(*protocol, &requests, &place);

@@ -26,8 +26,10 @@ impl ServerView {
             let (seen_as, holder) = match facts.local {
                 None if facts.peer_pid == Some(listener) => (SeenAs::SocketOf(listener), listener),
                 Some(local) => {
-                    let held = accepted.iter().find(|held| held.0 == local)?;
-                    (SeenAs::Tcp(local), held.1)
+                    let far = it.told_peer().or_else(|| only_one(it.worker()?, &accepted));
+                    let far = far.unwrap_or(local);
+                    let held = accepted.iter().find(|held| held.0 == far)?;
+                    (SeenAs::Tcp(far), held.1)
                 }
                 None => return None,
             };
@@ -63,6 +65,14 @@ fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(S
         accepted.map(move |far| (far, pid))
     };
     pids.into_iter().flat_map(of_process).collect()
+}
+
+/// The far end of the only connection that a process has accepted: through a port proxy it is not ours.
+fn only_one(pid: u32, accepted: &[(SocketAddr, u32)]) -> Option<SocketAddr> {
+    let mut held = accepted.iter().filter(|held| held.1 == pid);
+    held.next()
+        .filter(|_| held.next().is_none())
+        .map(|held| held.0)
 }
 
 /// Whether it is a thread of the listener, or a process that the listener has started.

@@ -4,6 +4,7 @@
 //! pages of another size than the one before; its count is the connection's own until somebody asks for the sum.
 
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,7 +67,7 @@ pub(super) fn serve(connection: BorrowedFd<'_>) {
 fn converse(connection: BorrowedFd<'_>, count: &AtomicU64) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut n_filled = 0;
-    let mut answer = Answer::default();
+    let mut answer = Answer::to_peer(peer_of(connection));
     loop {
         let asked = loop {
             if let Some(asked) = asked(&buffer[..n_filled])? {
@@ -98,6 +99,12 @@ fn converse(connection: BorrowedFd<'_>, count: &AtomicU64) -> io::Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Where a connection over TCP comes from.
+fn peer_of(connection: BorrowedFd<'_>) -> Option<SocketAddr> {
+    let peer = rustix::net::getpeername(connection).ok()??;
+    SocketAddr::try_from(peer).ok()
 }
 
 /// The request whose head is at the front; `None` while it is not whole.
@@ -154,13 +161,21 @@ fn page(target: &str) -> Page {
 }
 
 /// The last answer, which the next request mostly asks for again.
-#[derive(Default)]
 struct Answer {
+    peer: Option<SocketAddr>,
     to: Option<(Page, u64, bool)>,
     bytes: Vec<u8>,
 }
 
 impl Answer {
+    fn to_peer(peer: Option<SocketAddr>) -> Self {
+        Self {
+            peer,
+            to: None,
+            bytes: Vec::new(),
+        }
+    }
+
     fn to(&mut self, asked: Asked) -> &[u8] {
         let now = (asked.page, asked.n_body, asked.is_last);
         if self.to != Some(now) || asked.page == Page::Count {
@@ -202,6 +217,9 @@ impl Answer {
                 upstream::WORKER_HEADER,
                 welcome().tid
             );
+            if let Some(peer) = self.peer {
+                let _ = write!(self.bytes, "{}: {peer}\r\n", upstream::PEER_HEADER);
+            }
         }
         if asked.is_last {
             self.bytes.extend_from_slice(b"Connection: close\r\n");

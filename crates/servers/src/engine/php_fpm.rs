@@ -23,9 +23,6 @@ const SCRIPTS: [(&str, &str); 4] = [
     (site::UPLOAD, include_str!("site/upload.php")),
 ];
 
-/// A pool's own page about itself, which no script answers.
-pub(crate) const STATUS_PAGE: &str = "/status";
-
 /// Lays the scripts out; nothing has to be run.
 pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder(SITE_FOLDER)?;
@@ -94,16 +91,16 @@ fn configuration(log: &str, listens: &[String], settings: &[(String, String)]) -
 }
 
 /// Those of each pool.
-fn settings(site: &Site<'_>) -> Vec<(String, String)> {
+fn settings(place: &Site<'_>) -> Vec<(String, String)> {
     // Half of the connections are of one arm; the others' processes are idle meanwhile.
-    let n_children = site.n_connections.div_ceil(2).max(4).to_string();
+    let n_children = place.n_connections.div_ceil(2).max(4).to_string();
     owned(&[
         ("listen.mode", "0600"),
         ("listen.backlog", "4096"),
         ("pm", "static"),
         ("pm.max_children", &n_children),
         ("pm.max_requests", "0"),
-        ("pm.status_path", STATUS_PAGE),
+        ("pm.status_path", site::STATUS),
         ("catch_workers_output", "yes"),
         ("php_admin_flag[log_errors]", "on"),
         ("php_admin_flag[display_errors]", "off"),

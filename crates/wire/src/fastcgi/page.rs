@@ -100,6 +100,28 @@ impl<S: Stream> Connection<S> {
         }
     }
 
+    /// Asks the pool's status page for the requests that the pool has taken, this one among them.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] where there is no such page; `Timeout`, `Closed`, `Io`.
+    ///
+    /// # Source
+    /// PHP manual, "FPM Status Page": `accepted conn`.
+    pub fn count(&mut self, page: &str, limit: Duration) -> Result<u64, WireError> {
+        let params = [
+            ("SCRIPT_NAME", page),
+            ("SCRIPT_FILENAME", page),
+            ("QUERY_STRING", "json"),
+            ("REQUEST_METHOD", "GET"),
+        ];
+        let output = super::request(&mut self.stream, &params, limit)?.output;
+        let text = String::from_utf8_lossy(&output);
+        let rest = text.split_once("\"accepted conn\":").map(|(_, rest)| rest);
+        let digits = rest.and_then(|rest| rest.split(',').next());
+        let number = digits.and_then(|it| it.trim().parse().ok());
+        number.ok_or_else(|| malformed("a pool's status", &output))
+    }
+
     /// The process that answers; `None` where nothing was asked.
     pub fn worker(&self) -> Option<u32> {
         self.worker

@@ -10,13 +10,14 @@
 mod chunks;
 mod fetch;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use fetch::{Asked, Fetch};
 
 use crate::error::printable;
 use crate::io::{read_some, write_all};
-use crate::{Codec, Stream, WireError};
+use crate::{Codec, Stream, WireError, site};
 
 /// The protocol's name in errors.
 const PROTOCOL: &str = "HTTP";
@@ -25,14 +26,34 @@ const READ_BYTES: usize = 16 << 10;
 
 /// In the answers of looptax's own upstream: the kernel's number of the thread that serves the connection.
 pub const WORKER_HEADER: &str = "Looptax-Worker";
+/// In the same: the address that a connection over TCP comes from.
+pub const PEER_HEADER: &str = "Looptax-Peer";
 
 /// A connection that has answered once.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,
     target: String,
+    who: Who,
+}
+
+/// What a server's first answer says of itself.
+#[derive(Debug, Clone, Default)]
+struct Who {
     server: String,
     worker: Option<u32>,
+    peer: Option<SocketAddr>,
+}
+
+impl Who {
+    fn of(head: &fetch::Head<'_, '_>) -> Self {
+        let header = |name| fetch::header(head, name);
+        Self {
+            server: printable(header("Server").unwrap_or_default().as_bytes()),
+            worker: header(WORKER_HEADER).and_then(|it| it.parse().ok()),
+            peer: header(PEER_HEADER).and_then(|it| it.parse().ok()),
+        }
+    }
 }
 
 impl<S: Stream> Connection<S> {
@@ -41,8 +62,7 @@ impl<S: Stream> Connection<S> {
         Self {
             stream,
             target: target.to_owned(),
-            server: String::new(),
-            worker: None,
+            who: Who::default(),
         }
     }
 
@@ -54,41 +74,23 @@ impl<S: Stream> Connection<S> {
     /// [`WireError::Request`] for a target that HTTP does not allow; what [`Fetch`] says of the answer;
     /// `Timeout`, `Closed`, `Io`.
     pub fn hello(mut stream: S, target: &str, limit: Duration) -> Result<Self, WireError> {
-        let mut fetch = Fetch::new(&Asked::page(target))?;
-        let mut request = Vec::new();
-        fetch.request(&mut 0, &mut request);
-        write_all(&mut stream, &request, ASK, limit)?;
-        let mut received = Vec::new();
-        let mut named = None;
-        loop {
-            let at = received.len();
-            received.resize(at + READ_BYTES, 0);
-            let n = read_some(&mut stream, &mut received[at..], ASK, limit)?;
-            received.truncate(at + n);
-            if named.is_none() {
-                let looked = fetch::with_head(&received, |head| {
-                    let header = |name| fetch::header(head, name);
-                    let worker = header(WORKER_HEADER).and_then(|it| it.parse().ok());
-                    let server = header("Server").unwrap_or_default();
-                    (printable(server.as_bytes()), worker)
-                })?;
-                named = looked.map(|(_, named)| named);
-            }
-            if let Some(reply) = fetch.reply(&received)? {
-                if reply.bytes < received.len() {
-                    let found = &received[reply.bytes..];
-                    return Err(fetch::malformed("one answer to one request", found));
-                }
-                break;
-            }
-            received.drain(..fetch.n_passed());
-        }
-        let (server, worker) = named.unwrap_or_default();
+        let (who, _) = ask(&mut stream, target, limit)?;
         Ok(Self {
-            server,
-            worker,
+            who,
             ..Self::silent(stream, target)
         })
+    }
+
+    /// Asks looptax's own upstream how many pages it has answered, on all connections together.
+    ///
+    /// # Errors
+    /// As [`Self::hello`]; [`WireError::Malformed`] for what is no number.
+    pub fn count(&mut self, limit: Duration) -> Result<u64, WireError> {
+        let (_, body) = ask(&mut self.stream, &format!("/{}", site::COUNT), limit)?;
+        let number = std::str::from_utf8(&body)
+            .ok()
+            .and_then(|it| it.parse().ok());
+        number.ok_or_else(|| fetch::malformed("a number of requests", &body))
     }
 
     /// The path and query that were asked for.
@@ -98,16 +100,51 @@ impl<S: Stream> Connection<S> {
 
     /// What the answer's header `Server` says; empty where it says nothing.
     pub fn server(&self) -> &str {
-        &self.server
+        &self.who.server
     }
 
     /// The thread that serves the connection, where looptax's own upstream is at its other end.
     pub fn worker(&self) -> Option<u32> {
-        self.worker
+        self.who.worker
+    }
+
+    /// Where it sees the connection come from, where it is TCP and looptax's own upstream is at its other end.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.who.peer
     }
 
     /// The stream, for the load engine. Nothing of the session has been read ahead.
     pub fn into_stream(self) -> S {
         self.stream
+    }
+}
+
+/// One request and its answer: what that says of the server, and its body where it is short and of a stated length.
+fn ask<S: Stream>(
+    stream: &mut S,
+    target: &str,
+    limit: Duration,
+) -> Result<(Who, Vec<u8>), WireError> {
+    let mut fetch = Fetch::new(&Asked::page(target))?;
+    let mut request = Vec::new();
+    fetch.request(&mut 0, &mut request);
+    write_all(stream, &request, ASK, limit)?;
+    let mut received = Vec::new();
+    let mut who = None;
+    loop {
+        let at = received.len();
+        received.resize(at + READ_BYTES, 0);
+        let n = read_some(stream, &mut received[at..], ASK, limit)?;
+        received.truncate(at + n);
+        if who.is_none() {
+            who = fetch::with_head(&received, Who::of)?.map(|(_, who)| who);
+        }
+        if let Some(reply) = fetch.reply(&received)? {
+            return match &received[reply.bytes..] {
+                [] => Ok((who.unwrap_or_default(), received[reply.data].to_vec())),
+                more => Err(fetch::malformed("one answer to one request", more)),
+            };
+        }
+        received.drain(..fetch.n_passed());
     }
 }

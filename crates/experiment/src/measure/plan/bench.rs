@@ -113,7 +113,7 @@ pub fn bench(
             deadline: settings.deadline,
         },
         keys: target.keys(),
-        are_comparable: !target.workload.writes(),
+        are_comparable: target.workload.is_repeatable(),
         least_data_bytes: target.workload.least_data_bytes(),
         max_sample_bytes: settings.sample_bytes,
         io_limit: if settings.requests.are_dumps() {

@@ -156,6 +156,15 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
              folder, each filled with {} keys, stopped and removed; a coin picks one of each for every epoch",
             settings.rows
         ),
+        TargetSpec::Private(Kind::Http) => {
+            "private http: looptax's own small upstream, a thread for each connection, started and stopped by looptax"
+                .to_owned()
+        }
+        TargetSpec::Private(Kind::PhpFpm) => {
+            "private php-fpm: started in a scratch folder with four pages of looptax's own, stopped and removed; a pool \
+             listens on one address, so each way has processes of its own, forked from one master"
+                .to_owned()
+        }
         TargetSpec::Private(kind) => format!(
             "private {kind}: started in a scratch folder, filled with {} rows, stopped and removed",
             settings.rows

@@ -25,6 +25,7 @@ const ONE_SERVER: &[Protocol] = &[
 ];
 const SQL_AND_REDIS: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis];
 const ECHO: &[Protocol] = &[Protocol::Echo];
+const SITE: &[Protocol] = &[Protocol::Fastcgi, Protocol::Http];
 const ALL: &[Protocol] = &[
     Protocol::Mysql,
     Protocol::Postgres,
@@ -106,6 +107,17 @@ pub(super) const CATALOGUE: &[Entry] = &[
         SQL_AND_REDIS,
         "a whole table in one go, as mysqldump and COPY TO STDOUT; large values of as many bytes (--rows)",
     ),
+    entry("hello", SITE, "a page of 200 bytes of looptax's own site"),
+    entry(
+        "page:BYTES",
+        SITE,
+        "one of so many bytes; a running server's URL names its own",
+    ),
+    entry(
+        "upload:BYTES",
+        SITE,
+        "so many bytes there, and a number back",
+    ),
     entry(
         "stream",
         ECHO,
@@ -135,6 +147,7 @@ pub fn list() -> String {
             .map(|protocol| match protocol {
                 Protocol::Mysql => "MySQL, MariaDB",
                 Protocol::Redis => "Redis, Valkey",
+                Protocol::Fastcgi => "PHP-FPM",
                 other => other.title(),
             })
             .collect::<Vec<_>>()
@@ -154,6 +167,7 @@ pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
         .collect();
     let servers = match protocol {
         Protocol::Mysql => "MySQL and MariaDB",
+        Protocol::Fastcgi => "PHP-FPM",
         other => other.title(),
     };
     Failure::usage(

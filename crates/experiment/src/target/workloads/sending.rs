@@ -43,6 +43,14 @@ pub(super) fn check(
         return check_connect(requests);
     }
     check_reconnect(workload, protocol, requests)?;
+    if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
+        return Err(Failure::usage(
+            format!(
+                "--pipeline is not for `{workload}`: web servers ask for one page after the other"
+            ),
+            "-c chooses how many are asked for at once",
+        ));
+    }
     if requests.pipeline > 1 && is_sql {
         return Err(Failure::usage(
             format!(
@@ -121,7 +129,7 @@ fn check_reconnect(
             "--reconnect-every is not for `{workload}` on {}",
             protocol.title()
         ),
-        "MySQL, MariaDB, PostgreSQL and Redis take it with their short workloads",
+        "MySQL, MariaDB, PostgreSQL and Redis take it with their short workloads, PHP-FPM and HTTP with pages",
     ))
 }
 
