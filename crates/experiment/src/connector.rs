@@ -122,7 +122,8 @@ impl<'a> TargetConnector<'a> {
             let asked = conversations[0][0].server_view(&[&*baseline_ids, &*other_ids].concat());
             let view = match asked {
                 Err(error) if error.is_untold() => {
-                    ServerView::by_kernel(conversations.iter().flatten()).ok_or(error)?
+                    ServerView::by_kernel(conversations.iter().flatten())
+                        .ok_or_else(|| error.also_unseen())?
                 }
                 asked => asked?,
             };

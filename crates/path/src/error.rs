@@ -78,6 +78,14 @@ pub enum PathError {
         /// What was seen instead.
         found: String,
     },
+    /// Nobody tells whose processes hold the server's ends of our connections.
+    #[error(
+        "the kernel does not tell whose process holds the other end of connections over {endpoint}"
+    )]
+    Unseen {
+        /// Where.
+        endpoint: String,
+    },
     /// None of the server's threads is known to serve connections.
     #[error(
         "process {pid} has no thread that is known to serve connections, so none can be pinned"
@@ -146,6 +154,19 @@ impl PathError {
         has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
+    /// What is wrong where neither the server nor the kernel tells of connections.
+    #[must_use]
+    pub fn also_unseen(self) -> Self {
+        match self {
+            Self::Protocol {
+                endpoint,
+                source: WireError::Unsupported { .. },
+                ..
+            } => Self::Unseen { endpoint },
+            other => other,
+        }
+    }
+
     /// Whether a Redis refused a password because it wants none.
     pub fn is_needless_password(&self) -> bool {
         matches!(
@@ -185,6 +206,9 @@ impl Explain for PathError {
             Self::Unproved { .. } => Some(
                 "a proxy, a port forward or a second server may sit behind that address".to_owned(),
             ),
+            Self::Unseen { .. } => {
+                Some("run it as root, or as the user whose process the server is".to_owned())
+            }
             Self::NoWorker { .. } => {
                 Some("memcached names its threads from version 1.6.18 on".to_owned())
             }
@@ -275,6 +299,11 @@ fn wire_hint(source: &WireError) -> Option<String> {
             server_hint("1040")
         }
         WireError::Server { code, .. } => server_hint(code),
+        WireError::EndsConnection { .. } => Some(
+            "a way is proved on a connection that stays open: switch keep-alive on (gunicorn: `--worker-class gthread`; \
+             its sync workers have none)"
+                .to_owned(),
+        ),
         WireError::NoTls => {
             Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned())
         }

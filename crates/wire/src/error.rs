@@ -91,6 +91,12 @@ pub enum WireError {
     /// TLS was asked for.
     #[error("the server offers no TLS")]
     NoTls,
+    /// An HTTP server closes each connection behind its answer.
+    #[error("the server ends the connection with its answer (tried to {action})")]
+    EndsConnection {
+        /// What was being done.
+        action: &'static str,
+    },
     /// The server asks for something that we do not do, or that is unsafe on this channel.
     #[error("the server asks for `{what}`, which looptax does not do here")]
     Unsupported {

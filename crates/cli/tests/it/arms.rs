@@ -133,6 +133,24 @@ fn mysql_has_all_that_mariadb_has() {
 }
 
 #[test]
+fn php_fpm_and_http_have_all_but_tls() {
+    let sealed = ["tls", "tls-unix"];
+    let wanted = [&ALL_BUT_SEALED[..], &["proxy"]].concat();
+    check(
+        Kind::PhpFpm,
+        &wanted,
+        &[&sealed[..], &["abstract"]].concat(),
+        &[],
+    );
+    check(
+        Kind::Http,
+        &[&wanted[..], &["abstract"]].concat(),
+        &sealed,
+        &[],
+    );
+}
+
+#[test]
 fn memcached_and_echo_have_no_tls() {
     check(
         Kind::Memcached,

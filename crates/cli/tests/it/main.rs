@@ -48,6 +48,7 @@ mod running;
 mod script;
 mod secrets;
 mod selfcheck;
+mod site;
 mod switch;
 mod switch_apps;
 mod switch_compose;

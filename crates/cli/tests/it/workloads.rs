@@ -139,6 +139,42 @@ fn memcached_counts_each_workload_s_commands_as_we_do_over_all_its_processes() {
 }
 
 #[test]
+fn php_fpm_and_http_count_each_page_as_we_do() {
+    for kind in [Kind::PhpFpm, Kind::Http] {
+        for workload in ["hello", "page:1000", "upload:100000"] {
+            check(kind, &["--workload", workload], [1, 1]);
+        }
+        check(kind, &["--reconnect-every", "1"], [1, 1]);
+        check(kind, &["--client", "poll"], [1, 1]);
+    }
+    check(Kind::Http, &["--workload", "page:300000"], [1, 1]);
+}
+
+#[test]
+fn php_fpm_s_connections_have_a_process_each_which_is_told_and_pinned() {
+    let Some(comparison) = run(Kind::PhpFpm, &[]) else {
+        return;
+    };
+    let master = comparison["target"]["pid"].as_u64().unwrap();
+    let arms = comparison["arms"].as_array().unwrap();
+    for (arm, sees) in arms
+        .iter()
+        .zip(["local socket of process ", "TCP from 127.0.0.1:"])
+    {
+        let proof = &arm["proof"];
+        assert_eq!(proof["server_identity"], format!("pid={master}"), "{arm}");
+        assert!(
+            proof["server_view"].as_str().unwrap().starts_with(sees),
+            "{arm}"
+        );
+    }
+    let epochs = comparison["raw"]["epochs"].as_array().unwrap();
+    for epoch in epochs {
+        assert!(epoch["slices"][0]["server_cpu_ns"].is_u64(), "{epoch}");
+    }
+}
+
+#[test]
 fn memcached_s_arms_are_processes_of_their_own_that_are_alike() {
     let Some(comparison) = run(Kind::Memcached, &[]) else {
         return;

@@ -151,10 +151,20 @@ fn refuse_if_different(
     };
     let [tcp, unix] = match (identity(by_tcp), identity(by_socket)) {
         (Err(error), _) if error.is_untold() => {
-            let both = [&*by_tcp, &*by_socket].map(Conversation::connection_id);
-            let seen = ServerView::by_kernel([&*by_tcp, &*by_socket].into_iter());
-            let is_one = seen.is_some_and(|view| both.iter().all(|id| view.lists(*id)));
-            return if is_one { Ok(()) } else { Err(error) };
+            let both = [&*by_tcp, &*by_socket];
+            let Some(view) = ServerView::by_kernel(both.into_iter()) else {
+                return Err(error.also_unseen());
+            };
+            if both.iter().all(|it| view.lists(it.connection_id())) {
+                return Ok(());
+            }
+            return Err(PathError::DifferentServers {
+                detail: format!(
+                    "the process behind {} does not hold the other end of a connection over {}",
+                    by_socket.endpoint(),
+                    by_tcp.endpoint()
+                ),
+            });
         }
         (tcp, unix) => [tcp?, unix?],
     };

@@ -18,9 +18,10 @@ impl ServerView {
             _ => None,
         };
         let listener = conversations.clone().find_map(|it| it.facts().peer_pid)?;
-        let port = conversations.clone().find_map(port)?;
+        fs::read_dir(format!("/proc/{listener}/fd")).ok()?;
+        let port = conversations.clone().find_map(port);
         let told = { conversations.clone() }.filter_map(Conversation::worker);
-        let accepted = accepted(listener, port, told);
+        let accepted = port.map_or_else(Vec::new, |port| accepted(listener, port, told));
         let clients = conversations.filter_map(|it| {
             let facts = it.facts();
             let (seen_as, holder) = match facts.local {

@@ -251,10 +251,7 @@ fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
         }
     }
     if !is_open && !is_last {
-        return Err(WireError::Request {
-            what: "the server ends the connection with its answer: `--reconnect-every 1` measures that"
-                .to_owned(),
-        });
+        return Err(WireError::EndsConnection { action: READ_REPLY });
     }
     match (is_chunked, length) {
         (true, _) => Ok(Body::Chunked(Chunks::Length)),
@@ -368,11 +365,11 @@ mod tests {
         check_refused("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", "302");
         check_refused(
             "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
-            "the end of the connection",
+            "ends the connection with its answer",
         );
         check_refused(
             "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
-            "the end of the connection",
+            "ends the connection with its answer",
         );
         check_refused(
             "HTTP/1.1 200 OK\r\n\r\n",

@@ -1,0 +1,175 @@
+//! Pages behind a web server: private PHP-FPM and HTTP, and an application that somebody runs.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{SHORT, compare, is_there, saved};
+
+/// A page, and one that nobody has.
+const APPLICATION: &str = "
+def application(environ, start_response):
+    is_page = environ['PATH_INFO'] == '/page' and environ['QUERY_STRING'] == 'a=b'
+    body = b'x' * 700 if is_page else b''
+    start_response('200 OK' if is_page else '404 Not Found', [('Content-Length', str(len(body)))])
+    return [body]
+";
+
+/// gunicorn on a socket and on a port, until it is dropped.
+struct Gunicorn {
+    child: Child,
+    port: u16,
+    socket: String,
+}
+
+impl Gunicorn {
+    fn start(scratch: &Scratch, options: &[&str]) -> Option<Self> {
+        if !is_there("gunicorn") {
+            return None;
+        }
+        fs::write(scratch.file("app.py"), APPLICATION).unwrap();
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let socket = scratch.file("g.sock").display().to_string();
+        let child = Command::new("gunicorn")
+            .args([
+                "--bind",
+                &format!("unix:{socket}"),
+                "--bind",
+                &format!("127.0.0.1:{port}"),
+            ])
+            .args(options)
+            .arg("app:application")
+            .current_dir(scratch.file("app.py").parent().unwrap())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        while UnixStream::connect(&socket).is_err() {
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "gunicorn does not listen"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(Self {
+            child,
+            port,
+            socket,
+        })
+    }
+
+    fn url(&self, page: &str) -> String {
+        format!("http://127.0.0.1:{}{page}", self.port)
+    }
+}
+
+impl Drop for Gunicorn {
+    fn drop(&mut self) {
+        // It ends its workers itself.
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
+        self.child.wait().ok();
+    }
+}
+
+const THREADS: [&str; 4] = ["--worker-class", "gthread", "--threads", "8"];
+
+#[test]
+fn an_application_s_page_is_measured_over_its_socket_and_its_port() {
+    let scratch = Scratch::new();
+    let Some(server) = Gunicorn::start(&scratch, &THREADS) else {
+        return;
+    };
+    let run = compare(&scratch)
+        .args([
+            &server.url("/page?a=b"),
+            "--socket",
+            &server.socket,
+            "--yes",
+        ])
+        .args(SHORT)
+        .run();
+    run.expect_code(0);
+    let record: Value = saved(&scratch);
+    let comparison = &record["comparisons"][0];
+    assert_eq!(comparison["target"]["kind"], "http");
+    assert_eq!(comparison["target"]["version"], "gunicorn");
+    assert_eq!(comparison["workload"]["name"], "page");
+    for (arm, sees) in [(0, "local socket of process "), (1, "TCP from 127.0.0.1:")] {
+        let arm = &comparison["arms"][arm];
+        assert_eq!(arm["verified"], true, "{arm}");
+        let view = arm["proof"]["server_view"].as_str().unwrap();
+        assert!(view.starts_with(sees), "{view}");
+    }
+}
+
+#[test]
+fn two_servers_are_not_taken_for_one() {
+    let scratches = [Scratch::new(), Scratch::new()];
+    let servers = scratches
+        .each_ref()
+        .map(|scratch| Gunicorn::start(scratch, &THREADS));
+    let [Some(one), Some(other)] = servers else {
+        return;
+    };
+    let run = compare(&scratches[0])
+        .args([&one.url("/page?a=b"), "--socket", &other.socket, "--yes"])
+        .args(SHORT)
+        .run();
+    run.expect_code(3);
+    let words = [
+        "the arms lead to different servers",
+        "does not hold the other end",
+    ];
+    for words in words {
+        assert!(run.stderr.contains(words), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_of_a_page_is_said_in_a_line() {
+    let scratch = Scratch::new();
+    let Some(server) = Gunicorn::start(&scratch, &THREADS) else {
+        return;
+    };
+    let said = |url: String| {
+        let run = compare(&scratch)
+            .args([&url, "--socket", &server.socket, "--yes"])
+            .args(SHORT)
+            .run();
+        run.expect_code(2);
+        run.stderr.clone()
+    };
+    let missing = said(server.url("/nothing"));
+    assert!(missing.contains("404"), "{missing}");
+    drop(server);
+    let scratch = Scratch::new();
+    let Some(server) = Gunicorn::start(&scratch, &[]) else {
+        return;
+    };
+    let run = compare(&scratch)
+        .args([
+            &server.url("/page?a=b"),
+            "--socket",
+            &server.socket,
+            "--yes",
+        ])
+        .args(SHORT)
+        .run();
+    run.expect_code(2);
+    let said = &run.stderr;
+    assert!(
+        said.contains("ends the connection with its answer"),
+        "{said}"
+    );
+    assert!(said.contains("keep-alive"), "{said}");
+}
