@@ -92,10 +92,12 @@ pub fn judge(question: &Question) -> Judged {
         .map(|arm| arm.latency_us.p99.known().map(|it| it.value));
     let mut tax = tax(&judgement, question, pace);
     tax.diagnostics.client_limits = client_limits::find_limits(raw, *pair, arms, p99_us);
+    let wait = crate::waiting::warning(&tax, question.connections);
     Judged {
         tax,
         warnings: warnings
             .chain(validity::warnings(raw, *pair, arms))
+            .chain(wait)
             .collect(),
         arms: judged_arms,
         stalls: stalls(&judgement, question),

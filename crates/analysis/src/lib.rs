@@ -18,6 +18,7 @@ pub mod proved_arm;
 pub mod remedies;
 mod trial;
 pub mod validity;
+mod waiting;
 mod why;
 mod words;
 
