@@ -14,7 +14,9 @@ const LEAST_STEPS: usize = 2;
 /// What an arm adds to: itself on the way to a Unix socket.
 fn parent(arm: Arm) -> Option<Arm> {
     match arm {
-        Arm::Unix => None,
+        Arm::Unix | Arm::UnixUnix => None,
+        Arm::TcpUnix | Arm::UnixTcp => Some(Arm::UnixUnix),
+        Arm::TcpTcp => Some(Arm::TcpUnix),
         Arm::Tcp | Arm::Tcp6 | Arm::Abstract | Arm::TlsUnix | Arm::Redirect => Some(Arm::Unix),
         Arm::Tls | Arm::Bridge | Arm::Sockmap => Some(Arm::Tcp),
         Arm::Nat | Arm::Proxy => Some(Arm::Bridge),

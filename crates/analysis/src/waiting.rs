@@ -12,7 +12,7 @@ const MOST_CPU: f64 = 0.2;
 ///
 /// # Source
 /// RFC 9293, 3.7.4 (Nagle's algorithm) and 3.8.6.3 (delayed acknowledgements); Linux, `TCP_DELACK_MIN`: 40 ms.
-pub fn warning(tax: &Tax, connections: u32) -> Option<String> {
+pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
     let longer_us = tax.latency_us.mean.known()?.value;
     let cpu_us = tax.cpu_us.both.known()?.value;
     (connections == 1 && is_wait(longer_us, cpu_us)).then(|| {

@@ -28,11 +28,19 @@ pub enum Arm {
     Sockmap,
     /// Opened as TCP and moved to the Unix socket, as `looptax run` does for a program.
     Redirect,
+    /// A Unix socket to a pooler, and one from it to the server.
+    UnixUnix,
+    /// TCP to a pooler, a Unix socket behind it.
+    TcpUnix,
+    /// A Unix socket to a pooler, TCP behind it.
+    UnixTcp,
+    /// TCP to a pooler and behind it.
+    TcpTcp,
 }
 
 impl Arm {
     /// All arms of this version.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Unix,
         Self::Abstract,
         Self::Tcp,
@@ -44,7 +52,14 @@ impl Arm {
         Self::Proxy,
         Self::Sockmap,
         Self::Redirect,
+        Self::UnixUnix,
+        Self::TcpUnix,
+        Self::UnixTcp,
+        Self::TcpTcp,
     ];
+
+    /// Those through a pooler, the one with two sockets first.
+    pub const POOLED: [Self; 4] = [Self::UnixUnix, Self::TcpUnix, Self::UnixTcp, Self::TcpTcp];
 
     /// The word for it, in options, records and reports.
     pub fn name(self) -> &'static str {
@@ -60,15 +75,33 @@ impl Arm {
             Self::Proxy => "proxy",
             Self::Sockmap => "sockmap",
             Self::Redirect => "redirect",
+            Self::UnixUnix => "unix+unix",
+            Self::TcpUnix => "tcp+unix",
+            Self::UnixTcp => "unix+tcp",
+            Self::TcpTcp => "tcp+tcp",
         }
     }
 
-    /// Whether its bytes travel through a Unix socket.
+    /// Whether its bytes leave the client through a Unix socket.
     pub fn is_unix(self) -> bool {
         matches!(
             self,
-            Self::Unix | Self::Abstract | Self::TlsUnix | Self::Redirect
+            Self::Unix
+                | Self::Abstract
+                | Self::TlsUnix
+                | Self::Redirect
+                | Self::UnixUnix
+                | Self::UnixTcp
         )
+    }
+
+    /// The way from a pooler to the server; `None` where there is no pooler in between.
+    pub fn second_hop(self) -> Option<Self> {
+        match self {
+            Self::UnixUnix | Self::TcpUnix => Some(Self::Unix),
+            Self::UnixTcp | Self::TcpTcp => Some(Self::Tcp),
+            _ => None,
+        }
     }
 
     /// Whether its bytes are sealed.

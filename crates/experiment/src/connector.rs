@@ -118,6 +118,10 @@ impl<'a> TargetConnector<'a> {
                 .collect()
         };
         let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
+        if self.target.arms.pooler_pid.is_some() {
+            let view = pooled_view(conversations)?;
+            return Ok([view.clone(), view]);
+        }
         if self.target.processes_per_arm().is_none() {
             let asked = conversations[0][0].server_view(&[&*baseline_ids, &*other_ids].concat());
             let view = match asked {
@@ -250,6 +254,24 @@ impl<'a> TargetConnector<'a> {
         }
         Ok(wired)
     }
+}
+
+/// Who serves connections through a pooler: the kernel says that it holds their other ends, and the server behind it
+/// which process answers on each, and how that is reached.
+fn pooled_view(conversations: &mut [Vec<Conversation>; 2]) -> Result<ServerView, PathError> {
+    let view = ServerView::by_kernel(conversations.iter().flatten());
+    let mut view = view.ok_or_else(|| PathError::Unseen {
+        endpoint: conversations[0][0].endpoint().to_string(),
+    })?;
+    for conversation in conversations.iter_mut().flatten() {
+        let (pid, seen_as) = conversation.backend()?;
+        let id = conversation.connection_id();
+        if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
+            client.worker = Some(pid);
+            client.behind = Some(seen_as);
+        }
+    }
+    Ok(view)
 }
 
 /// What chance decided about an epoch's connections.

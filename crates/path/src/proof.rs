@@ -80,6 +80,18 @@ pub fn prove(
             )));
         }
     };
+    let server_view = match (arm.second_hop(), &seen.behind) {
+        (None, None) => server_view,
+        (Some(Arm::Unix), Some(SeenAs::Socket)) => format!("{server_view}, behind it local socket"),
+        (Some(Arm::Tcp), Some(SeenAs::Tcp(address))) => {
+            format!("{server_view}, behind it TCP from {address}")
+        }
+        (hop, behind) => {
+            return Err(unproved(format!(
+                "behind the pooler {hop:?} was wanted, and {behind:?} is seen"
+            )));
+        }
+    };
     Ok(Proof {
         family: facts.family,
         peer_pid: facts.peer_pid,
@@ -122,6 +134,7 @@ mod tests {
                 connection_id: 7,
                 seen_as,
                 worker: None,
+                behind: None,
             }],
         }
     }
@@ -165,6 +178,24 @@ mod tests {
         };
         check(Arm::Tls, 7, &sealed, here.clone(), true);
         check(Arm::Tcp, 7, &sealed, here, false); // sealed behind our back
+    }
+
+    #[test]
+    fn behind_a_pooler_the_second_hop_has_to_be_the_arm_s_too() {
+        let unix = facts(Family::Unix, None);
+        let proof = |arm, behind| {
+            let mut view = server_view(SeenAs::Socket);
+            view.clients[0].behind = behind;
+            prove(arm, 7, &unix, &view, None).is_ok()
+        };
+        let tcp = || Some(SeenAs::Tcp("127.0.0.1:40000".parse().unwrap()));
+        assert!(proof(Arm::UnixUnix, Some(SeenAs::Socket)));
+        assert!(proof(Arm::UnixTcp, tcp()));
+        assert!(!proof(Arm::UnixUnix, tcp()));
+        assert!(!proof(Arm::UnixTcp, Some(SeenAs::Socket)));
+        assert!(!proof(Arm::UnixTcp, None)); // nobody was asked
+        assert!(!proof(Arm::Unix, tcp())); // a pooler where none should be
+        assert!(!proof(Arm::TcpTcp, tcp())); // the first hop is a socket
     }
 
     #[test]

@@ -58,6 +58,34 @@ impl Conversation {
 }
 
 impl Conversation {
+    /// The process of PostgreSQL that serves this connection right now, and where that sees it come from: through a
+    /// pooler it is the pooler's connection.
+    ///
+    /// # Errors
+    /// [`PathError::Protocol`] when the server refuses the question, or is no PostgreSQL.
+    pub fn backend(&mut self) -> Result<(u32, SeenAs), PathError> {
+        let rows = match &mut self.connection {
+            ProtocolConnection::Postgres(it) => it.query(
+                "SELECT pid, host(client_addr), client_port FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+            ),
+            _ => Err(WireError::Unsupported {
+                what: "a backend process".to_owned(),
+            }),
+        };
+        let told = rows.and_then(|rows| {
+            let row = rows.first();
+            let pid = row.and_then(|row| number(row, 0));
+            pid.zip(row.map(postgres_client)).ok_or_else(|| {
+                WireError::malformed("PostgreSQL", ASK_CONNECTIONS, "a row of its own", &[])
+            })
+        });
+        told.map_err(|source| PathError::Protocol {
+            action: ASK_CONNECTIONS,
+            endpoint: self.endpoint().to_string(),
+            source,
+        })
+    }
+
     /// Whether one server is behind both, where it lists an account's own connections alone: a lock that the other
     /// takes under a name that nobody else has is seen with its connection's number. It is given back at once.
     ///
@@ -151,6 +179,7 @@ fn mysql(
                 seen_as: mysql_host(&text(row, 1)?),
                 // A thread pool gives 0: no thread belongs to one connection then.
                 worker: number(row, 2).filter(|tid| *tid != 0),
+                behind: None,
             })
         })
         .collect();
@@ -211,6 +240,7 @@ fn postgres(
                 connection_id: u64::from(pid),
                 seen_as: postgres_client(row),
                 worker: Some(pid),
+                behind: None,
             })
         })
         .collect();
@@ -296,6 +326,7 @@ fn redis_client(line: &str, server_pid: Option<u32>) -> Option<ClientSeen> {
         connection_id: field("id")?.parse().ok()?,
         seen_as,
         worker: server_pid,
+        behind: None,
     })
 }
 
@@ -311,6 +342,7 @@ fn echo(connection: &looptax_wire::echo::Connection<Link>, ids: &[u64]) -> Serve
                 connection_id: *id,
                 seen_as: SeenAs::Untold,
                 worker: u32::try_from(*id).ok(),
+                behind: None,
             })
             .collect(),
     }

@@ -64,7 +64,7 @@ pub enum ServerError {
     },
     /// The word names no kind of server.
     #[error(
-        "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey, memcached, php-fpm, http or echo"
+        "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey, memcached, pgbouncer, php-fpm, http or echo"
     )]
     UnknownKind {
         /// The word.

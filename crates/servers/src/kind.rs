@@ -10,13 +10,14 @@ use crate::ServerError;
 const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
 
 /// The kinds that can be started, in the order in which they are listed to people.
-pub const STARTABLE: [Kind; 9] = [
+pub const STARTABLE: [Kind; 10] = [
     Kind::Mariadb,
     Kind::Mysql,
     Kind::Postgres,
     Kind::Redis,
     Kind::Valkey,
     Kind::Memcached,
+    Kind::Pgbouncer,
     Kind::PhpFpm,
     Kind::Http,
     Kind::Echo,
@@ -24,7 +25,7 @@ pub const STARTABLE: [Kind; 9] = [
 
 /// Whether it is measured where nobody names a target: databases, and echo for the transport alone.
 pub const fn is_usual(kind: Kind) -> bool {
-    !matches!(kind, Kind::PhpFpm | Kind::Http)
+    !matches!(kind, Kind::Pgbouncer | Kind::PhpFpm | Kind::Http)
 }
 
 /// What a server that we start speaks.
@@ -60,6 +61,7 @@ pub(crate) const fn package(kind: Kind) -> Option<&'static str> {
         Kind::Redis => Some("redis-server"),
         Kind::Valkey => Some("valkey-server"),
         Kind::Memcached => Some("memcached"),
+        Kind::Pgbouncer => Some("pgbouncer"),
         Kind::PhpFpm => Some("php-fpm"),
         _ => None,
     }
@@ -74,6 +76,7 @@ pub(crate) const fn programs(kind: Kind) -> &'static [&'static str] {
         Kind::Redis => &["redis-server"],
         Kind::Valkey => &["valkey-server"],
         Kind::Memcached => &["memcached"],
+        Kind::Pgbouncer => &["pgbouncer"],
         Kind::PhpFpm => &["php-fpm"],
         _ => &[],
     }
@@ -83,7 +86,7 @@ pub(crate) const fn programs(kind: Kind) -> &'static [&'static str] {
 pub(crate) const fn accounts(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Mariadb | Kind::Mysql => &["mysql", "nobody"],
-        Kind::Postgres => &["postgres", "nobody"],
+        Kind::Postgres | Kind::Pgbouncer => &["postgres", "nobody"],
         Kind::Redis => &["redis", "nobody"],
         Kind::Valkey => &["valkey", "nobody"],
         Kind::Memcached => &["memcache", "memcached", "nobody"],
@@ -111,6 +114,7 @@ pub(crate) fn prints_version(kind: Kind, text: &str) -> bool {
         Kind::Memcached => text
             .strip_prefix("memcached ")
             .is_some_and(|version| numbers(version) >= MEMCACHED_LEAST),
+        Kind::Pgbouncer => text.starts_with("PgBouncer "),
         Kind::PhpFpm => text.contains("(fpm-fcgi)"),
         Kind::Http | Kind::Echo => true,
         _ => false,
@@ -132,7 +136,7 @@ mod tests {
         for kind in STARTABLE {
             assert_eq!(startable(kind.name()).unwrap(), kind);
         }
-        for word in ["oracle", "percona", "pgbouncer"] {
+        for word in ["oracle", "percona", "proxysql"] {
             assert!(startable(word).is_err(), "{word}");
         }
     }
@@ -174,6 +178,7 @@ mod tests {
             Kind::Valkey,
         );
         check("PHP 8.2.36 (fpm-fcgi) (built: Jul  9 2026)", Kind::PhpFpm);
+        check("PgBouncer 1.18.0\nlibevent 2.1.12-stable", Kind::Pgbouncer);
         check("memcached 1.6.18\n", Kind::Memcached);
         check("memcached 1.10.0", Kind::Memcached);
     }

@@ -21,6 +21,7 @@ mod deadline;
 mod engine;
 mod error;
 mod kind;
+pub mod pooler;
 mod process;
 mod ready;
 mod scratch;

@@ -14,6 +14,7 @@ use looptax_wire::Login;
 use crate::child::{ChildGuard, DROP_GRACE, end_child};
 use crate::deadline::Deadline;
 use crate::engine::{self, Launch, Ports, Site};
+use crate::pooler::{self, Behind};
 use crate::process::Process;
 use crate::publish::{self, Published};
 use crate::scratch::Scratch;
@@ -106,6 +107,9 @@ pub struct PrivateServer {
     pub settings: Vec<(String, String)>,
     /// Companions first, so that they end first.
     running: Vec<(Child, Process)>,
+    /// The pooler's process, where there is one: then `socket` and `tcp` are its own, and `pid` is the server's
+    /// behind it.
+    pub pooler_pid: Option<u32>,
     /// What each of them is to the server: `port proxy`.
     companions: Vec<&'static str>,
     is_stopped: bool,
@@ -127,19 +131,26 @@ impl PrivateServer {
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
-        let (binary, version) = program_of(config)?;
+        // A pooler is started beside the server that it pools.
+        let is_pooled = kind == Kind::Pgbouncer;
+        let behind = if is_pooled { Kind::Postgres } else { kind };
+        let (binary, version) = program_of(config, behind)?;
         let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
         let login = Login {
             database: engine::place(&scratch, protocol),
             ..new_login(protocol)?
         };
         let site = Site {
-            kind,
+            kind: behind,
             protocol,
             binary,
             scratch: &scratch,
             login: login.clone(),
-            n_connections: config.max_connections.saturating_add(N_CONTROL_CONNECTIONS),
+            // A pooler has a pool for each of its two databases.
+            n_connections: config
+                .max_connections
+                .saturating_add(N_CONTROL_CONNECTIONS)
+                .saturating_mul(1 + u32::from(is_pooled)),
             n_rows: config.rows,
             listening: config.listening.clone(),
         };
@@ -158,8 +169,8 @@ impl PrivateServer {
         let instances: Vec<Instance> = launched.iter().map(Running::instance).collect();
         let settings = launched[0].launch.settings.clone();
         let running = launched.into_iter().map(|it| it.guard.keep()).collect();
-        Ok(Self {
-            kind,
+        let server = Self {
+            kind: behind,
             protocol,
             version,
             pid: instances[0].pid,
@@ -171,9 +182,35 @@ impl PrivateServer {
             settings,
             running,
             companions: Vec::new(),
+            pooler_pid: None,
             is_stopped: false,
             scratch,
-        })
+        };
+        if is_pooled {
+            return server.pooled(config.max_connections);
+        }
+        Ok(server)
+    }
+
+    /// The same behind a pooler, which clients then know as the server.
+    fn pooled(mut self, max_connections: u32) -> Result<Self, ServerError> {
+        let behind = Behind {
+            tcp: self.tcp,
+            login: &self.login,
+            n_connections: max_connections + N_CONTROL_CONNECTIONS,
+        };
+        let pooler = pooler::start(&behind, &self.scratch, free_address)?;
+        self.settings.extend(pooler.settings);
+        let version = std::mem::replace(&mut self.version, pooler.version);
+        self.settings.push(("postgres".to_owned(), version));
+        self.kind = Kind::Pgbouncer;
+        self.socket.clone_from(&pooler.socket);
+        self.tcp = pooler.tcp;
+        self.instances[0].socket = Some(pooler.socket);
+        self.instances[0].tcp = Some(pooler.tcp);
+        self.pooler_pid = Some(pooler.child.1.pid);
+        self.accompany("pooler", pooler.child);
+        Ok(self)
     }
 
     /// Starts a port proxy in the calling thread's network namespace, which ends with the server; gives its
@@ -291,14 +328,14 @@ fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T 
 }
 
 /// The program, and its version.
-fn program_of(config: &Config) -> Result<(PathBuf, String), ServerError> {
-    if !kind::program_is_its_own(config.kind) {
+fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerError> {
+    if !kind::program_is_its_own(kind) {
         return Ok((
             config.self_exe.clone(),
             env!("CARGO_PKG_VERSION").to_owned(),
         ));
     }
-    let binary = binary::require_binary(config.kind)?;
+    let binary = binary::require_binary(kind)?;
     let version = binary::version_of(&binary);
     Ok((binary, version))
 }

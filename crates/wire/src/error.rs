@@ -144,7 +144,7 @@ impl Explain for WireError {}
 
 impl WireError {
     /// The peer sent `found` where `expected` should be.
-    pub(crate) fn malformed(
+    pub fn malformed(
         protocol: &'static str,
         action: &'static str,
         expected: &'static str,

@@ -139,6 +139,45 @@ fn memcached_counts_each_workload_s_commands_as_we_do_over_all_its_processes() {
 }
 
 #[test]
+fn pgbouncer_counts_each_workload_s_queries_as_we_do() {
+    let asked = |options: &[&'static str]| {
+        let arms = ["--arms", "unix+unix,tcp+tcp", "--workload"];
+        [&arms[..], options].concat()
+    };
+    for (workload, statements) in [("point-select", 1), ("read-write", 20), ("ping", 1)] {
+        check(Kind::Pgbouncer, &asked(&[workload]), [statements, 1]);
+    }
+    let text = asked(&["point-select", "--protocol", "text"]);
+    check(Kind::Pgbouncer, &text, [1, 1]);
+}
+
+#[test]
+fn both_hops_of_pgbouncer_are_proved_and_its_bill_has_both() {
+    let Some(comparison) = run(Kind::Pgbouncer, &["-c", "1"]) else {
+        return;
+    };
+    let socket = "local socket of process ";
+    let tcp = "TCP from 127.0.0.1:";
+    let wanted = [
+        ("unix+unix", socket, "behind it local socket"),
+        ("tcp+unix", tcp, "behind it local socket"),
+        ("unix+tcp", socket, "behind it TCP from 127.0.0.1:"),
+        ("tcp+tcp", tcp, "behind it TCP from 127.0.0.1:"),
+    ];
+    let arms = comparison["arms"].as_array().unwrap();
+    assert_eq!(arms.len(), wanted.len());
+    for (arm, (name, first, second)) in arms.iter().zip(wanted) {
+        assert_eq!(arm["name"], name);
+        assert_eq!(arm["verified"], true, "{arm}");
+        let view = arm["proof"]["server_view"].as_str().unwrap();
+        assert!(view.starts_with(first) && view.contains(second), "{view}");
+    }
+    let steps = comparison["bill"]["steps"].as_array().unwrap();
+    let steps: Vec<_> = steps.iter().map(|it| it["arm"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["tcp+unix", "unix+tcp", "tcp+tcp"]);
+}
+
+#[test]
 fn php_fpm_and_http_count_each_page_as_we_do() {
     for kind in [Kind::PhpFpm, Kind::Http] {
         for workload in ["hello", "page:1000", "upload:100000"] {

@@ -184,6 +184,9 @@ pub(crate) fn choose(
 /// Why a kind of server does not have an arm.
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
+        _ if arm.second_hop().is_some() != (spec.kind() == Kind::Pgbouncer) => Some(
+            "a way through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), any other has one",
+        ),
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
             // Over TCP, that is: what goes over a socket leaves the machine for nobody.

@@ -29,6 +29,8 @@ pub(crate) struct TargetArms {
     hosts: Vec<(Host, Arc<ArmThread>)>,
     sidecar: Option<Sidecar>,
     proxies: Vec<Proxy>,
+    /// The process that all connections go through, where there is one.
+    pub pooler_pid: Option<u32>,
     pub tls: Option<TlsClient>,
 }
 
@@ -240,9 +242,9 @@ impl TargetArms {
                 sits_with_server: false,
             });
         }
-        let proxy = self.proxies.first().filter(|_| arm == Arm::Proxy)?;
+        let proxy = self.proxies.first().filter(|_| arm == Arm::Proxy);
         Some(Helper {
-            pid: proxy.pid,
+            pid: self.pooler_pid.or(proxy.map(|it| it.pid))?,
             sits_with_server: true,
         })
     }

@@ -71,7 +71,7 @@ impl TargetConnector<'_> {
                 .target
                 .arms
                 .seen_from_there(arm, self.target.endpoint(arm)?),
-            login: self.target.login.clone(),
+            login: self.target.login_of(arm).into_owned(),
             limits: self.limits,
             tls: self.target.arms.tls(arm).cloned(),
             n_begun: { self.target.arms.redirect(arm) }

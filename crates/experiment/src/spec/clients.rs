@@ -63,7 +63,7 @@ impl Experiment {
 fn usual_model(kind: Kind) -> ClientModel {
     match kind {
         Kind::PhpFpm | Kind::Http => ClientModel::Event,
-        Kind::Postgres => ClientModel::PollFirst,
+        Kind::Postgres | Kind::Pgbouncer => ClientModel::PollFirst,
         _ => ClientModel::Poll,
     }
 }

@@ -159,6 +159,11 @@ impl Experiment {
             }
         };
         let mut arms = self.arms.clone();
+        let is_plain = arms.iter().all(|arm| matches!(arm, Arm::Unix | Arm::Tcp));
+        if spec.kind() == Kind::Pgbouncer && is_plain {
+            // Both hops of each.
+            arms = Arm::POOLED.to_vec();
+        }
         if !self.adds_tls || !may_offer {
             return (arms, None);
         }

@@ -68,14 +68,14 @@ pub const TODAY: &str = "--baseline tcp, tcp6, tls, bridge, nat or proxy says wh
 fn check_today(today: Arm) -> Result<(), Failure> {
     match today {
         Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
-        Arm::Unix | Arm::Abstract | Arm::TlsUnix | Arm::Sockmap | Arm::Redirect => {
-            Err(Failure::usage(
-                format!(
-                    "--remedies asks what would help over TCP, and `{today}` is a remedy itself"
-                ),
-                TODAY,
-            ))
-        }
+        _ if today.second_hop().is_some() => Err(Failure::usage(
+            "--remedies is for one hop: a pooler has two",
+            "its bill says what each would bring: looptax compare private:pgbouncer",
+        )),
+        _ => Err(Failure::usage(
+            format!("--remedies asks what would help over TCP, and `{today}` is a remedy itself"),
+            TODAY,
+        )),
     }
 }
 

@@ -9,7 +9,7 @@ use looptax_servers::startable;
 use looptax_wire::Login;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
-                     private:memcached, private:php-fpm, private:http, echo, \
+                     private:memcached, private:pgbouncer, private:php-fpm, private:http, echo, \
                      or a URL such as mysql://user@127.0.0.1:3306/db or http://127.0.0.1:8000/page";
 
 /// What is to be measured.

@@ -37,6 +37,8 @@ enum Kinds {
     Stats(&'static [&'static str]),
     /// Connections that Redis took.
     Received,
+    /// Queries that PgBouncer passed on.
+    Passed,
     /// Requests that PHP-FPM's pools took, those that ask for the count among them.
     Accepted,
     /// Requests for pages that looptax's own upstream answered.
@@ -46,9 +48,13 @@ enum Kinds {
 impl Counter {
     /// Where the target's counter stands; `None` where the server keeps none that fits.
     pub(crate) fn start(target: &Target) -> Option<Self> {
-        let kinds = kinds(&target.workload, target.protocol)?;
+        let kinds = if target.arms.pooler_pid.is_some() {
+            passed(&target.workload)?
+        } else {
+            kinds(&target.workload, target.protocol)?
+        };
         // Each session prepares anew, and nobody counts the sessions here.
-        if matches!(kinds, Kinds::Commits) && target.reconnect_every.is_some() {
+        if matches!(kinds, Kinds::Commits | Kinds::Passed) && target.reconnect_every.is_some() {
             return None;
         }
         let name = match &kinds {
@@ -56,6 +62,7 @@ impl Counter {
             Kinds::Commits => "pg_stat_database.xact_commit".to_owned(),
             Kinds::Sessions => "pg_stat_database.sessions".to_owned(),
             Kinds::Received => "total_connections_received".to_owned(),
+            Kinds::Passed => "PgBouncer's total_query_count".to_owned(),
             Kinds::Accepted => "`accepted conn` of the pools' status pages".to_owned(),
             Kinds::Pages => "its own count of pages".to_owned(),
             Kinds::Calls(names) => format!("commandstats calls of {}", names.join(" + ")),
@@ -79,6 +86,11 @@ impl Counter {
             Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
             // Preparing a statement is a transaction too.
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
+            // And each connection asked who serves it.
+            Kinds::Passed => {
+                n_requests * target.workload.n_statements() as u64
+                    + n_connections * (n_prepared(target) + 1)
+            }
             // The connections that prove an arm are connections, too.
             Kinds::Sessions | Kinds::Received | Kinds::Pages => n_requests,
             // Each connection was asked once who serves it, and each pool twice for its count.
@@ -135,6 +147,12 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     }
 }
 
+/// What a pooler counts of a workload on connections that stay open.
+fn passed(workload: &Workload) -> Option<Kinds> {
+    let is_counted = workload.transaction().is_some();
+    is_counted.then_some(Kinds::Passed)
+}
+
 /// MySQL's counter for a statement, by its first word.
 fn status_of(sql: &str) -> Option<&'static str> {
     Some(match sql.split_whitespace().next()? {
@@ -159,6 +177,9 @@ fn n_prepared(target: &Target) -> u64 {
 }
 
 fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
+    if matches!(kinds, Kinds::Passed) {
+        return total(&mut target.console()?, "total_query_count");
+    }
     if matches!(kinds, Kinds::Accepted) {
         return { target.pools.iter() }
             .map(|pool| target.ask(pool)?.count().ok())
@@ -174,6 +195,7 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
         Kinds::Commits => of_database(conversation, "xact_commit"),
         Kinds::Sessions => of_database(conversation, "sessions"),
         Kinds::Received => received(conversation),
+        Kinds::Passed => total(conversation, "total_query_count"),
         Kinds::Accepted | Kinds::Pages => conversation.count().ok(),
         Kinds::Calls(names) => calls(conversation, names),
         Kinds::Stats(names) => stats(conversation, names),
@@ -244,6 +266,19 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
         value.parse().ok()
     };
     names.iter().map(of_name).sum()
+}
+
+/// One of the totals that PgBouncer's console shows.
+///
+/// # Source
+/// pgbouncer.org, "usage", `SHOW TOTALS`.
+fn total(console: &mut Conversation, name: &str) -> Option<u64> {
+    let rows = console.query("SHOW TOTALS").ok()?.into_iter();
+    let named = rows.filter_map(|row| match row.as_slice() {
+        [Some(it), Some(value)] if it == name => value.parse().ok(),
+        _ => None,
+    });
+    named.last()
 }
 
 /// The calls of one command: 0 while it was never called.

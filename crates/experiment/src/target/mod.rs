@@ -11,6 +11,7 @@ mod scratch;
 mod socket;
 pub(crate) mod workloads;
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use looptax_failure::Failure;
 use looptax_path::{Conversation, Endpoint, Limits, Link, PathError, Sending, Workload};
 use looptax_script::{Presets, ScriptSet};
 use looptax_servers::PrivateServer;
+use looptax_servers::pooler::{CONSOLE, OVER_TCP};
 use looptax_wire::Login;
 
 use crate::arms::target_arms::TargetArms;
@@ -106,7 +108,7 @@ impl Target {
         };
         let at = |addresses: &[SocketAddr]| addresses.iter().copied().map(Endpoint::Tcp).collect();
         Ok(match arm {
-            Arm::Unix | Arm::TlsUnix => {
+            Arm::Unix | Arm::TlsUnix | Arm::UnixUnix | Arm::UnixTcp => {
                 let paths = self.sockets.iter();
                 return paths.map(|it| Endpoint::unix(it)).collect();
             }
@@ -114,7 +116,7 @@ impl Target {
                 let names = self.abstract_names.iter().cloned();
                 names.map(Endpoint::Abstract).collect()
             }
-            Arm::Tcp | Arm::Redirect => at(&self.addresses),
+            Arm::Tcp | Arm::Redirect | Arm::TcpUnix | Arm::TcpTcp => at(&self.addresses),
             Arm::Tls => at(&self.tls_addresses),
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
             Arm::Bridge => on(looptax_path::Host::Plain.container_address().into()),
@@ -175,6 +177,16 @@ impl Target {
         self.converse_at(arm, &self.endpoint(arm)?, Limits::default())
     }
 
+    /// A connection to the pooler itself.
+    pub(crate) fn console(&self) -> Option<Conversation> {
+        let login = Login {
+            database: Some(CONSOLE.to_owned()),
+            ..self.login.clone()
+        };
+        let link = Link::open(&self.endpoint(Arm::UnixUnix).ok()?, Limits::default()).ok()?;
+        Conversation::over(link, self.protocol, &login, Limits::default()).ok()
+    }
+
     /// A connection for questions to one pool.
     pub(crate) fn ask(&self, pool: &Endpoint) -> Option<Conversation> {
         self.converse_at(Arm::Unix, pool, Limits::default()).ok()
@@ -214,9 +226,20 @@ impl Target {
     ) -> Result<Conversation, PathError> {
         match (&self.workload, self.arms.tls(arm)) {
             (Workload::Echo(echo), _) => Conversation::echo_over(link, echo, limits),
-            (_, None) => Conversation::over(link, self.protocol, &self.login, limits),
+            (_, None) => Conversation::over(link, self.protocol, &self.login_of(arm), limits),
             (_, Some(tls)) => Conversation::over_tls(link, self.protocol, &self.login, tls, limits),
         }
+    }
+
+    /// Who logs in: behind a pooler a database's name decides on the second hop.
+    pub(crate) fn login_of(&self, arm: Arm) -> Cow<'_, Login> {
+        if arm.second_hop() != Some(Arm::Tcp) {
+            return Cow::Borrowed(&self.login);
+        }
+        Cow::Owned(Login {
+            database: Some(OVER_TCP.to_owned()),
+            ..self.login.clone()
+        })
     }
 
     /// Whether we started it.

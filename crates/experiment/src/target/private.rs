@@ -56,6 +56,7 @@ pub(super) fn start(
     let authority = server.authority.as_deref();
     let trusted = authority.map(TlsClient::trusting).transpose();
     arms.tls = trusted.map_err(Failure::new)?;
+    arms.pooler_pid = server.pooler_pid;
     let all = || server.instances.iter();
     let mut target = Target {
         kind: kind.name().to_owned(),
@@ -81,7 +82,10 @@ pub(super) fn start(
         pids: server.instances.iter().map(|it| it.pid).collect(),
         settings: server.settings.clone(),
         offers_tls: None,
-        asks: [Arm::Unix, Arm::Tcp],
+        asks: match kind {
+            Kind::Pgbouncer => [Arm::UnixUnix, Arm::TcpUnix],
+            _ => [Arm::Unix, Arm::Tcp],
+        },
         has_load_limits: false,
         sockets: all().filter_map(|it| it.socket.clone()).collect(),
         addresses: all().filter_map(|it| it.tcp).collect(),

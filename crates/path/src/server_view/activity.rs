@@ -80,6 +80,7 @@ fn session(connection_id: u64, seen_as: SeenAs) -> ClientSeen {
         connection_id,
         seen_as,
         worker: None,
+        behind: None,
     }
 }
 

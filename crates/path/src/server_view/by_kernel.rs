@@ -39,6 +39,7 @@ impl ServerView {
                 connection_id: it.connection_id(),
                 seen_as,
                 worker: told.or(Some(holder)),
+                behind: None,
             })
         });
         Some(Self {

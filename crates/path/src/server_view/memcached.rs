@@ -41,6 +41,7 @@ pub(super) fn server_view(
         connection_id,
         seen_as,
         worker,
+        behind: None,
     };
     let clients = if facts.family == Family::Unix {
         // It lists connections over the socket without an address; who answers is all it tells.

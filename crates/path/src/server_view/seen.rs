@@ -26,6 +26,8 @@ pub struct ClientSeen {
     pub seen_as: SeenAs,
     /// Kernel thread (or process) id that serves it, where the server tells.
     pub worker: Option<u32>,
+    /// Behind a pooler: where the server sees the pooler come from. `None` where there is no pooler.
+    pub behind: Option<SeenAs>,
 }
 
 /// The server's view of itself and of some of its connections.

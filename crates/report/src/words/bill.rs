@@ -57,6 +57,9 @@ fn row(step: &BillStep, bill: &Bill, text: Text) -> [String; 4] {
 /// What a step is called.
 fn part(step: &BillStep, text: Text) -> String {
     let words = match (step.arm.as_str(), step.over.as_str()) {
+        ("tcp+unix", _) => "loopback TCP to the pooler",
+        ("unix+tcp", "unix+unix") => "loopback TCP behind it, alone",
+        ("tcp+tcp", "tcp+unix") => "loopback TCP behind it, too",
         ("tcp", "unix") => "loopback TCP",
         ("tcp6", "unix") => "loopback TCP, IPv6",
         ("tls", "tcp") => "TLS on tcp",

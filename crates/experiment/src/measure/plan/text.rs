@@ -160,6 +160,11 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
             "private http: looptax's own small upstream, a thread for each connection, started and stopped by looptax"
                 .to_owned()
         }
+        TargetSpec::Private(Kind::Pgbouncer) => format!(
+            "private pgbouncer before a private postgres with {} rows: started in a scratch folder, stopped and removed; \
+             it pools by session, and reaches postgres over its socket for one database and over its port for another",
+            settings.rows
+        ),
         TargetSpec::Private(Kind::PhpFpm) => {
             "private php-fpm: started in a scratch folder with four pages of looptax's own, stopped and removed; a pool \
              listens on one address, so each way has processes of its own, forked from one master"
