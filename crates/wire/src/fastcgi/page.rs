@@ -84,6 +84,10 @@ impl<S: Stream> Connection<S> {
             let n = read_some(&mut stream, &mut received[at..], ACTION, limit)?;
             received.truncate(at + n);
             if let Some(reply) = page.reply(&received)? {
+                if reply.bytes < received.len() {
+                    let more = &received[reply.bytes..];
+                    return Err(malformed("one answer to one request", more));
+                }
                 let answer = &received[reply.data];
                 let number = std::str::from_utf8(answer)
                     .ok()
@@ -210,7 +214,7 @@ impl Codec for Page {
         let mut at = 0;
         // Of a page in one record, which is all that was received.
         let mut data = 0..0;
-        let mut n_outputs = 0;
+        let mut n_bodies = 0;
         let before = (self.has_head, self.n_body);
         while let Some((kind, n_content, n_record)) = next_record(&received[at..])? {
             let content_at = at + HEADER_BYTES;
@@ -218,9 +222,10 @@ impl Codec for Page {
             match kind {
                 STDOUT => {
                     let body_at = content_at + self.take_output(content)?;
-                    n_outputs += usize::from(n_content > 0);
-                    if n_outputs == 1 && n_content > 0 {
-                        data = body_at..content_at + n_content;
+                    let body = body_at..content_at + n_content;
+                    if !body.is_empty() {
+                        n_bodies += 1;
+                        data = body;
                     }
                 }
                 STDERR if n_content > 0 => return Err(complaint(content)),
@@ -228,7 +233,7 @@ impl Codec for Page {
                 END_REQUEST => {
                     status(content)?;
                     self.check_length()?;
-                    let is_all = n_outputs == 1 && before == (false, 0);
+                    let is_all = n_bodies == 1 && before == (false, 0);
                     self.begin();
                     return Ok(Some(Reply {
                         bytes: at + n_record,

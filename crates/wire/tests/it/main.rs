@@ -6,3 +6,4 @@ mod memcached;
 mod mysql;
 mod postgres;
 mod redis;
+mod site;
