@@ -133,7 +133,7 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     setfacl) echo acl ;;
-    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd) echo "$1" ;;
+    perl | haproxy | pgbouncer | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd) echo "$1" ;;
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
     php) echo php-cli ;;
     node) echo nodejs ;;
@@ -151,7 +151,7 @@ find_missing() {
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal
         python3-django python3-gunicorn python3-psycopg2 python3-yaml ruby ruby-mysql2 node node-mysql postfix-mysql)
       ;;
-    peers) programs+=(sockperf iperf3 chromium node npm) ;;
+    peers) programs+=(sockperf iperf3 wrk chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
   esac
   missing=()

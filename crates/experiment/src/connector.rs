@@ -110,6 +110,7 @@ impl<'a> TargetConnector<'a> {
     fn server_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
+        names_second_hop: bool,
     ) -> Result<[ServerView; 2], PathError> {
         let ids = |conversations: &[Conversation]| -> Vec<u64> {
             conversations
@@ -118,8 +119,8 @@ impl<'a> TargetConnector<'a> {
                 .collect()
         };
         let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
-        if self.target.arms.pooler_pid.is_some() {
-            let view = pooled_view(conversations)?;
+        if self.target.is_pooled {
+            let view = pooled_view(conversations, names_second_hop)?;
             return Ok([view.clone(), view]);
         }
         if self.target.processes_per_arm().is_none() {
@@ -190,7 +191,9 @@ impl<'a> TargetConnector<'a> {
             let now = watch(&mut conversations[0][0], self.others_at_first)?;
             self.others_at_first = self.others_at_first.or(now);
         }
-        let views = self.server_views(&mut conversations)?;
+        let pair = self.pairs[contrast_idx];
+        let names_second_hop = pair.iter().any(|arm| arm.second_hop().is_some());
+        let views = self.server_views(&mut conversations, names_second_hop)?;
         Ok(Met {
             conversations,
             views,
@@ -258,7 +261,10 @@ impl<'a> TargetConnector<'a> {
 
 /// Who serves connections through a pooler: the kernel says that it holds their other ends, and the server behind it
 /// which process answers on each, and how that is reached.
-fn pooled_view(conversations: &mut [Vec<Conversation>; 2]) -> Result<ServerView, PathError> {
+fn pooled_view(
+    conversations: &mut [Vec<Conversation>; 2],
+    names_second_hop: bool,
+) -> Result<ServerView, PathError> {
     let view = ServerView::by_kernel(conversations.iter().flatten());
     let mut view = view.ok_or_else(|| PathError::Unseen {
         endpoint: conversations[0][0].endpoint().to_string(),
@@ -268,7 +274,8 @@ fn pooled_view(conversations: &mut [Vec<Conversation>; 2]) -> Result<ServerView,
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
             client.worker = Some(pid);
-            client.behind = Some(seen_as);
+            // Where no arm names that hop, both arms have the same.
+            client.behind = names_second_hop.then_some(seen_as);
         }
     }
     Ok(view)

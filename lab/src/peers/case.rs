@@ -70,12 +70,9 @@ pub(crate) enum Throughput {
 }
 
 impl Case {
-    /// A peer with a server of its own speaks TCP to it.
+    /// The ways that the peer knows.
     pub(crate) fn arms(&self) -> &'static [Arm] {
-        match self.tool.server {
-            Some(_) => &[Arm::Tcp],
-            None => &[Arm::Unix, Arm::Tcp],
-        }
+        self.tool.arms
     }
 
     /// looptax's options, one by one.

@@ -20,7 +20,10 @@ pub(crate) fn answered(questions: &mut Conversation, work: Work) -> Result<u64> 
             number(questions, sql, 0)
         }
         Work::Get { .. } => gets(questions),
-        Work::PingPong { .. } | Work::Stream { .. } => bail!("there is nobody to ask"),
+        Work::Hello => Ok(questions.count()?),
+        Work::PooledSelectOnly | Work::PingPong { .. } | Work::Stream { .. } => {
+            bail!("there is nobody to ask")
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use looptax_record::{Comparison, Estimate, Workload};
+use looptax_wire::site;
 
 use super::case::{Case, Place};
 use super::tool::Address;
@@ -96,7 +97,8 @@ pub(crate) fn measure(
 /// The server is ours and runs where it was put, so that only the client's threads are placed.
 fn name_running(command: &mut Command, case: &Case, at: &Address) {
     let scheme = match case.work {
-        Work::SelectOnly => "postgres",
+        Work::SelectOnly | Work::PooledSelectOnly => "postgres",
+        Work::Hello => "http",
         Work::Get { .. } => "redis",
         _ => "mysql",
     };
@@ -104,10 +106,13 @@ fn name_running(command: &mut Command, case: &Case, at: &Address) {
         Place::Free => "free",
         Place::OneCore | Place::Split => "client-pinned",
     };
-    let url = format!(
-        "{scheme}://{}@127.0.0.1:{}/{}",
-        at.user, at.port, at.database
-    );
+    let url = match case.work {
+        Work::Hello => format!("{scheme}://127.0.0.1:{}/{}", at.port, site::HELLO),
+        _ => format!(
+            "{scheme}://{}@127.0.0.1:{}/{}",
+            at.user, at.port, at.database
+        ),
+    };
     command
         .env("LOOPTAX_PASSWORD", &at.password)
         .args([&url, "--own-server", "--yes"])

@@ -105,6 +105,8 @@ impl Server {
     /// How many requests it has answered since it was started; `None` where it does not count.
     pub(crate) fn answered(&mut self, work: Work) -> Result<Option<u64>> {
         match &mut self.process {
+            // Its backends outlive clients, and count at last when they are idle for long.
+            Process::Private(_) if work == Work::PooledSelectOnly => Ok(None),
             Process::Private(private) => counter::answered(&mut private.questions, work).map(Some),
             Process::Own(_) => Ok(None),
         }
@@ -122,7 +124,8 @@ fn fill(questions: &mut Conversation, work: Work, at: &Address) -> Result<()> {
     match questions.protocol() {
         Protocol::Mysql => dataset::populate_mysql(|sql| questions.execute(sql), ROWS)?,
         Protocol::Redis => fill_redis(questions)?,
-        _ if work == Work::SelectOnly => pgbench::fill(at)?,
+        Protocol::Http => {}
+        _ if matches!(work, Work::SelectOnly | Work::PooledSelectOnly) => pgbench::fill(at)?,
         _ => bail!("nothing is known to fill the server with"),
     }
     Ok(())

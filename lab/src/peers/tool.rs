@@ -10,6 +10,9 @@ use looptax_dsn::Arm;
 
 use super::work::Work;
 
+/// What most of them know.
+pub(crate) const BOTH: &[Arm] = &[Arm::Unix, Arm::Tcp];
+
 /// A load generator other than looptax.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
@@ -23,6 +26,8 @@ pub(crate) struct Tool {
     pub(crate) read: fn(&str, &Ask<'_>) -> Result<Report>,
     /// How its length is given.
     pub(crate) length: Length,
+    /// Ways to the server that it knows.
+    pub(crate) arms: &'static [Arm],
     /// Whether `Effort::Requests` works, so that its start can be told from its work.
     pub(crate) can_count: bool,
     /// Its own server on this port, where it speaks to no other.

@@ -19,6 +19,10 @@ pub(crate) enum Work {
     ReadWrite,
     /// pgbench's `-S`, prepared, keys drawn evenly.
     SelectOnly,
+    /// The same through a pooler.
+    PooledSelectOnly,
+    /// A page of 200 bytes, on connections that stay open.
+    Hello,
     /// GET of looptax's keys, drawn evenly.
     Get { pipeline: u32 },
     /// A message of so many bytes, and one back.
@@ -33,6 +37,8 @@ impl Work {
         match self {
             Self::PointSelect | Self::ReadWrite => Some(Kind::Mariadb),
             Self::SelectOnly => Some(Kind::Postgres),
+            Self::PooledSelectOnly => Some(Kind::Pgbouncer),
+            Self::Hello => Some(Kind::Http),
             Self::Get { .. } => Some(Kind::Redis),
             Self::PingPong { .. } | Self::Stream { .. } => None,
         }
@@ -41,7 +47,8 @@ impl Work {
     /// What a rate counts.
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::PointSelect | Self::SelectOnly => "queries",
+            Self::PointSelect | Self::SelectOnly | Self::PooledSelectOnly => "queries",
+            Self::Hello => "pages",
             Self::ReadWrite => "transactions",
             Self::Get { .. } => "commands",
             Self::PingPong { .. } => "round trips",
@@ -55,6 +62,8 @@ impl Work {
             Self::PointSelect => "point select, prepared".to_owned(),
             Self::ReadWrite => "read-write, prepared".to_owned(),
             Self::SelectOnly => "select only, prepared".to_owned(),
+            Self::PooledSelectOnly => "select only, prepared, through PgBouncer".to_owned(),
+            Self::Hello => "a page of 200 bytes".to_owned(),
             Self::Get { pipeline } => format!("get, pipeline {pipeline}"),
             Self::PingPong { bytes } => format!("{bytes} bytes there and back"),
             Self::Stream { write_bytes } => format!("one way, {write_bytes} bytes per write"),

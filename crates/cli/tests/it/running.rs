@@ -212,3 +212,25 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
     let asked = run.stdout.find("as planned?").unwrap();
     assert!(run.stdout[..asked].contains("load: "), "{}", run.stdout);
 }
+
+#[test]
+fn a_running_pooler_is_measured_as_what_it_is() {
+    let Some(server) = Server::start(Kind::Pgbouncer) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    server.compare(&scratch).run().expect_code(0);
+    let record = fs::read(scratch.file("r.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    let comparison = &record["comparisons"][0];
+    assert_eq!(comparison["target"]["kind"], "pgbouncer");
+    let arms = comparison["arms"].as_array().unwrap();
+    for (arm, sees) in arms
+        .iter()
+        .zip(["local socket of process ", "TCP from 127.0.0.1:"])
+    {
+        assert_eq!(arm["verified"], true, "{arm}");
+        let view = arm["proof"]["server_view"].as_str().unwrap();
+        assert!(view.starts_with(sees) && !view.contains("behind"), "{view}");
+    }
+}

@@ -48,8 +48,8 @@ enum Kinds {
 impl Counter {
     /// Where the target's counter stands; `None` where the server keeps none that fits.
     pub(crate) fn start(target: &Target) -> Option<Self> {
-        let kinds = if target.arms.pooler_pid.is_some() {
-            passed(&target.workload)?
+        let kinds = if target.is_pooled {
+            passed(&target.workload).filter(|_| target.is_private())?
         } else {
             kinds(&target.workload, target.protocol)?
         };

@@ -63,6 +63,8 @@ pub struct Target {
     pub(crate) settings: Vec<(String, String)>,
     /// Whether it offers TLS on the port of `tcp`, where it tells.
     pub(crate) offers_tls: Option<bool>,
+    /// Whether a pooler passes its connections on.
+    pub(crate) is_pooled: bool,
     /// Others use it: they are watched, and measuring stops when they suffer.
     pub(crate) has_load_limits: bool,
     /// One, or those of the processes that serve the arm.

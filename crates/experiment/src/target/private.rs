@@ -86,6 +86,7 @@ pub(super) fn start(
             Kind::Pgbouncer => [Arm::UnixUnix, Arm::TcpUnix],
             _ => [Arm::Unix, Arm::Tcp],
         },
+        is_pooled: server.pooler_pid.is_some(),
         has_load_limits: false,
         sockets: all().filter_map(|it| it.socket.clone()).collect(),
         addresses: all().filter_map(|it| it.tcp).collect(),

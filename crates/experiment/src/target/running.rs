@@ -39,8 +39,9 @@ pub(super) fn open(
         None => Sealing::IfRefused,
     };
     let (socket, by_socket) = socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
+    let is_pooled = is_pooled(&mut conversation);
     let mut target = Target {
-        kind: kind_of(&conversation).to_owned(),
+        kind: kind_of(&conversation, is_pooled).to_owned(),
         version: conversation.server_version().to_owned(),
         name: spec.shown.clone(),
         protocol: spec.protocol,
@@ -55,6 +56,7 @@ pub(super) fn open(
         pids: by_socket.facts().peer_pid.into_iter().collect(),
         settings: Vec::new(),
         offers_tls: conversation.offers_tls(),
+        is_pooled,
         has_load_limits: !settings.is_own_server,
         sockets: vec![socket],
         asks: [
@@ -127,8 +129,18 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-fn kind_of(conversation: &Conversation) -> &'static str {
+/// Whether somebody else than the process that greeted us answers: a pooler gives numbers of its own.
+fn is_pooled(conversation: &mut Conversation) -> bool {
+    let id = conversation.connection_id();
+    conversation.protocol() == Protocol::Postgres
+        && conversation
+            .backend()
+            .is_ok_and(|(pid, _)| u64::from(pid) != id)
+}
+
+fn kind_of(conversation: &Conversation, is_pooled: bool) -> &'static str {
     match conversation.protocol() {
+        Protocol::Postgres if is_pooled => Kind::Pgbouncer,
         Protocol::Mysql if conversation.server_version().contains("MariaDB") => Kind::Mariadb,
         protocol => protocol.kind(),
     }

@@ -6,18 +6,20 @@ pub(crate) mod pgbench;
 pub(crate) mod redis_benchmark;
 pub(crate) mod sockperf;
 pub(crate) mod sysbench;
+pub(crate) mod wrk;
 
 use serde::{Deserialize, Deserializer};
 
 use super::tool::Tool;
 
 /// All of them.
-pub(crate) const TOOLS: [&Tool; 5] = [
+pub(crate) const TOOLS: [&Tool; 6] = [
     &sysbench::SYSBENCH,
     &pgbench::PGBENCH,
     &redis_benchmark::REDIS_BENCHMARK,
     &sockperf::SOCKPERF,
     &iperf3::IPERF3,
+    &wrk::WRK,
 ];
 
 /// The one that a case names.

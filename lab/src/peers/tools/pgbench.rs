@@ -9,7 +9,7 @@ use looptax_dsn::Kind;
 use looptax_servers::find_binary;
 
 use super::output::number_after;
-use crate::peers::tool::{Address, Ask, Effort, Length, Report, Tool};
+use crate::peers::tool::{Address, Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::Work;
 use crate::process;
 
@@ -20,6 +20,7 @@ pub(crate) const PGBENCH: Tool = Tool {
     command,
     read,
     length: Length::Seconds,
+    arms: BOTH,
     can_count: true,
     server: None,
 };
@@ -34,7 +35,7 @@ pub(crate) fn fill(at: &Address) -> Result<()> {
 
 /// As many threads as there are cores for them: what its manual advises.
 fn command(ask: &Ask<'_>) -> Result<Command> {
-    if ask.work != Work::SelectOnly {
+    if !matches!(ask.work, Work::SelectOnly | Work::PooledSelectOnly) {
         bail!("pgbench does no {}", ask.work.words());
     }
     let n_threads = ask.n_cores.min(ask.connections as usize);

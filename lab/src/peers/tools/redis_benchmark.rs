@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use looptax_dsn::Arm;
 
-use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
+use crate::peers::tool::{Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::{KEY_PREFIX, ROWS, Work};
 
 pub(crate) const REDIS_BENCHMARK: Tool = Tool {
@@ -15,6 +15,7 @@ pub(crate) const REDIS_BENCHMARK: Tool = Tool {
     command,
     read,
     length: Length::Requests,
+    arms: BOTH,
     can_count: true,
     server: None,
 };

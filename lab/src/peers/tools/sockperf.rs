@@ -5,6 +5,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::output::number_after;
+use looptax_dsn::Arm;
+
 use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
 use crate::peers::work::Work;
 
@@ -15,6 +17,7 @@ pub(crate) const SOCKPERF: Tool = Tool {
     command,
     read,
     length: Length::Seconds,
+    arms: &[Arm::Tcp],
     can_count: false,
     server: Some(server),
 };

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use looptax_dsn::Arm;
 
-use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
+use crate::peers::tool::{Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::{ROWS, Work};
 
 pub(crate) const SYSBENCH: Tool = Tool {
@@ -18,6 +18,7 @@ pub(crate) const SYSBENCH: Tool = Tool {
     command,
     read,
     length: Length::Seconds,
+    arms: BOTH,
     can_count: true,
     server: None,
 };
