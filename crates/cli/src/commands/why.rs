@@ -88,6 +88,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     for (_, experiment) in &mut asked.all {
         experiment.connections.get_or_insert_with(|| vec![1]);
         experiment.inject_ns = args.inject_ns;
+        experiment.is_sampled = true;
         if compare.placement.is_empty() && experiment.targets.iter().all(is_private) {
             experiment.placements = Some(vec![Placement::Same]);
         }

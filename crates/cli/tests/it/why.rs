@@ -247,3 +247,26 @@ fn two_records_show_the_layer_that_became_dearer() {
         .run()
         .expect_error(2, &["`c.json` holds no samples", "looptax why TARGET"]);
 }
+
+#[test]
+fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
+    let scratch = Scratch::new();
+    let plan = |fixed: &str| {
+        let run = Looptax::new(exe(), &scratch)
+            .args(["why", "echo", "--dry-run", "--fixed", fixed])
+            .run();
+        run.expect_code(0);
+        run.stdout
+    };
+    let short = plan("17");
+    for words in [
+        "judged by 5 of 17 epochs at most, those without the sampler",
+        "warning: 5 of these 17 epochs are without the sampler, and a verdict takes 6: --fixed 18 gives one",
+    ] {
+        assert!(short.contains(words), "no {words:?} in\n{short}");
+    }
+    let enough = plan("18");
+    assert!(enough.contains("judged by 6 of 18 epochs"), "{enough}");
+    assert!(!enough.contains("warning"), "{enough}");
+    assert!(plan("1s").contains("--fixed 18 gives one"));
+}
