@@ -17,6 +17,8 @@ const MOST_LOST: f64 = 0.01;
 const MOST_UNATTRIBUTED: f64 = 0.03;
 /// Samples and clocks that differ by more than this share are not of the same time.
 const MOST_APART: f64 = 0.1;
+/// Fewer epochs give no interval: that of two reaches 13 standard errors to each side, and says nothing.
+const LEAST_EPOCHS: usize = 3;
 /// Two-sided level of every interval.
 const ALPHA: f64 = 0.05;
 
@@ -64,8 +66,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     why.by_clocks = by_clocks("by the kernel's clocks", &sampled);
     why.without_sampler = by_clocks("without the sampler", own);
     why.idle = has_one_core.then(|| idle(own)).flatten();
-    let added = found.map(|share| share.map_monotone(|share| 100.0 * (1.0 / share - 1.0)));
-    why.sampler_pct = added.map(|it| plain(Some(it)));
+    why.sampler_pct = found.map(|share| plain(added_pct(share)));
     for parts in [&mut why.processes, &mut why.functions] {
         fill_parts(parts, &requests, share);
     }
@@ -138,16 +139,25 @@ fn requests_of(epochs: &[&Epoch]) -> Amounts {
 }
 
 fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64>) {
-    let side = |side: usize| plain(per_request(&amounts[side], &requests[side], ALPHA));
+    let enough = |it: Estimate| {
+        if it.n < LEAST_EPOCHS {
+            Estimate::without_interval(it.value, it.n)
+        } else {
+            it
+        }
+    };
+    let side = |side: usize| plain(per_request(&amounts[side], &requests[side], ALPHA).map(enough));
     let [base, other] = [0, 1].map(|side: usize| (&amounts[side][..], &requests[side][..]));
     let found: Option<Difference> = per_request_difference(base, other, ALPHA);
+    let estimate = found.map(|it| enough(it.estimate));
     let row = WhyRow {
         name: name.to_owned(),
         arms: [side(0), side(1)],
-        difference: plain(found.map(|it| it.estimate)),
+        difference: plain(estimate),
         p: None,
     };
-    (row, found.and_then(|it| it.p))
+    let is_known = estimate.is_some_and(|it| it.has_interval());
+    (row, found.and_then(|it| it.p).filter(|_| is_known))
 }
 
 /// Rows with their probabilities, corrected for how many they are.
@@ -210,12 +220,38 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     let (with, without) = with.zip(without)?;
     let added = difference(without, with);
     // 1 - added/with: monotone in what was added.
-    Some(added.map_monotone(|us| 1.0 - us / with.value))
+    let share = added.map_monotone(|us| 1.0 - us / with.value);
+    let n = sampled.len().min(own.len());
+    Some(if n < LEAST_EPOCHS {
+        Estimate::without_interval(share.value, n)
+    } else {
+        share
+    })
+}
+
+/// What the sampler adds to a request, per cent, where its own share is known; none where nothing of it is left.
+fn added_pct(share: Estimate) -> Option<Estimate> {
+    let added = |share: f64| 100.0 * (1.0 / share - 1.0);
+    let value = (share.value > 0.0).then(|| added(share.value))?;
+    Some(if share.has_interval() {
+        Estimate {
+            value,
+            lo: added(share.hi),
+            hi: if share.lo > 0.0 {
+                added(share.lo)
+            } else {
+                f64::INFINITY
+            },
+            n: share.n,
+        }
+    } else {
+        Estimate::without_interval(value, share.n)
+    })
 }
 
 /// A row less the sampler's part of it; its intervals take in how well that part is known.
 fn less_the_sampler(row: WhyRow, share: Option<Estimate>) -> WhyRow {
-    let Some(share) = share.filter(Estimate::has_interval) else {
+    let Some(share) = share.filter(|it| it.value > 0.0) else {
         return row;
     };
     let scaled = |figure: &Figure| match figure.known() {
@@ -385,6 +421,49 @@ mod tests {
             "a layer that nobody was seen in is left out"
         );
         assert_eq!(why.invalid, Vec::<String>::new());
+    }
+
+    #[test]
+    fn too_few_epochs_have_figures_without_an_interval() {
+        let mut comparison = comparison(100);
+        comparison.why[0].epochs.truncate(2);
+        comparison.raw.epochs.truncate(1);
+        complete(&mut comparison);
+        let why = &comparison.why[0];
+        let figures =
+            |row: &WhyRow| [&row.arms[0], &row.arms[1], &row.difference].map(Clone::clone);
+        let rows = why
+            .rows
+            .iter()
+            .chain(&why.sum)
+            .chain(&why.without_sampler)
+            .chain(&why.counts);
+        let all = rows.flat_map(figures).chain(why.sampler_pct.clone());
+        for figure in all {
+            let known = figure.known().unwrap();
+            assert_eq!((known.lo, known.hi), (None, None), "{known:?}");
+        }
+        let added = why.sampler_pct.as_ref().unwrap().known().unwrap().value;
+        assert!((added - 8.0).abs() < 0.1, "{added}");
+        let sum = why.sum.as_ref().unwrap().difference.known().unwrap().value;
+        assert!((sum - 5.0).abs() < 0.2, "less the sampler's part: {sum}");
+        assert!(why.rows.iter().all(|it| it.p.is_none()));
+    }
+
+    #[test]
+    fn a_share_that_may_be_nothing_has_no_most_that_the_sampler_adds() {
+        let share = |value, lo, hi| Estimate {
+            value,
+            lo,
+            hi,
+            n: 4,
+        };
+        let added = added_pct(share(0.8, -0.2, 1.6)).unwrap();
+        assert!((added.value - 25.0).abs() < 1e-9);
+        assert!((added.lo + 37.5).abs() < 1e-9 && added.hi.is_infinite());
+        let open = added_pct(Estimate::without_interval(0.8, 1)).unwrap();
+        assert!(open.lo.is_infinite() && open.hi.is_infinite(), "{open:?}");
+        assert_eq!(added_pct(share(-0.1, -0.5, 0.3)), None);
     }
 
     #[test]

@@ -282,7 +282,7 @@ fn whys(comparison: &Comparison, detail: &Detail) -> Vec<WhyDrawn> {
         let layer = |row: &WhyRow| LayerDrawn {
             name: TEXT.clean(&row.name),
             us: { row.arms.each_ref() }
-                .map(|us| us.known().map(|us| figure(us, TEXT.micros_interval(us)))),
+                .map(|us| us.known().map(|known| figure(known, why::micros_of(us)))),
             difference: why::signed_micros(&row.difference),
         };
         let chains = detail.chains.get(idx).and_then(|it| it.as_ref().ok());

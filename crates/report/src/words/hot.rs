@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use looptax_record::{Comparison, Estimate, Placement, SampledPart, Why};
 
 use super::group::Group;
+use super::why::per_request;
 use crate::format::{GLUE, Text, counted, fixed};
 
 /// Functions that are shown.
@@ -185,7 +186,7 @@ fn difference(load: &Load<'_>, name: Name<'_>, text: Text) -> String {
         || "-".to_owned(),
         |it| {
             let sign = if it.value >= 0.0 { "+" } else { "" };
-            format!("{sign}{}", text.per_request(&it))
+            format!("{sign}{}", per_request(text, &it))
         },
     )
 }

@@ -25,7 +25,7 @@ pub(crate) mod table;
 mod tone;
 pub(crate) mod trial;
 pub(crate) mod warnings;
-mod why;
+pub(crate) mod why;
 mod withheld;
 
 use looptax_record::{Client, Comparison, Record};

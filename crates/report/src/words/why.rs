@@ -3,10 +3,12 @@
 use looptax_record::{Comparison, Estimate, Figure, Why, WhyRow};
 
 use super::small_table::SmallTable;
-use crate::format::{GLUE, Text, counted};
+use crate::format::{GLUE, Text, counted, fixed};
 
 /// A layer with less is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
+/// A difference of counts with less to either side is none.
+const LEAST_COUNT: f64 = 0.005;
 /// A core that idles for more than this share of a request's CPU time is shown to idle.
 const LEAST_IDLE: f64 = 0.05;
 
@@ -27,6 +29,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
         lines.extend(
             invalid.map(|it| format!("nothing follows from the layers: {}", text.clean(it))),
         );
+        lines.extend(few_epochs(why));
         lines.push(sampling(why, text));
         lines.extend(why.sampling.notes.iter().map(|it| text.clean(it)));
     }
@@ -40,7 +43,7 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     let mut rows: Vec<[String; 4]> = why.rows.iter().map(|it| row(it, text, micros)).collect();
     if why.sampling.sees_kernel {
         rows.push(row(sum, text, micros));
-        rows.extend(why.without_sampler.iter().map(|it| row(it, text, micros)));
+        rows.extend(without_sampler(why).map(|it| row(it, text, micros)));
         rows.extend(idle(why).map(|it| row(it, text, micros)));
     }
     let s = if comparison.connections == 1 { "" } else { "s" };
@@ -54,6 +57,43 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
         rows,
         closing: closing(why, sum, text),
     })
+}
+
+/// The kernel's clocks in epochs without the sampler, where there was one.
+pub(crate) fn without_sampler(why: &Why) -> Option<&WhyRow> {
+    let row = why.without_sampler.as_ref()?;
+    row.difference.known().map(|_| row)
+}
+
+/// That some figures rest on too few epochs for an interval.
+fn few_epochs(why: &Why) -> Option<String> {
+    let is_open = |row: &WhyRow| {
+        row.difference
+            .known()
+            .is_some_and(|it| it.lo.is_none() && it.hi.is_none())
+    };
+    let mut rows = why
+        .rows
+        .iter()
+        .chain(&why.sum)
+        .chain(&why.without_sampler)
+        .chain(&why.counts);
+    rows.any(is_open).then(|| {
+        format!(
+            "figures without an interval come from too few epochs for one: {} with the sampler, {} without it",
+            why.epochs.len(),
+            n_without(why)
+        )
+    })
+}
+
+/// Epochs without the sampler.
+fn n_without(why: &Why) -> u64 {
+    let known = why
+        .without_sampler
+        .as_ref()
+        .and_then(|it| it.difference.known());
+    known.map_or(0, |it| it.n)
 }
 
 /// The time in which nobody ran, where there is some to speak of.
@@ -110,7 +150,7 @@ fn row(row: &WhyRow, text: Text, shown: Shown) -> [String; 4] {
 
 fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
     if is_difference {
-        return text.signed_micros_interval(us);
+        return signed_micros(text, us);
     }
     if us.value < LEAST_SHOWN_US {
         return "-".to_owned();
@@ -118,11 +158,27 @@ fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
     text.micros(us.value)
 }
 
+/// A difference, with its interval where there is one.
+pub(crate) fn signed_micros(text: Text, us: &Estimate) -> String {
+    Text::as_known(
+        us,
+        |value| text.signed_micros(value),
+        |it| text.signed_micros_interval(it),
+    )
+}
+
 fn number(text: Text, count: &Estimate, is_difference: bool) -> String {
-    if is_difference && count.value.abs() < 0.005 {
+    let is_none = |value: f64| value.abs() < LEAST_COUNT;
+    let ends = [count.lo, count.hi];
+    if is_difference && is_none(count.value) && ends.iter().all(|it| it.is_none_or(is_none)) {
         return "none".to_owned();
     }
-    text.per_request(count)
+    per_request(text, count)
+}
+
+/// A count per request, with its interval where there is one.
+pub(crate) fn per_request(text: Text, count: &Estimate) -> String {
+    Text::as_known(count, |value| fixed(value, 2), |it| text.per_request(it))
 }
 
 /// Whether the layers come to what the kernel's clocks say.
@@ -157,12 +213,14 @@ fn checks(comparison: &Comparison, text: Text) -> Vec<String> {
         if !why.sampling.sees_kernel {
             return None;
         }
+        // Nothing was taken off where nothing is known of it.
+        why.sampler_pct.as_ref()?.known()?;
         let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
         Some(format!(
             "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own \
              part, which lies on them by their size",
-            text.signed_micros_interval(&known(&why.sampled)?),
-            text.signed_micros_interval(&known(&why.by_clocks)?)
+            signed_micros(text, &known(&why.sampled)?),
+            signed_micros(text, &known(&why.by_clocks)?)
         ))
     };
     comparison.why.iter().filter_map(check).collect()
@@ -175,7 +233,11 @@ fn sampling(why: &Why, text: Text) -> String {
     let cost = cost.map_or_else(String::new, |it| {
         format!(
             "; with it a request takes {} more CPU time, in both arms",
-            text.percent(it)
+            Text::as_known(
+                it,
+                |pct| format!("{}{GLUE}%", fixed(pct, 1)),
+                |it| text.percent(it)
+            )
         )
     });
     format!(

@@ -148,6 +148,61 @@ fn no_name_of_a_frame_or_a_layer_becomes_markup() {
     assert!(html.contains("std::vector&lt;int&gt;::operator[](&amp;)</th>"));
 }
 
+fn wide() -> Style {
+    Style {
+        width: 1_000,
+        color: false,
+        unicode: true,
+    }
+}
+
+/// Without their intervals.
+fn few(mut why: Why) -> Why {
+    let open = |figure: &mut Figure| {
+        let value = figure.known().unwrap().value;
+        *figure = Figure::new(value, f64::NEG_INFINITY, f64::INFINITY, 2);
+    };
+    let rows = why.rows.iter_mut().chain(&mut why.sum);
+    let rows = rows.chain(&mut why.sampled).chain(&mut why.by_clocks);
+    for row in rows.chain(&mut why.without_sampler).chain(&mut why.counts) {
+        row.arms.iter_mut().for_each(open);
+        open(&mut row.difference);
+    }
+    open(why.sampler_pct.as_mut().unwrap());
+    why.invalid.clear();
+    why
+}
+
+#[test]
+fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
+    let record = sampled(few(why("TCP, IP")));
+    let terminal = terminal::compare(&record, VERBOSE, wide());
+    let page = text_of(&page_of(&record, None));
+    for (view, words) in [
+        (&terminal, "with it a request takes 2.0 % more CPU time"),
+        (
+            &terminal,
+            "samples and the kernel's clocks say +10.8 µs and +11.2 µs:",
+        ),
+        (&page, "TCP, IP 1.5 µs 12.2 µs +10.8 µs"),
+        (&page, "wake-ups 2.00 1.50 -0.50"),
+    ] {
+        assert!(view.contains(words), "no {words:?} in\n{view}");
+    }
+    for view in [&terminal, &page] {
+        let words = "figures without an interval come from too few epochs for one: 0 with the sampler, 2 without it";
+        assert!(view.contains(words), "no {words:?} in\n{view}");
+        for words in ["∞", "add up"] {
+            let of_layers = view.split("where a request's CPU time goes").nth(1);
+            let of_layers = of_layers.and_then(|it| it.split("record").next());
+            assert!(
+                !of_layers.unwrap_or_default().contains(words),
+                "{words:?} in\n{view}"
+            );
+        }
+    }
+}
+
 /// A comparison whose server spends its time in these functions: name, whether it is the kernel's, µs over both arms.
 fn hot(connections: u32, functions: &[(&str, bool, [f64; 2])]) -> Comparison {
     let part = |function: Option<&str>, is_kernel, us| SampledPart {
