@@ -270,3 +270,40 @@ fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
     assert!(!enough.contains("warning"), "{enough}");
     assert!(plan("1s").contains("--fixed 18 gives one"));
 }
+
+/// What `why` with these arguments is refused for.
+#[track_caller]
+fn check_refused(scratch: &Scratch, args: &[&str], words: &[&str]) {
+    Looptax::new(exe(), scratch)
+        .args(["why"])
+        .args(args.iter().copied())
+        .run()
+        .expect_error(2, words);
+}
+
+#[test]
+fn a_record_that_is_missing_or_alone_is_told_as_one() {
+    let scratch = Scratch::new();
+    fs::write(scratch.work().join("before.json"), "{}").unwrap();
+    let check = |args: &[&str], words: &[&str]| check_refused(&scratch, args, words);
+    check(&["gone.json", "later.json"], &["gone.json", "No such file"]);
+    check(
+        &["before.json"],
+        &[
+            "`before.json` is a record, of which `why` takes two",
+            "why before.json LATER",
+        ],
+    );
+    check(
+        &["before.json", "b.json", "c.json"],
+        &["takes two", "there are 3 words"],
+    );
+    check(
+        &["before.json", "mysql://u:secret@127.0.0.1/db"],
+        &["`before.json` is a record and `mysql://"],
+    );
+    check(
+        &["mariadb"],
+        &["`mariadb` is no target", "or two records of `why`"],
+    );
+}

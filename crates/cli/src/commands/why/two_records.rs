@@ -1,0 +1,81 @@
+//! `why` of two records: which layer became dearer between two earlier runs.
+
+use looptax_analysis::diff;
+use looptax_dsn::is_address;
+use looptax_experiment::spec::target;
+use looptax_failure::Failure;
+use looptax_record::Record;
+use looptax_report::terminal as report;
+
+use crate::args::WhyArgs;
+use crate::earlier_runs::{is_record_file, record_of};
+use crate::failure::Exit;
+use crate::outputs::show;
+use crate::terminal::Terminal;
+
+/// Holds two records against each other where the words name such, and not servers.
+///
+/// # Errors
+/// A usage failure where they are not two.
+pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Failure> {
+    let words = &args.compare.targets;
+    let Some(record) = words.iter().find(|it| is_record(it)) else {
+        return Ok(None);
+    };
+    let [before, after] = &words[..] else {
+        return Err(not_two(record, words.len()));
+    };
+    if let Some(server) = words.iter().find_map(|it| target::parse(it).ok()) {
+        return Err(Failure::usage(
+            format!(
+                "`{record}` is a record and `{}` a server: `why` takes servers, or two records",
+                server.name()
+            ),
+            format!(
+                "`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"
+            ),
+        ));
+    }
+    let (before, after) = (sampled(before)?, sampled(after)?);
+    let mut diff = diff(&before, &after)?;
+    diff.pairs.retain(|it| !it.layers.is_empty());
+    for pair in &mut diff.pairs {
+        pair.taxes.clear();
+        pair.arms.clear();
+    }
+    show(&diff, &args.compare.result.json, || {
+        report::diff(&diff, terminal.style())
+    })?;
+    Ok(Some(Exit::Done))
+}
+
+/// Whether a word means a record, be it there or not: a file, or a name that ends as one. What is a server's word is
+/// a server.
+fn is_record(word: &str) -> bool {
+    let is_server = is_address(word) || target::parse(word).is_ok();
+    !is_server && (is_record_file(word) || word.ends_with(".json"))
+}
+
+fn not_two(record: &str, n_words: usize) -> Failure {
+    let given = match n_words {
+        1 => "there is one".to_owned(),
+        n => format!("there are {n} words"),
+    };
+    Failure::usage(
+        format!(
+            "`{record}` is a record, of which `why` takes two, an earlier and a later one; {given}"
+        ),
+        format!("`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"),
+    )
+}
+
+fn sampled(word: &str) -> Result<Record, Failure> {
+    let (record, _) = record_of(word)?;
+    if record.comparisons.iter().all(|it| it.why.is_empty()) {
+        return Err(Failure::usage(
+            format!("`{word}` holds no samples"),
+            "`looptax why TARGET -o FILE` takes them; `looptax diff` holds everything else against each other",
+        ));
+    }
+    Ok(record)
+}
