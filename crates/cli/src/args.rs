@@ -196,7 +196,8 @@ pub(crate) enum Command {
     Trial(Box<TrialArgs>),
     /// Where the difference goes: a request's CPU time by layer of kernel and programs, over each transport.
     ///
-    /// Two records of it in place of targets: which layer became dearer from the first to the second.
+    /// Two records of it in place of targets, by file, name of the run or label: which layer became dearer from the first
+    /// to the second.
     #[command(after_help = EXIT_CODES)]
     Why(Box<WhyArgs>),
     /// Judge a saved record again: the same verdict, bit for bit.

@@ -8,7 +8,7 @@ use looptax_record::Record;
 use looptax_report::terminal as report;
 
 use crate::args::WhyArgs;
-use crate::earlier_runs::{is_record_file, record_of};
+use crate::earlier_runs::{is_record_file, is_run, record_of};
 use crate::failure::Exit;
 use crate::outputs::show;
 use crate::terminal::Terminal;
@@ -49,11 +49,11 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     Ok(Some(Exit::Done))
 }
 
-/// Whether a word means a record, be it there or not: a file, or a name that ends as one. What is a server's word is
-/// a server.
+/// Whether a word means a record, be it there or not: a file, a name that ends as one, or a run of the history. What is a
+/// server's word is a server.
 fn is_record(word: &str) -> bool {
     let is_server = is_address(word) || target::parse(word).is_ok();
-    !is_server && (is_record_file(word) || word.ends_with(".json"))
+    !is_server && (is_record_file(word) || word.ends_with(".json") || is_run(word))
 }
 
 fn not_two(record: &str, n_words: usize) -> Failure {
