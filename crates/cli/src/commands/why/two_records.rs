@@ -1,5 +1,7 @@
 //! `why` of two records: which layer became dearer between two earlier runs.
 
+use std::path::Path;
+
 use looptax_analysis::diff;
 use looptax_dsn::is_address;
 use looptax_experiment::spec::target;
@@ -13,10 +15,13 @@ use crate::failure::Exit;
 use crate::outputs::show;
 use crate::terminal::Terminal;
 
+/// Options that two records go with.
+const SUITABLE: [&str; 3] = ["--json", "--color", "--quiet"];
+
 /// Holds two records against each other where the words name such, and not servers.
 ///
 /// # Errors
-/// A usage failure where they are not two.
+/// A usage failure where they are not two, or something else was asked for beside them.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Failure> {
     let words = &args.compare.targets;
     let Some(record) = words.iter().find(|it| is_record(it)) else {
@@ -36,6 +41,7 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
             ),
         ));
     }
+    refuse_options(&args.typed)?;
     let (before, after) = (sampled(before)?, sampled(after)?);
     let mut diff = diff(&before, &after)?;
     diff.pairs.retain(|it| !it.layers.is_empty());
@@ -53,7 +59,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
 /// server's word is a server.
 fn is_record(word: &str) -> bool {
     let is_server = is_address(word) || target::parse(word).is_ok();
-    !is_server && (is_record_file(word) || word.ends_with(".json") || is_run(word))
+    let ends_as_one = Path::new(word).extension().is_some_and(|it| it == "json");
+    !is_server && (is_record_file(word) || ends_as_one || is_run(word))
 }
 
 fn not_two(record: &str, n_words: usize) -> Failure {
@@ -67,6 +74,24 @@ fn not_two(record: &str, n_words: usize) -> Failure {
         ),
         format!("`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"),
     )
+}
+
+/// What else was typed has no meaning here.
+fn refuse_options(typed: &[String]) -> Result<(), Failure> {
+    let mut unsuitable = typed.iter().filter(|it| !SUITABLE.contains(&it.as_str()));
+    let all: Vec<&str> = unsuitable.by_ref().map(String::as_str).collect();
+    let verb = match all.len() {
+        0 => return Ok(()),
+        1 => "does",
+        _ => "do",
+    };
+    Err(Failure::usage(
+        format!(
+            "{} {verb} not go with two records, which are only held against each other",
+            all.join(", ")
+        ),
+        "--json does; `looptax report` and `looptax analyze` make pages, formats and call chains of one record",
+    ))
 }
 
 fn sampled(word: &str) -> Result<Record, Failure> {
