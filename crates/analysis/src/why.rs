@@ -6,7 +6,8 @@ use looptax_record::{
     self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow,
 };
 use looptax_stats::{
-    Difference, Estimate, Side, difference, holm, per_request, per_request_difference,
+    Difference, Estimate, Side, difference, holm, per_request,
+    per_request_difference_of_occurrences, per_request_of_occurrences,
 };
 
 use crate::figures::plain;
@@ -41,6 +42,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     // Where programs alone are seen, the sampler's own part is in none of the samples: it is the kernel's.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);
+    let unit_us = sample_us(why);
     let layers = 0..why.layers.len();
     let is_seen = |layer: &usize| {
         let mut epochs = why.epochs.iter().flat_map(|it| &it.layer_ns);
@@ -48,7 +50,8 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     };
     let rows = layers.filter(is_seen).map(|layer| {
         let us = |epoch: &SampledEpoch, side: usize| ns_to_us(epoch.layer_ns[side].get(layer));
-        let (row, p) = row(&why.layers[layer], &amounts(&why.epochs, us), &requests);
+        let amounts = amounts(&why.epochs, us);
+        let (row, p) = row_of(&why.layers[layer], &amounts, &requests, unit_us);
         (less_the_sampler(row, share), p)
     });
     why.rows = adjusted(rows.collect());
@@ -68,7 +71,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     why.idle = has_one_core.then(|| idle(own)).flatten();
     why.sampler_pct = found.map(|share| plain(added_pct(share)));
     for parts in [&mut why.processes, &mut why.functions] {
-        fill_parts(parts, &requests, share);
+        fill_parts(parts, &requests, unit_us, share);
     }
     let counters = 0..why.counters.len();
     let counts = counters.map(|idx| {
@@ -83,7 +86,12 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
 }
 
 /// Processes, or functions: per request, as layers are.
-fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, share: Option<Estimate>) {
+fn fill_parts(
+    parts: &mut [SampledPart],
+    requests: &Amounts,
+    unit_us: f64,
+    share: Option<Estimate>,
+) {
     let rows = parts.iter().map(|part| {
         // A record is not trusted with as many of them as there are epochs.
         let us = |side: usize| {
@@ -92,7 +100,7 @@ fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, share: Option<Estim
         };
         let name = part.function.as_ref().unwrap_or(&part.process);
         let amounts = [0, 1].map(|side| us(side).collect());
-        let (row, p) = row(name, &amounts, requests);
+        let (row, p) = row_of(name, &amounts, requests, unit_us);
         (less_the_sampler(row, share), p)
     });
     let rows = adjusted(rows.collect());
@@ -138,7 +146,39 @@ fn requests_of(epochs: &[&Epoch]) -> Amounts {
     })
 }
 
+/// A layer of a run that nobody was seen in: nothing, known as well as its epochs let it be.
+pub(crate) fn unseen(why: &Why, name: &str) -> WhyRow {
+    let epochs: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
+    let none = amounts(&why.epochs, |_, _| 0.0);
+    row_of(name, &none, &requests_of(&epochs), sample_us(why)).0
+}
+
+/// How many samples of a run are in a layer, over one arm; `None` where the record does not say how large one is.
+pub(crate) fn n_samples(why: &Why, name: &str, side: usize) -> Option<f64> {
+    let us = Some(sample_us(why)).filter(|us| *us > 0.0)?;
+    let Some(layer) = why.layers.iter().position(|it| it == name) else {
+        return Some(0.0);
+    };
+    let epochs = why.epochs.iter();
+    Some(
+        epochs
+            .map(|it| ns_to_us(it.layer_ns[side].get(layer)) / us)
+            .sum(),
+    )
+}
+
+/// CPU time that a sample stands for, µs.
+fn sample_us(why: &Why) -> f64 {
+    why.sampling.period_ns as f64 / 1e3
+}
+
+/// What is no sample: clocks, and counts of all there was.
 fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64>) {
+    row_of(name, amounts, requests, 0.0)
+}
+
+/// A row whose amounts are made of samples of `unit` each.
+fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyRow, Option<f64>) {
     let enough = |it: Estimate| {
         if it.n < LEAST_EPOCHS {
             Estimate::without_interval(it.value, it.n)
@@ -146,9 +186,12 @@ fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64
             it
         }
     };
-    let side = |side: usize| plain(per_request(&amounts[side], &requests[side], ALPHA).map(enough));
+    let side = |side: usize| {
+        let found = per_request_of_occurrences(&amounts[side], &requests[side], unit, ALPHA);
+        plain(found.map(enough))
+    };
     let [base, other] = [0, 1].map(|side: usize| (&amounts[side][..], &requests[side][..]));
-    let found: Option<Difference> = per_request_difference(base, other, ALPHA);
+    let found: Option<Difference> = per_request_difference_of_occurrences(base, other, unit, ALPHA);
     let estimate = found.map(|it| enough(it.estimate));
     let row = WhyRow {
         name: name.to_owned(),
@@ -329,184 +372,4 @@ fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use looptax_record::{Raw, Sampling, Slice};
-
-    use super::*;
-
-    /// An epoch whose requests take `us` of CPU time over each arm; every epoch has another number of requests.
-    fn epoch(idx: u64, us: [u64; 2]) -> Epoch {
-        let slice = |side: usize| {
-            let requests = 1_000 + 10 * idx;
-            Slice {
-                requests,
-                client_cpu_ns: Some(requests * us[side] * 250),
-                server_cpu_ns: Some(requests * us[side] * 750),
-                ..Slice::default()
-            }
-        };
-        Epoch {
-            pair: [0, 1],
-            order: "bo".to_owned(),
-            slices: vec![slice(0), slice(1)],
-            ..Epoch::default()
-        }
-    }
-
-    /// 10 and 15 µs without the sampler, a tenth more with it; a third in the first layer over both arms.
-    fn comparison(seen_pct: u64) -> record::Comparison {
-        let sampled = |idx: u64| {
-            let raw = epoch(idx, [11, 16]);
-            let ns = |side: usize| {
-                let total = raw.slices[side].requests * [11_000, 16_500][side] * seen_pct / 100;
-                vec![total / 3, total - total / 3, 0]
-            };
-            SampledEpoch {
-                layer_ns: [ns(0), ns(1)],
-                counts: [vec![2_000], vec![2_000]],
-                raw,
-            }
-        };
-        let sampling = Sampling {
-            sees_kernel: true,
-            n_samples: 10_000,
-            ..Sampling::default()
-        };
-        let layers = ["programs", "TCP, IP", "not attributed"].map(str::to_owned);
-        let epochs: Vec<SampledEpoch> = (0..12).map(sampled).collect();
-        let part = |function: Option<&str>, layer: usize| SampledPart {
-            process: "server".to_owned(),
-            function: function.map(str::to_owned),
-            is_kernel: false,
-            ns: { epochs.iter() }
-                .map(|it| it.layer_ns.each_ref().map(|ns| ns[layer]))
-                .collect(),
-            row: None,
-        };
-        let why = Why {
-            processes: vec![part(None, 0)],
-            functions: vec![part(Some("tcp_sendmsg"), 1)],
-            epochs,
-            counters: vec!["client sends".to_owned()],
-            ..Why::unmeasured([0, 1], sampling, layers.to_vec())
-        };
-        record::Comparison {
-            why: vec![why],
-            raw: Raw {
-                epochs: (0..12).map(|idx| epoch(idx, [10, 15])).collect(),
-            },
-            ..crate::made_up::comparison()
-        }
-    }
-
-    #[test]
-    fn layers_add_up_to_what_is_measured_without_the_sampler() {
-        let mut comparison = comparison(100);
-        complete(&mut comparison);
-        let why = &comparison.why[0];
-        let value = |figure: &Figure| figure.known().unwrap().value;
-        let sum = why.sum.as_ref().unwrap();
-        for side in 0..2 {
-            let rows: f64 = why.rows.iter().map(|it| value(&it.arms[side])).sum();
-            assert!((rows - value(&sum.arms[side])).abs() < 1e-9);
-        }
-        let without = why.without_sampler.as_ref().unwrap();
-        assert!((value(&without.difference) - 5.0).abs() < 1e-9);
-        assert!((value(&sum.difference) - 5.0).abs() < 0.2, "{sum:?}");
-        let added = value(why.sampler_pct.as_ref().unwrap());
-        assert!((added - 8.0).abs() < 0.1, "{added}");
-        assert_eq!(
-            why.rows.len(),
-            2,
-            "a layer that nobody was seen in is left out"
-        );
-        assert_eq!(why.invalid, Vec::<String>::new());
-    }
-
-    #[test]
-    fn too_few_epochs_have_figures_without_an_interval() {
-        let mut comparison = comparison(100);
-        comparison.why[0].epochs.truncate(2);
-        comparison.raw.epochs.truncate(1);
-        complete(&mut comparison);
-        let why = &comparison.why[0];
-        let figures =
-            |row: &WhyRow| [&row.arms[0], &row.arms[1], &row.difference].map(Clone::clone);
-        let rows = why
-            .rows
-            .iter()
-            .chain(&why.sum)
-            .chain(&why.without_sampler)
-            .chain(&why.counts);
-        let all = rows.flat_map(figures).chain(why.sampler_pct.clone());
-        for figure in all {
-            let known = figure.known().unwrap();
-            assert_eq!((known.lo, known.hi), (None, None), "{known:?}");
-        }
-        let added = why.sampler_pct.as_ref().unwrap().known().unwrap().value;
-        assert!((added - 8.0).abs() < 0.1, "{added}");
-        let sum = why.sum.as_ref().unwrap().difference.known().unwrap().value;
-        assert!((sum - 5.0).abs() < 0.2, "less the sampler's part: {sum}");
-        assert!(why.rows.iter().all(|it| it.p.is_none()));
-    }
-
-    #[test]
-    fn a_share_that_may_be_nothing_has_no_most_that_the_sampler_adds() {
-        let share = |value, lo, hi| Estimate {
-            value,
-            lo,
-            hi,
-            n: 4,
-        };
-        let added = added_pct(share(0.8, -0.2, 1.6)).unwrap();
-        assert!((added.value - 25.0).abs() < 1e-9);
-        assert!((added.lo + 37.5).abs() < 1e-9 && added.hi.is_infinite());
-        let open = added_pct(Estimate::without_interval(0.8, 1)).unwrap();
-        assert!(open.lo.is_infinite() && open.hi.is_infinite(), "{open:?}");
-        assert_eq!(added_pct(share(-0.1, -0.5, 0.3)), None);
-    }
-
-    #[test]
-    fn functions_and_processes_have_the_figures_that_a_layer_of_their_time_has() {
-        let mut comparison = comparison(100);
-        complete(&mut comparison);
-        let why = &comparison.why[0];
-        let figures = |row: &WhyRow| (row.arms.clone(), row.difference.clone());
-        let [server, function] = [&why.processes, &why.functions].map(|it| it[0].row.as_ref());
-        assert_eq!(figures(server.unwrap()), figures(&why.rows[0]));
-        assert_eq!(figures(function.unwrap()), figures(&why.rows[1]));
-        assert_eq!(function.unwrap().name, "tcp_sendmsg");
-    }
-
-    #[test]
-    fn what_a_request_waits_for_is_nobodys_cpu_time() {
-        let mut comparison = comparison(100);
-        // Over the other arm each request waits 40 µs for a timer.
-        for epoch in &mut comparison.raw.epochs {
-            for (side, slice) in epoch.slices.iter_mut().enumerate() {
-                slice.active_ns = slice.requests * [10_000, 55_000][side];
-            }
-        }
-        comparison.placement.asked = Placement::Same;
-        complete(&mut comparison);
-        let idle = comparison.why[0].idle.clone().unwrap();
-        let [unix, tcp] = idle.arms.map(|it| it.known().unwrap().value);
-        assert!(
-            unix.abs() < 1e-9 && (tcp - 40.0).abs() < 1e-9,
-            "{unix} {tcp}"
-        );
-        comparison.placement.asked = Placement::Free;
-        complete(&mut comparison);
-        assert_eq!(comparison.why[0].idle, None, "cores that others may use");
-    }
-
-    #[test]
-    fn samples_of_another_time_than_the_clocks_make_it_invalid() {
-        for (seen_pct, is_valid) in [(40, false), (97, true), (130, false)] {
-            let mut comparison = comparison(seen_pct);
-            complete(&mut comparison);
-            let invalid = &comparison.why[0].invalid;
-            assert_eq!(invalid.is_empty(), is_valid, "{seen_pct}: {invalid:?}");
-        }
-    }
-}
+mod tests;
