@@ -23,8 +23,14 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
             .chain(checks.filter(|_| why.sampling.sees_kernel));
         table([title.as_str(), "layer"], &arms, rows, micros, out);
         if !why.counts.is_empty() {
-            let title = "Counted per request";
-            table([title, "per request"], &arms, why.counts.iter(), count, out);
+            let title = format!("Counted per request, {other} over {base}");
+            table(
+                [title.as_str(), "per request"],
+                &arms,
+                why.counts.iter(),
+                count,
+                out,
+            );
         }
         layers(idx, part, &arms, why, out);
         chains(idx, part, &arms, (why, detail.chains.get(part)), out);

@@ -1,5 +1,7 @@
 //! Where a request's CPU time goes, in words: layers that add up, what they are held against, what was counted.
 
+use std::collections::HashSet;
+
 use looptax_record::{Comparison, Estimate, Figure, Why, WhyRow};
 
 use super::small_table::SmallTable;
@@ -21,21 +23,82 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
     comparison.why.iter().filter_map(both).flatten().collect()
 }
 
-/// What to know beside them.
-pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
+/// What to know beside them, each thing once.
+pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> {
+    let sampled = comparisons.iter().filter(|it| !it.why.is_empty());
+    let sampled: Vec<&Comparison> = sampled.copied().collect();
+    let is_one = sampled.len() == 1;
+    let mut lines = Vec::new();
+    for comparison in sampled {
+        let place = if is_one {
+            String::new()
+        } else {
+            place(comparison)
+        };
+        lines.extend(of_comparison(comparison, &place, text));
+    }
+    let mut said = HashSet::new();
+    lines.retain(|line| said.insert(line.clone()));
+    lines
+}
+
+/// What holds for one comparison: where there are several of something, each line says of which.
+fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
+    let is_one_pair = comparison.why.len() == 1;
+    let before = |parts: &[&str]| {
+        let parts: Vec<&str> = parts.iter().copied().filter(|it| !it.is_empty()).collect();
+        match &parts[..] {
+            [] => String::new(),
+            parts => format!("{}: ", parts.join(", ")),
+        }
+    };
     let mut lines = Vec::new();
     for why in &comparison.why {
-        let invalid = why.invalid.iter();
-        lines.extend(
-            invalid.map(|it| format!("nothing follows from the layers: {}", text.clean(it))),
-        );
-        lines.extend(few_epochs(why));
-        lines.push(sampling(why, text));
-        lines.extend(why.sampling.notes.iter().map(|it| text.clean(it)));
+        let pair = if is_one_pair {
+            String::new()
+        } else {
+            pair(why, comparison, text)
+        };
+        let whose = before(&[place, &pair]);
+        let mut add = |line: String| lines.push(format!("{whose}{line}"));
+        for reason in &why.invalid {
+            add(format!(
+                "nothing follows from the layers: {}",
+                text.clean(reason)
+            ));
+        }
+        few_epochs(why).into_iter().for_each(&mut add);
+        let cost = cost(why, text);
+        if is_one_pair {
+            let cost = cost.map_or_else(String::new, |it| format!("; with it {it}"));
+            add(format!("{}{cost}", sampling(why, text)));
+        } else {
+            cost.map(|it| format!("with the sampler {it}"))
+                .into_iter()
+                .for_each(&mut add);
+        }
+        check(why, text).into_iter().for_each(&mut add);
     }
-    lines.extend(checks(comparison, text));
-    lines.dedup();
+    if let [first, _, ..] = &comparison.why[..] {
+        // The same samples stand behind all pairs.
+        let line = format!("{}{}", before(&[place]), sampling(first, text));
+        lines.insert(0, line);
+    }
+    let notes = comparison.why.iter().flat_map(|it| &it.sampling.notes);
+    lines.extend(notes.map(|it| text.clean(it)));
     lines
+}
+
+/// `16 connections, same`.
+fn place(comparison: &Comparison) -> String {
+    let connections = counted(comparison.connections.into(), "connection");
+    format!("{connections}, {}", comparison.placement.asked.name())
+}
+
+/// `tcp over unix`.
+fn pair(why: &Why, comparison: &Comparison, text: Text) -> String {
+    let [base, other] = arms(why, comparison, text);
+    format!("{other} over {base}")
 }
 
 fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
@@ -46,12 +109,11 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
         rows.extend(without_sampler(why).map(|it| row(it, text, micros)));
         rows.extend(idle(why).map(|it| row(it, text, micros)));
     }
-    let s = if comparison.connections == 1 { "" } else { "s" };
     Some(SmallTable {
         title: format!(
-            "where a request's CPU time goes, client and server together: {} connection{s}, {}",
-            comparison.connections,
-            comparison.placement.asked.name(),
+            "where a request's CPU time goes, client and server together: {}, {}",
+            place(comparison),
+            pair(why, comparison, text)
         ),
         header: header(why, comparison, text),
         rows,
@@ -116,7 +178,11 @@ fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     let rows = why.counts.iter().filter(is_seen);
     let rows: Vec<[String; 4]> = rows.map(|it| row(it, text, number)).collect();
     (!rows.is_empty()).then(|| SmallTable {
-        title: "counted per request".to_owned(),
+        title: format!(
+            "counted per request: {}, {}",
+            place(comparison),
+            pair(why, comparison, text)
+        ),
         header: header(why, comparison, text),
         rows,
         closing: None,
@@ -124,11 +190,15 @@ fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
 }
 
 fn header(why: &Why, comparison: &Comparison, text: Text) -> [String; 4] {
-    let name = |side: usize| {
-        let arm = comparison.arms.get(why.pair[side] as usize);
+    let [base, other] = arms(why, comparison, text);
+    [String::new(), base, other, "difference".to_owned()]
+}
+
+fn arms(why: &Why, comparison: &Comparison, text: Text) -> [String; 2] {
+    why.pair.map(|idx| {
+        let arm = comparison.arms.get(idx as usize);
         arm.map_or_else(String::new, |arm| text.clean(&arm.name))
-    };
-    [String::new(), name(0), name(1), "difference".to_owned()]
+    })
 }
 
 /// How a figure of a row is shown, and a difference.
@@ -208,40 +278,26 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
 }
 
 /// What the samples came to before the sampler's part was taken off, and the kernel's clocks beside it.
-fn checks(comparison: &Comparison, text: Text) -> Vec<String> {
-    let check = |why: &Why| {
-        if !why.sampling.sees_kernel {
-            return None;
-        }
-        // Nothing was taken off where nothing is known of it.
-        why.sampler_pct.as_ref()?.known()?;
-        let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
-        Some(format!(
-            "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own \
-             part, which lies on them by their size",
-            signed_micros(text, &known(&why.sampled)?),
-            signed_micros(text, &known(&why.by_clocks)?)
-        ))
-    };
-    comparison.why.iter().filter_map(check).collect()
+fn check(why: &Why, text: Text) -> Option<String> {
+    if !why.sampling.sees_kernel {
+        return None;
+    }
+    // Nothing was taken off where nothing is known of it.
+    why.sampler_pct.as_ref()?.known()?;
+    let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
+    Some(format!(
+        "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own part, \
+         which lies on them by their size",
+        signed_micros(text, &known(&why.sampled)?),
+        signed_micros(text, &known(&why.by_clocks)?)
+    ))
 }
 
 fn sampling(why: &Why, text: Text) -> String {
     let sampling = &why.sampling;
     let khz = 1e6 / (sampling.period_ns as f64).max(1.0);
-    let cost = why.sampler_pct.as_ref().and_then(Figure::known);
-    let cost = cost.map_or_else(String::new, |it| {
-        format!(
-            "; with it a request takes {} more CPU time, in both arms",
-            Text::as_known(
-                it,
-                |pct| format!("{}{GLUE}%", fixed(pct, 1)),
-                |it| text.percent(it)
-            )
-        )
-    });
     format!(
-        "sampled by {} at {khz:.0}{GLUE}kHz on {}: {} in {}, {} lost, {} of other processes{cost}",
+        "sampled by {} at {khz:.0}{GLUE}kHz on {}: {} in {}, {} lost, {} of other processes",
         text.clean(&sampling.event),
         counted(sampling.cores.into(), "core"),
         counted(sampling.n_samples, "sample"),
@@ -249,4 +305,26 @@ fn sampling(why: &Why, text: Text) -> String {
         sampling.n_lost,
         sampling.n_of_others,
     )
+}
+
+/// What the sampler adds to a request, both arms of a pair together.
+fn cost(why: &Why, text: Text) -> Option<String> {
+    let added = why.sampler_pct.as_ref()?.known()?;
+    let (amount, more) = if added.value < 0.0 {
+        let turned = |end: Option<f64>| end.map(|it| -it);
+        let less = Estimate {
+            value: -added.value,
+            lo: turned(added.hi),
+            hi: turned(added.lo),
+            ..*added
+        };
+        (less, "less")
+    } else {
+        (*added, "more")
+    };
+    let value = |pct| format!("{}{GLUE}%", fixed(pct, 1));
+    let amount = Text::as_known(&amount, value, |it| text.percent(it));
+    Some(format!(
+        "a request takes {amount} {more} CPU time, both arms together"
+    ))
 }

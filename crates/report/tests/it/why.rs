@@ -1,7 +1,7 @@
 //! Where a request's CPU time goes, as the page shows it.
 
 use looptax_record::{
-    Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow,
+    Arm, Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow,
 };
 use looptax_report::html::{ChainsShown, FrameShown, page};
 use looptax_report::terminal::{self, Style};
@@ -154,6 +154,49 @@ fn wide() -> Style {
         color: false,
         unicode: true,
     }
+}
+
+#[test]
+fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
+    let mut sampled = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    let nat = Arm {
+        name: "nat".to_owned(),
+        ..sampled.arms[1].clone()
+    };
+    sampled.arms.push(nat);
+    let with_nat = Why {
+        pair: [0, 2],
+        sampler_pct: Some(Figure::new(-3.0, -4.5, 0.5, 10)),
+        ..why("TCP, IP")
+    };
+    sampled.why = vec![why("TCP, IP"), with_nat];
+    let one = terminal::compare(&record(vec![sampled.clone()], Vec::new()), VERBOSE, wide());
+    for words in [
+        "client and server together: 1 connection, same, tcp over unix",
+        "client and server together: 1 connection, same, nat over unix",
+        "counted per request: 1 connection, same, nat over unix",
+        "tcp over unix: with the sampler a request takes 2.0 % [1.5, 2.5] more CPU time, both arms together",
+        "nat over unix: with the sampler a request takes 3.0 % [-0.5, 4.5] less CPU time, both arms together",
+        "nat over unix: with the sampler on, samples and the kernel's clocks say",
+    ] {
+        assert!(one.contains(words), "no {words:?} in\n{one}");
+    }
+    for once in ["sampled by cpu-clock", "TCP, IP is not seen"] {
+        assert_eq!(one.matches(once).count(), 1, "{once:?} in\n{one}");
+    }
+    let many = Comparison {
+        connections: 16,
+        ..sampled.clone()
+    };
+    let both = record(vec![sampled, many], Vec::new());
+    let both = terminal::compare(&both, VERBOSE, wide());
+    for words in [
+        "16 connections, same: sampled by cpu-clock",
+        "16 connections, same, nat over unix: with the sampler a request",
+    ] {
+        assert!(both.contains(words), "no {words:?} in\n{both}");
+    }
+    assert_eq!(both.matches("TCP, IP is not seen").count(), 1, "{both}");
 }
 
 /// Without their intervals.
