@@ -333,3 +333,14 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
         &["`mariadb` is no target", "or two records of `why`"],
     );
 }
+
+#[test]
+fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
+    let scratch = Scratch::new();
+    for args in [&["compare", "echo", "--pprof", "x"][..], &["--folded", "x"]] {
+        Looptax::new(exe(), &scratch)
+            .args(args.iter().copied())
+            .run()
+            .expect_error(2, &["wants call chains", "`looptax why TARGET --"]);
+    }
+}
