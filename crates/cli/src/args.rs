@@ -220,7 +220,7 @@ pub(crate) enum Command {
     ///
     /// Two records of it in place of targets, by file, name of the run or label: which layer became dearer from the first
     /// to the second.
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
     /// Judge a saved record again: the same verdict, bit for bit.
     #[command(after_help = EXIT_CODES)]

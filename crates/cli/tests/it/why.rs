@@ -344,3 +344,33 @@ fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
             .expect_error(2, &["wants call chains", "`looptax why TARGET --"]);
     }
 }
+
+#[test]
+fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
+    let scratch = Scratch::new();
+    let help = |command: &str| {
+        Looptax::new(exe(), &scratch)
+            .args([command, "--help"])
+            .run()
+            .stdout
+    };
+    let (why, compare) = (help("why"), help("compare"));
+    for option in [
+        "--remedies",
+        "--list\n",
+        "--exec",
+        "--exec-unix",
+        "--exec-timeout",
+    ] {
+        assert!(compare.contains(option), "{option}\n{compare}");
+        assert!(!why.contains(option), "{option}\n{why}");
+    }
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "the server's hottest functions at each. Default: 1",
+        "18 are the least that gives one. Default: 40s",
+        "two records of `why`",
+    ] {
+        assert!(why.contains(words), "no {words:?} in\n{why}");
+    }
+}
