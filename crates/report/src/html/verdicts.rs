@@ -179,7 +179,7 @@ fn card(sentence: &str, comparison: &Comparison, tax: &looptax_record::Tax, out:
 
 fn requests_table(client: &str, table: &Table, out: &mut Markup) {
     out.element("h4", &[("class", "client")], client);
-    out.stacked_table(client, |out| {
+    out.judged_table(client, |out| {
         let has_verdict = table.has_verdict();
         let mut head = vec!["connections", "placement"];
         head.extend(table.arms.iter().map(String::as_str));
@@ -264,7 +264,7 @@ fn requests_row(row: &Row, head: &[&str], out: &mut Markup) {
 }
 
 fn command_table(table: &CommandTable, out: &mut Markup) {
-    out.stacked_table(&table.tax_header, |out| {
+    out.judged_table(&table.tax_header, |out| {
         let mut head = vec![""];
         head.extend(table.arms.iter().map(String::as_str));
         head.extend([table.tax_header.as_str(), "difference", "verdict"]);
