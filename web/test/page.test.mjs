@@ -57,7 +57,8 @@ for (const name of PAGES) {
           which,
         );
       if (width < 520) assert.equal(await scrolled(".stacked"), 0, `no scrolling at ${width} pixels`);
-      if (width < 900) assert.equal(await scrolled(".judged"), 0, `tax and verdict without scrolling at ${width} pixels`);
+      if (width < 900)
+        assert.equal(await scrolled(".judged"), 0, `tax and verdict without scrolling at ${width} pixels`);
     }
     assert.deepEqual(complaints, []);
     assert.deepEqual(left(), []);

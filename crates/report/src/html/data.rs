@@ -23,6 +23,7 @@ use super::tail;
 use super::unit::Unit;
 use super::why;
 use crate::words::row::{is_usable, judged, pair};
+use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
 /// More slices of a record are not drawn: a browser would take seconds, and an eye sees no more.
@@ -288,7 +289,7 @@ fn whys(comparison: &Comparison, detail: &Detail) -> Vec<WhyDrawn> {
         let chains = detail.chains.get(idx).and_then(|it| it.as_ref().ok());
         WhyDrawn {
             arms: why::arms(comparison, of_pair),
-            layers: of_pair.rows.iter().map(layer).collect(),
+            layers: words::shown_layers(of_pair).map(layer).collect(),
             chains: chains.map(|it| chains_drawn(it, of_pair.stacks.requests)),
         }
     });

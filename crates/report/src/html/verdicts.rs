@@ -74,6 +74,14 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
     let mut is_first = true;
     for group in &server.groups {
         cards(record, group, out);
+        // Who asked where the time goes finds it before anything else.
+        let is_sampled = |idx: &usize| !record.comparisons[*idx].why.is_empty();
+        let folds = group.comparisons.iter().copied();
+        let (before, after): (Vec<usize>, Vec<usize>) = folds.partition(is_sampled);
+        for idx in before {
+            charts.comparison(idx, is_first, out);
+            is_first = false;
+        }
         charts.group(group, out);
         match &group.body {
             Body::Requests {
@@ -109,8 +117,8 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
             list(&notes, out);
             out.close("div");
         }
-        for idx in &group.comparisons {
-            charts.comparison(*idx, is_first, out);
+        for idx in after {
+            charts.comparison(idx, is_first, out);
             is_first = false;
         }
     }

@@ -17,17 +17,14 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
         out.open("section", &[("class", "why")]);
         out.element("h5", &[], &title);
         let checks = why.sum.iter().chain(words::without_sampler(why));
-        let rows = why
-            .rows
-            .iter()
-            .chain(checks.filter(|_| why.sampling.sees_kernel));
+        let rows = words::shown_layers(why).chain(checks.filter(|_| why.sampling.sees_kernel));
         table([title.as_str(), "layer"], &arms, rows, micros, out);
-        if !why.counts.is_empty() {
+        if words::shown_counts(why).next().is_some() {
             let title = format!("Counted per request, {other} over {base}");
             table(
                 [title.as_str(), "per request"],
                 &arms,
-                why.counts.iter(),
+                words::shown_counts(why),
                 count,
                 out,
             );

@@ -103,7 +103,7 @@ fn pair(why: &Why, comparison: &Comparison, text: Text) -> String {
 
 fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let sum = why.sum.as_ref()?;
-    let mut rows: Vec<[String; 4]> = why.rows.iter().map(|it| row(it, text, micros)).collect();
+    let mut rows: Vec<[String; 4]> = shown_layers(why).map(|it| row(it, text, micros)).collect();
     if why.sampling.sees_kernel {
         rows.push(row(sum, text, micros));
         rows.extend(without_sampler(why).map(|it| row(it, text, micros)));
@@ -119,6 +119,29 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
         rows,
         closing: closing(why, sum, text),
     })
+}
+
+/// The layers that are more than nothing but zeros.
+pub(crate) fn shown_layers(why: &Why) -> impl Iterator<Item = &WhyRow> {
+    let is_nothing = |value: f64| value.abs() < LEAST_SHOWN_US;
+    why.rows.iter().filter(move |row| {
+        let arms = row.arms.iter().filter_map(Figure::known).map(|it| it.value);
+        let difference = row.difference.known();
+        let ends = difference
+            .into_iter()
+            .flat_map(|it| [it.lo, it.hi])
+            .flatten();
+        !arms.chain(ends).all(is_nothing)
+    })
+}
+
+/// What was counted at all.
+pub(crate) fn shown_counts(why: &Why) -> impl Iterator<Item = &WhyRow> {
+    let is_seen = |row: &&WhyRow| {
+        let mut counts = row.arms.iter().filter_map(Figure::known);
+        counts.any(|it| it.value > 0.0)
+    };
+    why.counts.iter().filter(is_seen)
 }
 
 /// The kernel's clocks in epochs without the sampler, where there was one.
@@ -170,13 +193,7 @@ fn idle(why: &Why) -> Option<&WhyRow> {
 }
 
 fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
-    let is_seen = |row: &&WhyRow| {
-        row.arms
-            .iter()
-            .any(|it| it.known().is_some_and(|it| it.value > 0.0))
-    };
-    let rows = why.counts.iter().filter(is_seen);
-    let rows: Vec<[String; 4]> = rows.map(|it| row(it, text, number)).collect();
+    let rows: Vec<[String; 4]> = shown_counts(why).map(|it| row(it, text, number)).collect();
     (!rows.is_empty()).then(|| SmallTable {
         title: format!(
             "counted per request: {}, {}",

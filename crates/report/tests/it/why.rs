@@ -199,6 +199,48 @@ fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
     assert_eq!(both.matches("TCP, IP is not seen").count(), 1, "{both}");
 }
 
+#[test]
+fn rows_of_nothing_but_zeros_are_left_out_in_every_view() {
+    let zero = |name: &str, half: f64| WhyRow {
+        name: name.to_owned(),
+        arms: [0.001, 0.0].map(|us| Figure::new(us, us, us, 10)),
+        difference: Figure::new(-0.001, -half, half, 10),
+        p: None,
+    };
+    let mut with_zeros = why("TCP, IP");
+    with_zeros.rows.push(zero("page faults", 0.002));
+    with_zeros.rows.push(zero("interrupts", 0.02));
+    with_zeros.counts.push(WhyRow {
+        arms: [0.0; 2].map(|it| Figure::new(it, it, it, 10)),
+        ..zero("softirqs", 0.0)
+    });
+    let record = sampled(with_zeros);
+    let html = page_of(&record, None);
+    for view in [terminal::compare(&record, VERBOSE, wide()), html] {
+        assert!(
+            view.contains("interrupts"),
+            "as far as is known, it may be more"
+        );
+        for words in ["page faults", "softirqs"] {
+            assert!(!view.contains(words), "{words:?} in\n{view}");
+        }
+    }
+}
+
+#[test]
+fn the_fold_of_the_layers_is_named_and_stands_first_and_the_run_has_its_name() {
+    let mut record = sampled(why("TCP, IP"));
+    record.id = "20261124-202701-25003".to_owned();
+    let text = text_of(&page_of(&record, None));
+    assert!(text.contains("run 20261124-202701-25003"), "{text}");
+    let at = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("no {words:?} in\n{text}"))
+    };
+    assert!(at("layers and flame graph, latency") < at("sampled by cpu-clock"));
+    assert!(at("Where a request's CPU time goes") < at("client poll"));
+}
+
 /// Without their intervals.
 fn few(mut why: Why) -> Why {
     let open = |figure: &mut Figure| {
