@@ -17,7 +17,7 @@ const KERNEL_MARK: &str = "[k] ";
 /// The process that is asked about.
 const PROCESS: &str = "server";
 
-const CLOSING: &str = "time of their own, without what they call; sampled by a timer: what the kernel does with interrupts \
+const CLOSING: &str = "time of their own, without what they call; [k]: of the kernel; sampled by a timer: what the kernel does with interrupts \
                        off stands where it switches them on again";
 
 /// Finished cells: three rows for each function, and a column for each number of connections.
