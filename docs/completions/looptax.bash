@@ -1418,7 +1418,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__echo__subcmd__server)
-            opts="-q -h --socket --abstract --tcp --one-thread --color --quiet --help"
+            opts="-q -h --socket --abstract --tcp --one-thread --http --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -315,8 +315,8 @@ complete -c looptax -n "__fish_looptax_using_subcommand trial" -s q -l quiet -d 
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
-complete -c looptax -n "__fish_looptax_using_subcommand why" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -s c -l connections -d 'Connections per arm, one comparison each; with several, the server\'s hottest functions at each. Default: 1' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (`looptax compare --list` shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l distribution -d 'How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l max-samples -d 'Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -s D -l define -d 'Set a variable of script:FILE' -r
@@ -324,7 +324,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l protocol -d 'SQL
 text\t'Whole, each time'"
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l pipeline -d 'Redis, memcached and echo: requests in one send; a request is then the whole batch' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l value-size -d 'Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3' -r
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same decides, with a short look at the others; client-pinned on a running server' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l placement -d 'Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), client-pinned (only our own threads are pinned). Default: same; client-pinned on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l client -d 'How the client waits: poll, poll-first, block, event, or all in one interleaved schedule. Default: poll up to 64 connections (poll-first for `PostgreSQL`, as libpq waits), event above; block where only that makes sense (stream)' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l client-like -d 'Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside waiting is left out' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l rate -d 'Send at this rate instead of as fast as answers come, whether answers are in or not, one comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower arm can serve, which is found first. Latency then counts from when a request was due' -r
@@ -332,10 +332,10 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l arrivals -d 'Gap
 fixed\t'Equal'"
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l think -d 'Pause between an answer and the connection\'s next request: 200us, 5ms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l reconnect-every -d 'Close each connection after so many requests and open another, which counts with the next request' -r
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256, with the event client: the server\'s hottest functions at each, beside throughput and latency of each arm' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l fixed -d 'How long is measured: a time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and the verdict comes from those: 18 are the least that gives one. Default: 40s' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l seed -d 'Repeat the schedule of an earlier run (the seed stands in its record)' -r
@@ -368,7 +368,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l remedies -d 'Wha
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l quick -d 'At most 40 epochs, some 20 s per comparison, of which a third count for the verdict'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l dry-run -d 'Print the plan and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l live -d 'Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what comes next, time left. q ends the run and keeps what it has'
@@ -488,6 +488,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_see
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l one-thread -d 'Serve all connections with one thread'
+complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -l http -d 'Speak HTTP'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from echo-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from port-proxy" -l on -d 'Address to listen on' -r

@@ -44,17 +44,21 @@ for (const name of PAGES) {
     );
     assert.equal(bare, 0, "flame graphs without frames");
     assert.ok((await page.locator("[data-chart]").count()) > 3);
-    for (const width of [320, 400, 1600]) {
+    for (const width of [320, 400, 800, 1600]) {
       await page.setViewportSize({ width, height: 900 });
       await page.waitForTimeout(300);
       const wider = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       );
       assert.equal(wider, 0, `at ${width} pixels`);
-      const scrolled = await page.evaluate(
-        () => [...document.querySelectorAll(".stacked")].filter((it) => it.scrollWidth > it.clientWidth).length,
-      );
-      if (width < 520) assert.equal(scrolled, 0, `tax and verdict without scrolling at ${width} pixels`);
+      const scrolled = (which) =>
+        page.evaluate(
+          (which) => [...document.querySelectorAll(which)].filter((it) => it.scrollWidth > it.clientWidth).length,
+          which,
+        );
+      if (width < 520) assert.equal(await scrolled(".stacked"), 0, `no scrolling at ${width} pixels`);
+      if (width < 900)
+        assert.equal(await scrolled(".judged"), 0, `tax and verdict without scrolling at ${width} pixels`);
     }
     assert.deepEqual(complaints, []);
     assert.deepEqual(left(), []);

@@ -6,7 +6,8 @@ use looptax_record::{
     self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow,
 };
 use looptax_stats::{
-    Difference, Estimate, Side, difference, holm, per_request, per_request_difference,
+    Difference, Estimate, Side, difference, holm, per_request,
+    per_request_difference_of_occurrences, per_request_of_occurrences,
 };
 
 use crate::figures::plain;
@@ -17,6 +18,8 @@ const MOST_LOST: f64 = 0.01;
 const MOST_UNATTRIBUTED: f64 = 0.03;
 /// Samples and clocks that differ by more than this share are not of the same time.
 const MOST_APART: f64 = 0.1;
+/// Fewer epochs give no interval: that of two reaches 13 standard errors to each side, and says nothing.
+const LEAST_EPOCHS: usize = 3;
 /// Two-sided level of every interval.
 const ALPHA: f64 = 0.05;
 
@@ -39,6 +42,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     // Where programs alone are seen, the sampler's own part is in none of the samples: it is the kernel's.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);
+    let unit_us = sample_us(why);
     let layers = 0..why.layers.len();
     let is_seen = |layer: &usize| {
         let mut epochs = why.epochs.iter().flat_map(|it| &it.layer_ns);
@@ -46,7 +50,8 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     };
     let rows = layers.filter(is_seen).map(|layer| {
         let us = |epoch: &SampledEpoch, side: usize| ns_to_us(epoch.layer_ns[side].get(layer));
-        let (row, p) = row(&why.layers[layer], &amounts(&why.epochs, us), &requests);
+        let amounts = amounts(&why.epochs, us);
+        let (row, p) = row_of(&why.layers[layer], &amounts, &requests, unit_us);
         (less_the_sampler(row, share), p)
     });
     why.rows = adjusted(rows.collect());
@@ -64,10 +69,9 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     why.by_clocks = by_clocks("by the kernel's clocks", &sampled);
     why.without_sampler = by_clocks("without the sampler", own);
     why.idle = has_one_core.then(|| idle(own)).flatten();
-    let added = found.map(|share| share.map_monotone(|share| 100.0 * (1.0 / share - 1.0)));
-    why.sampler_pct = added.map(|it| plain(Some(it)));
+    why.sampler_pct = found.map(|share| plain(added_pct(share)));
     for parts in [&mut why.processes, &mut why.functions] {
-        fill_parts(parts, &requests, share);
+        fill_parts(parts, &requests, unit_us, share);
     }
     let counters = 0..why.counters.len();
     let counts = counters.map(|idx| {
@@ -82,7 +86,12 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
 }
 
 /// Processes, or functions: per request, as layers are.
-fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, share: Option<Estimate>) {
+fn fill_parts(
+    parts: &mut [SampledPart],
+    requests: &Amounts,
+    unit_us: f64,
+    share: Option<Estimate>,
+) {
     let rows = parts.iter().map(|part| {
         // A record is not trusted with as many of them as there are epochs.
         let us = |side: usize| {
@@ -91,7 +100,7 @@ fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, share: Option<Estim
         };
         let name = part.function.as_ref().unwrap_or(&part.process);
         let amounts = [0, 1].map(|side| us(side).collect());
-        let (row, p) = row(name, &amounts, requests);
+        let (row, p) = row_of(name, &amounts, requests, unit_us);
         (less_the_sampler(row, share), p)
     });
     let rows = adjusted(rows.collect());
@@ -137,17 +146,61 @@ fn requests_of(epochs: &[&Epoch]) -> Amounts {
     })
 }
 
+/// A layer of a run that nobody was seen in: nothing, known as well as its epochs let it be.
+pub(crate) fn unseen(why: &Why, name: &str) -> WhyRow {
+    let epochs: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
+    let none = amounts(&why.epochs, |_, _| 0.0);
+    row_of(name, &none, &requests_of(&epochs), sample_us(why)).0
+}
+
+/// How many samples of a run are in a layer, over one arm; `None` where the record does not say how large one is.
+pub(crate) fn n_samples(why: &Why, name: &str, side: usize) -> Option<f64> {
+    let us = Some(sample_us(why)).filter(|us| *us > 0.0)?;
+    let Some(layer) = why.layers.iter().position(|it| it == name) else {
+        return Some(0.0);
+    };
+    let epochs = why.epochs.iter();
+    Some(
+        epochs
+            .map(|it| ns_to_us(it.layer_ns[side].get(layer)) / us)
+            .sum(),
+    )
+}
+
+/// CPU time that a sample stands for, µs.
+fn sample_us(why: &Why) -> f64 {
+    why.sampling.period_ns as f64 / 1e3
+}
+
+/// What is no sample: clocks, and counts of all there was.
 fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64>) {
-    let side = |side: usize| plain(per_request(&amounts[side], &requests[side], ALPHA));
+    row_of(name, amounts, requests, 0.0)
+}
+
+/// A row whose amounts are made of samples of `unit` each.
+fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyRow, Option<f64>) {
+    let enough = |it: Estimate| {
+        if it.n < LEAST_EPOCHS {
+            Estimate::without_interval(it.value, it.n)
+        } else {
+            it
+        }
+    };
+    let side = |side: usize| {
+        let found = per_request_of_occurrences(&amounts[side], &requests[side], unit, ALPHA);
+        plain(found.map(enough))
+    };
     let [base, other] = [0, 1].map(|side: usize| (&amounts[side][..], &requests[side][..]));
-    let found: Option<Difference> = per_request_difference(base, other, ALPHA);
+    let found: Option<Difference> = per_request_difference_of_occurrences(base, other, unit, ALPHA);
+    let estimate = found.map(|it| enough(it.estimate));
     let row = WhyRow {
         name: name.to_owned(),
         arms: [side(0), side(1)],
-        difference: plain(found.map(|it| it.estimate)),
+        difference: plain(estimate),
         p: None,
     };
-    (row, found.and_then(|it| it.p))
+    let is_known = estimate.is_some_and(|it| it.has_interval());
+    (row, found.and_then(|it| it.p).filter(|_| is_known))
 }
 
 /// Rows with their probabilities, corrected for how many they are.
@@ -210,12 +263,38 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     let (with, without) = with.zip(without)?;
     let added = difference(without, with);
     // 1 - added/with: monotone in what was added.
-    Some(added.map_monotone(|us| 1.0 - us / with.value))
+    let share = added.map_monotone(|us| 1.0 - us / with.value);
+    let n = sampled.len().min(own.len());
+    Some(if n < LEAST_EPOCHS {
+        Estimate::without_interval(share.value, n)
+    } else {
+        share
+    })
+}
+
+/// What the sampler adds to a request, per cent, where its own share is known; none where nothing of it is left.
+fn added_pct(share: Estimate) -> Option<Estimate> {
+    let added = |share: f64| 100.0 * (1.0 / share - 1.0);
+    let value = (share.value > 0.0).then(|| added(share.value))?;
+    Some(if share.has_interval() {
+        Estimate {
+            value,
+            lo: added(share.hi),
+            hi: if share.lo > 0.0 {
+                added(share.lo)
+            } else {
+                f64::INFINITY
+            },
+            n: share.n,
+        }
+    } else {
+        Estimate::without_interval(value, share.n)
+    })
 }
 
 /// A row less the sampler's part of it; its intervals take in how well that part is known.
 fn less_the_sampler(row: WhyRow, share: Option<Estimate>) -> WhyRow {
-    let Some(share) = share.filter(Estimate::has_interval) else {
+    let Some(share) = share.filter(|it| it.value > 0.0) else {
         return row;
     };
     let scaled = |figure: &Figure| match figure.known() {
@@ -293,141 +372,4 @@ fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use looptax_record::{Raw, Sampling, Slice};
-
-    use super::*;
-
-    /// An epoch whose requests take `us` of CPU time over each arm; every epoch has another number of requests.
-    fn epoch(idx: u64, us: [u64; 2]) -> Epoch {
-        let slice = |side: usize| {
-            let requests = 1_000 + 10 * idx;
-            Slice {
-                requests,
-                client_cpu_ns: Some(requests * us[side] * 250),
-                server_cpu_ns: Some(requests * us[side] * 750),
-                ..Slice::default()
-            }
-        };
-        Epoch {
-            pair: [0, 1],
-            order: "bo".to_owned(),
-            slices: vec![slice(0), slice(1)],
-            ..Epoch::default()
-        }
-    }
-
-    /// 10 and 15 µs without the sampler, a tenth more with it; a third in the first layer over both arms.
-    fn comparison(seen_pct: u64) -> record::Comparison {
-        let sampled = |idx: u64| {
-            let raw = epoch(idx, [11, 16]);
-            let ns = |side: usize| {
-                let total = raw.slices[side].requests * [11_000, 16_500][side] * seen_pct / 100;
-                vec![total / 3, total - total / 3, 0]
-            };
-            SampledEpoch {
-                layer_ns: [ns(0), ns(1)],
-                counts: [vec![2_000], vec![2_000]],
-                raw,
-            }
-        };
-        let sampling = Sampling {
-            sees_kernel: true,
-            n_samples: 10_000,
-            ..Sampling::default()
-        };
-        let layers = ["programs", "TCP, IP", "not attributed"].map(str::to_owned);
-        let epochs: Vec<SampledEpoch> = (0..12).map(sampled).collect();
-        let part = |function: Option<&str>, layer: usize| SampledPart {
-            process: "server".to_owned(),
-            function: function.map(str::to_owned),
-            is_kernel: false,
-            ns: { epochs.iter() }
-                .map(|it| it.layer_ns.each_ref().map(|ns| ns[layer]))
-                .collect(),
-            row: None,
-        };
-        let why = Why {
-            processes: vec![part(None, 0)],
-            functions: vec![part(Some("tcp_sendmsg"), 1)],
-            epochs,
-            counters: vec!["client sends".to_owned()],
-            ..Why::unmeasured([0, 1], sampling, layers.to_vec())
-        };
-        record::Comparison {
-            why: vec![why],
-            raw: Raw {
-                epochs: (0..12).map(|idx| epoch(idx, [10, 15])).collect(),
-            },
-            ..crate::made_up::comparison()
-        }
-    }
-
-    #[test]
-    fn layers_add_up_to_what_is_measured_without_the_sampler() {
-        let mut comparison = comparison(100);
-        complete(&mut comparison);
-        let why = &comparison.why[0];
-        let value = |figure: &Figure| figure.known().unwrap().value;
-        let sum = why.sum.as_ref().unwrap();
-        for side in 0..2 {
-            let rows: f64 = why.rows.iter().map(|it| value(&it.arms[side])).sum();
-            assert!((rows - value(&sum.arms[side])).abs() < 1e-9);
-        }
-        let without = why.without_sampler.as_ref().unwrap();
-        assert!((value(&without.difference) - 5.0).abs() < 1e-9);
-        assert!((value(&sum.difference) - 5.0).abs() < 0.2, "{sum:?}");
-        let added = value(why.sampler_pct.as_ref().unwrap());
-        assert!((added - 8.0).abs() < 0.1, "{added}");
-        assert_eq!(
-            why.rows.len(),
-            2,
-            "a layer that nobody was seen in is left out"
-        );
-        assert_eq!(why.invalid, Vec::<String>::new());
-    }
-
-    #[test]
-    fn functions_and_processes_have_the_figures_that_a_layer_of_their_time_has() {
-        let mut comparison = comparison(100);
-        complete(&mut comparison);
-        let why = &comparison.why[0];
-        let figures = |row: &WhyRow| (row.arms.clone(), row.difference.clone());
-        let [server, function] = [&why.processes, &why.functions].map(|it| it[0].row.as_ref());
-        assert_eq!(figures(server.unwrap()), figures(&why.rows[0]));
-        assert_eq!(figures(function.unwrap()), figures(&why.rows[1]));
-        assert_eq!(function.unwrap().name, "tcp_sendmsg");
-    }
-
-    #[test]
-    fn what_a_request_waits_for_is_nobodys_cpu_time() {
-        let mut comparison = comparison(100);
-        // Over the other arm each request waits 40 µs for a timer.
-        for epoch in &mut comparison.raw.epochs {
-            for (side, slice) in epoch.slices.iter_mut().enumerate() {
-                slice.active_ns = slice.requests * [10_000, 55_000][side];
-            }
-        }
-        comparison.placement.asked = Placement::Same;
-        complete(&mut comparison);
-        let idle = comparison.why[0].idle.clone().unwrap();
-        let [unix, tcp] = idle.arms.map(|it| it.known().unwrap().value);
-        assert!(
-            unix.abs() < 1e-9 && (tcp - 40.0).abs() < 1e-9,
-            "{unix} {tcp}"
-        );
-        comparison.placement.asked = Placement::Free;
-        complete(&mut comparison);
-        assert_eq!(comparison.why[0].idle, None, "cores that others may use");
-    }
-
-    #[test]
-    fn samples_of_another_time_than_the_clocks_make_it_invalid() {
-        for (seen_pct, is_valid) in [(40, false), (97, true), (130, false)] {
-            let mut comparison = comparison(seen_pct);
-            complete(&mut comparison);
-            let invalid = &comparison.why[0].invalid;
-            assert_eq!(invalid.is_empty(), is_valid, "{seen_pct}: {invalid:?}");
-        }
-    }
-}
+mod tests;

@@ -95,10 +95,14 @@ impl Cli {
         if let Some(file) = file_behind_json.filter(|it| cli.takes_as_word(it)) {
             return Err(command.error(ErrorKind::UnknownArgument, json::advice(file)));
         }
-        Ok(Self {
+        let mut cli = Self {
             is_bare: is_bare && cli.command.is_none(),
             ..cli
-        })
+        };
+        if let Some(Command::Why(args)) = &mut cli.command {
+            args.typed = typed_options(&command, &matches);
+        }
+        Ok(cli)
     }
 }
 
@@ -114,6 +118,24 @@ impl Cli {
             Some(_) => false,
         }
     }
+}
+
+/// The options of a subcommand that were typed, by their long names.
+fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
+    let Some((name, matches)) = matches.subcommand() else {
+        return Vec::new();
+    };
+    let is_typed = |arg: &&clap::Arg| {
+        let id = arg.get_id().as_str();
+        matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let subcommand = command.find_subcommand(name).into_iter();
+    let typed = subcommand
+        .flat_map(clap::Command::get_arguments)
+        .filter(is_typed);
+    typed
+        .filter_map(|it| Some(format!("--{}", it.get_long()?)))
+        .collect()
 }
 
 /// Options that may stand before any command, and their group.
@@ -196,8 +218,9 @@ pub(crate) enum Command {
     Trial(Box<TrialArgs>),
     /// Where the difference goes: a request's CPU time by layer of kernel and programs, over each transport.
     ///
-    /// Two records of it in place of targets: which layer became dearer from the first to the second.
-    #[command(after_help = EXIT_CODES)]
+    /// Two records of it in place of targets, by file, name of the run or label: which layer became dearer from the first
+    /// to the second.
+    #[command(after_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
     /// Judge a saved record again: the same verdict, bit for bit.
     #[command(after_help = EXIT_CODES)]

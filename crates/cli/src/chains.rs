@@ -5,6 +5,8 @@ use looptax_record::{Comparison, Record};
 use looptax_report::Chain;
 use looptax_store::unpack_stacks;
 
+use crate::args::FormatArgs;
+
 /// All of a record, arm by arm; `option` wants them.
 ///
 /// # Errors
@@ -23,6 +25,21 @@ pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failur
         add(comparison, &mut chains)?;
     }
     Ok(chains)
+}
+
+/// For what takes no samples: a file for call chains would stay empty.
+///
+/// # Errors
+/// One was asked for.
+pub(crate) fn refuse(args: &FormatArgs) -> Result<(), Failure> {
+    let asked = [(&args.folded, "--folded"), (&args.pprof, "--pprof")];
+    match asked.into_iter().find(|(path, _)| path.is_some()) {
+        Some((_, option)) => Err(Failure::usage(
+            format!("{option} wants call chains, which are not taken here"),
+            format!("`looptax why TARGET {option} FILE` takes them"),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn add(comparison: &Comparison, chains: &mut Vec<Chain>) -> Result<(), Failure> {

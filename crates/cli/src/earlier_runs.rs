@@ -82,6 +82,13 @@ pub(crate) fn is_record_file(word: &str) -> bool {
     path.is_file() || path.join(RECORD).is_file()
 }
 
+/// Whether a word names a run of the history, or is its label.
+pub(crate) fn is_run(word: &str) -> bool {
+    let history = history_path().filter(|path| path.exists());
+    let history = history.and_then(|path| History::open(&path).ok());
+    history.is_some_and(|it| it.find(word).is_ok())
+}
+
 /// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label.
 pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
     let mut path = PathBuf::from(word);

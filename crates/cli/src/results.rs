@@ -38,6 +38,13 @@ pub(crate) fn keep(
     }
     let name = place.name(&writer.record);
     let shown = show(args, writer, name.as_deref(), terminal);
+    let shown = shown.map_err(|failure| match (failure.hint(), place.path()) {
+        (None, Some(path)) => failure.with_hint(format!(
+            "what was measured is in {0}: `looptax analyze {0}` prints it",
+            path.display()
+        )),
+        _ => failure,
+    });
     let paged = write_page(args, writer, place.path());
     saved.and(shown).and(paged)
 }

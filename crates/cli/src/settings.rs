@@ -96,6 +96,7 @@ fn experiment(
         is_from_namespace: args.from_namespace,
         is_agreed: args.yes,
         exec,
+        is_sampled: false,
         remedy: None,
         inject_ns: None,
         deadline: None,

@@ -108,4 +108,6 @@ pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
         .into_root_schema_for::<T>()
         .to_value()
 }
-pub use why::{CountedEpoch, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow};
+pub use why::{
+    CountedEpoch, EPOCHS_PER_UNSAMPLED, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow,
+};

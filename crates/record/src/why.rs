@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Epoch, Figure};
 
+/// Epochs of which one runs without the sampler; the verdict comes from those alone.
+pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
+
 /// The samples of one pair of arms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, Direction, Placement, Reason, Tax, Verdict};
+use crate::{Comparison, Direction, EPOCHS_PER_UNSAMPLED, Placement, Reason, Tax, Verdict};
 
 /// A verdict that is withheld, with the figures that say why and what would help.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct Withheld {
     pub delta_pct: f64,
     /// How long an epoch of every pair of arms takes.
     pub epoch_ms: f64,
+    /// Epochs that are run for each one that the verdict comes from.
+    #[serde(default = "one")]
+    pub n_run_per_counted: u64,
     /// Whether both ends on one core would help, where they are not there.
     pub same_helps: bool,
 }
@@ -35,9 +38,18 @@ impl Withheld {
             direction: tax.direction,
             delta_pct: comparison.schedule.delta_pct,
             epoch_ms: epoch_ms(comparison),
+            n_run_per_counted: if comparison.why.is_empty() {
+                1
+            } else {
+                EPOCHS_PER_UNSAMPLED
+            },
             same_helps: comparison.placement.asked != Placement::Same && is_private,
         })
     }
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// Each pair of arms has as many of its own.

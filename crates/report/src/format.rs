@@ -128,6 +128,18 @@ impl Text {
         )
     }
 
+    /// What `whole` makes of an estimate, or of one without any interval its `value` alone.
+    pub(crate) fn as_known(
+        it: &Estimate,
+        value: impl Fn(f64) -> String,
+        whole: impl Fn(&Estimate) -> String,
+    ) -> String {
+        match (it.lo, it.hi) {
+            (None, None) => value(it.value),
+            _ => whole(it),
+        }
+    }
+
     /// `[15.4, 16.4]`, with the digits that are given.
     pub(crate) fn interval(self, estimate: &Estimate, digits: impl Fn(f64) -> String) -> String {
         let infinity = self.infinity();

@@ -43,7 +43,10 @@ pub use judge::{
     SideSummary, Warning, judge, primary,
 };
 pub use moments::{deviation, mean, median, variance};
-pub use per_request::{Difference, per_request, per_request_difference};
+pub use per_request::{
+    Difference, LEAST_OCCURRENCES, per_request, per_request_difference,
+    per_request_difference_of_occurrences, per_request_of_occurrences,
+};
 pub use quantile::{
     Comparison as QuantileComparison, Quantile, QuantileTax, blocks, compare, compare_whole,
     nearest_rank, order_statistic_ranks, pooled_us, quantile_of,

@@ -16,6 +16,11 @@ pub struct Difference {
     pub p: Option<f64>,
 }
 
+/// Occurrences in both arms below which no difference is tested. Where an arm is as good as the other, all of n fall on one
+/// of them with probability 2·2⁻ⁿ: with nine that is more often than one in twenty among the fourteen layers that a request
+/// may have, with ten it is rarer.
+pub const LEAST_OCCURRENCES: f64 = 10.0;
+
 /// Amount per request over all epochs, with a t interval.
 ///
 /// Estimand: ΣA/ΣR. The epochs are the clusters: eᵢ = (Aᵢ − X·Rᵢ)/mean(R), se = sd(e)/√n, and the interval is
@@ -24,7 +29,24 @@ pub struct Difference {
 /// Example: amounts 10 and 30 of 1 and 3 requests are 10 ± 0 a request.
 pub fn per_request(amounts: &[f64], requests: &[f64], alpha: f64) -> Option<Estimate> {
     let (value, errors) = linearised(amounts, requests)?;
-    Some(with_interval(value, &errors, alpha).estimate)
+    Some(with_interval(value, &errors, 0.0, alpha).estimate)
+}
+
+/// As [`per_request`], of an amount that is made of occurrences of `unit` each: samples of a timer.
+///
+/// Where none was seen, there is no spread to see either; the variance is then that of a count of one, (unit/ΣR)². With
+/// some, the epochs' own spread holds that of the count already.
+///
+/// Example: none in two epochs of 5 requests each, of units of 2, is 0 ± 12.706·0.2.
+pub fn per_request_of_occurrences(
+    amounts: &[f64],
+    requests: &[f64],
+    unit: f64,
+    alpha: f64,
+) -> Option<Estimate> {
+    let (value, errors) = linearised(amounts, requests)?;
+    let unseen = unseen_variance(amounts, requests, unit);
+    Some(with_interval(value, &errors, unseen, alpha).estimate)
 }
 
 /// The other arm's amount per request less the baseline's, each pair `(amounts, requests)` epoch by epoch.
@@ -36,14 +58,40 @@ pub fn per_request_difference(
     other: (&[f64], &[f64]),
     alpha: f64,
 ) -> Option<Difference> {
-    let (base, base_errors) = linearised(baseline.0, baseline.1)?;
-    let (value, errors) = linearised(other.0, other.1)?;
-    if base_errors.len() != errors.len() {
-        return None;
+    let (value, errors) = linearised_difference(baseline, other)?;
+    Some(with_interval(value, &errors, 0.0, alpha))
+}
+
+/// As [`per_request_difference`], of amounts that are made of occurrences of `unit` each.
+///
+/// An arm without any adds the variance that [`per_request_of_occurrences`] gives it. With fewer than
+/// [`LEAST_OCCURRENCES`] in both arms together there is no probability.
+pub fn per_request_difference_of_occurrences(
+    baseline: (&[f64], &[f64]),
+    other: (&[f64], &[f64]),
+    unit: f64,
+    alpha: f64,
+) -> Option<Difference> {
+    let (value, errors) = linearised_difference(baseline, other)?;
+    let arms = [baseline, other];
+    let unseen = arms.map(|(amounts, requests)| unseen_variance(amounts, requests, unit));
+    let found = with_interval(value, &errors, unseen.iter().sum(), alpha);
+    let total: f64 = arms.iter().flat_map(|(amounts, _)| amounts.iter()).sum();
+    Some(Difference {
+        p: found.p.filter(|_| total >= LEAST_OCCURRENCES * unit),
+        ..found
+    })
+}
+
+/// Variance of what was never seen.
+fn unseen_variance(amounts: &[f64], requests: &[f64], unit: f64) -> f64 {
+    let is_unseen = amounts.iter().all(|it| *it == 0.0);
+    let per_request = unit / requests.iter().sum::<f64>();
+    if is_unseen {
+        per_request * per_request
+    } else {
+        0.0
     }
-    let pairs = errors.iter().zip(base_errors);
-    let errors: Vec<f64> = pairs.map(|(other, base)| other - base).collect();
-    Some(with_interval(value - base, &errors, alpha))
 }
 
 /// The ratio of the sums, and the error of each epoch against it.
@@ -59,7 +107,25 @@ fn linearised(amounts: &[f64], requests: &[f64]) -> Option<(f64, Vec<f64>)> {
     Some((ratio, errors.collect()))
 }
 
-fn with_interval(value: f64, errors: &[f64], alpha: f64) -> Difference {
+/// The difference of two ratios of sums, and the error of each epoch against it.
+fn linearised_difference(
+    baseline: (&[f64], &[f64]),
+    other: (&[f64], &[f64]),
+) -> Option<(f64, Vec<f64>)> {
+    let (base, base_errors) = linearised(baseline.0, baseline.1)?;
+    let (value, errors) = linearised(other.0, other.1)?;
+    if base_errors.len() != errors.len() {
+        return None;
+    }
+    let pairs = errors.iter().zip(base_errors);
+    Some((
+        value - base,
+        pairs.map(|(other, base)| other - base).collect(),
+    ))
+}
+
+/// `beside` is variance that the errors do not hold.
+fn with_interval(value: f64, errors: &[f64], beside: f64, alpha: f64) -> Difference {
     let n = errors.len();
     let freedom = n as f64 - 1.0;
     let Some((variance, t)) = variance(errors).zip(t_critical(alpha, freedom)) else {
@@ -68,7 +134,7 @@ fn with_interval(value: f64, errors: &[f64], alpha: f64) -> Difference {
             p: None,
         };
     };
-    let error = (variance / n as f64).sqrt();
+    let error = (variance / n as f64 + beside).sqrt();
     Difference {
         estimate: Estimate {
             value,
@@ -112,6 +178,79 @@ mod tests {
         let of = |it: &[f64]| per_request(it, &requests, 0.05).unwrap().value;
         let sum: f64 = parts.iter().map(|it| of(it)).sum();
         assert!((sum - of(&whole)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_was_never_seen_has_the_spread_of_one_occurrence() {
+        let found = per_request_of_occurrences(&[0.0; 2], &[5.0; 2], 2.0, 0.05).unwrap();
+        assert!((found.hi - 12.706 * 0.2).abs() < 1e-3, "{found:?}");
+        assert!((found.lo + found.hi).abs() < 1e-12, "{found:?}");
+        // With some, nothing is added.
+        let some = [2.0, 4.0];
+        let plain = per_request(&some, &[5.0; 2], 0.05);
+        assert_eq!(
+            per_request_of_occurrences(&some, &[5.0; 2], 2.0, 0.05),
+            plain
+        );
+    }
+
+    /// Occurrences in sixteen epochs, of which each has so many in turn.
+    fn occurrences(n: usize) -> Vec<f64> {
+        (0..16)
+            .map(|idx| (n / 16 + usize::from(idx < n % 16)) as f64)
+            .collect()
+    }
+
+    #[test]
+    fn a_handful_on_one_arm_alone_is_no_difference() {
+        let requests = [1_000.0; 16];
+        let p = |n: usize| {
+            let found = per_request_difference_of_occurrences(
+                (&occurrences(0), &requests),
+                (&occurrences(n), &requests),
+                1.0,
+                0.05,
+            );
+            found.unwrap().p
+        };
+        assert_eq!(p(9), None);
+        // Of ten, all on one arm is one in 512.
+        let ten = p(10).unwrap();
+        assert!((0.000_1..0.02).contains(&ten), "{ten}");
+        assert!(p(40).unwrap() < 1e-4);
+    }
+
+    #[test]
+    fn rare_occurrences_that_do_not_differ_are_seldom_taken_for_a_difference() {
+        use rand_xoshiro::SplitMix64;
+        use rand_xoshiro::rand_core::{Rng, SeedableRng};
+        let mut random = SplitMix64::seed_from_u64(23);
+        let requests = [1_000.0; 16];
+        let mut arm = |rate: f64| -> Vec<f64> {
+            let mut epoch = || {
+                // Knuth's way to a count of Poisson.
+                let (least, mut product, mut n) = ((-rate).exp(), 1.0, 0);
+                loop {
+                    product *= random.next_u64() as f64 / u64::MAX as f64;
+                    if product <= least {
+                        return f64::from(n);
+                    }
+                    n += 1;
+                }
+            };
+            (0..16).map(|_| epoch()).collect()
+        };
+        for rate in [0.05, 0.3, 0.6, 1.0, 3.0] {
+            let n_runs = 2_000;
+            let n_said = { 0..n_runs }.filter(|_| {
+                let (base, other) = (arm(rate), arm(rate));
+                let (base, other) = ((&base[..], &requests[..]), (&other[..], &requests[..]));
+                let found = per_request_difference_of_occurrences(base, other, 1.0, 0.05);
+                found.unwrap().p.is_some_and(|p| p < 0.05)
+            });
+            let share = n_said.count() as f64 / f64::from(n_runs);
+            assert!(share < 0.065, "{rate}: {share}");
+        }
     }
 
     #[test]

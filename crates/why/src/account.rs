@@ -10,9 +10,10 @@ use looptax_store::{Stack, pack_stacks};
 use crate::counts::Counts;
 use crate::ends::Ends;
 use crate::layers::{Layers, Seen as Frame};
+use crate::nameless::{Nameless, RunAs};
 use crate::names::{process_name, shown_name};
 use crate::sampler::Sampler;
-use crate::symbols::{Function, Symbols};
+use crate::symbols::{Function, Symbols, module_name};
 use crate::tally::{Seen, Tally};
 use crate::turns::MEAN_PERIOD_NS;
 
@@ -44,14 +45,16 @@ impl Account {
         sampler: &Sampler,
         tally: &Tally,
         n_lost: u64,
-        is_uncounted: Option<&String>,
+        (is_uncounted, run_as): (Option<&String>, &RunAs),
     ) -> Self {
         let mut symbols = Symbols::new();
         let table = Layers::builtin();
         let mut layers = Vec::with_capacity(tally.chains.len());
         let mut texts = Vec::with_capacity(tally.chains.len());
         let mut ends = Ends::default();
-        for chain in &tally.chains {
+        let mut nameless = Nameless::default();
+        let own_ns = tally.ns_by_chain();
+        for (chain, ns) in tally.chains.iter().zip(own_ns) {
             let ids = chain.frames.iter();
             let ids: Vec<_> = ids
                 .map(|it| symbols.resolve(sampler.places(), *it))
@@ -60,6 +63,7 @@ impl Account {
             layers.push(layer_of(&table, chain.doer, &functions));
             texts.push(folded(chain.doer, &functions));
             ends.add(chain.doer, functions.first().copied());
+            nameless.add(&functions, ns);
         }
         Self {
             layers,
@@ -74,7 +78,7 @@ impl Account {
                 n_samples: tally.n_samples,
                 n_of_others: tally.n_of_others,
                 n_lost,
-                notes: notes(sampler, &symbols)
+                notes: notes(sampler, &symbols, &nameless, run_as)
                     .into_iter()
                     .chain(is_uncounted.cloned())
                     .collect(),
@@ -149,19 +153,14 @@ fn counts(raw: &Epoch) -> [Vec<u64>; 2] {
 }
 
 /// What a person should know of what was not seen.
-fn notes(sampler: &Sampler, symbols: &Symbols) -> Vec<String> {
+fn notes(sampler: &Sampler, symbols: &Symbols, nameless: &Nameless, run_as: &RunAs) -> Vec<String> {
     let own = sampler.notes().iter().cloned();
     let hidden = symbols.note().map(str::to_owned);
-    let names = symbols.stripped().iter().filter_map(|it| it.file_name());
-    let names: Vec<_> = names.map(|it| it.to_string_lossy()).collect();
-    let stripped = (!names.is_empty()).then(|| {
-        format!(
-            "the functions of {} have no names here and stand as one: a package of debug symbols (-dbgsym, -dbg, \
-             -debuginfo) brings them",
-            names.join(", ")
-        )
-    });
-    own.chain(hidden).chain(stripped).collect()
+    let stripped = symbols.stripped().iter().map(|it| module_name(it));
+    let stripped: Vec<String> = stripped.collect();
+    own.chain(hidden)
+        .chain(nameless.note(&stripped, run_as))
+        .collect()
 }
 
 fn layer_of(table: &Layers, doer: Doer, functions: &[&Function]) -> usize {

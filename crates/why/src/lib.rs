@@ -4,6 +4,7 @@ mod account;
 mod counts;
 mod ends;
 mod layers;
+mod nameless;
 mod names;
 mod places;
 mod sampler;

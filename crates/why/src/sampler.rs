@@ -383,10 +383,12 @@ fn note_scope(scope: Scope) -> Vec<String> {
     let note = match scope {
         Scope::Machine => return Vec::new(),
         Scope::OwnWithKernel => {
-            "samples are taken of this user's processes only: run as root to see what the kernel does for others"
+            "samples are taken of this user's processes only: root, and everybody after `sysctl kernel.perf_event_paranoid=-1`, sees \
+             what the kernel does for others too"
         }
         Scope::Own => {
-            "samples are taken of this user's processes only, and not of the kernel: run as root, or `sysctl kernel.perf_event_paranoid=1`"
+            "samples are taken of this user's processes only, and not of the kernel: `sysctl kernel.perf_event_paranoid=1` shows the \
+             kernel's part of them, `=-1` the whole machine, as root sees it"
         }
     };
     vec![note.to_owned()]

@@ -130,7 +130,7 @@ fn new_function(name: Option<String>, module: &str) -> Function {
 }
 
 /// The file's name, without what the kernel says of one that was replaced.
-fn module_name(path: &Path) -> String {
+pub(crate) fn module_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_string_lossy();
     name.trim_end_matches(" (deleted)").to_owned()

@@ -51,6 +51,17 @@ impl Tally {
         self.epochs[contrast_idx].push(seen);
     }
 
+    /// CPU time of each chain over all epochs and both arms, in the order of `chains`.
+    pub(crate) fn ns_by_chain(&self) -> Vec<u64> {
+        let mut ns = vec![0; self.chains.len()];
+        for seen in self.epochs.iter().flatten() {
+            for (chain, of_chain) in &seen.weights {
+                ns[*chain as usize] += of_chain.iter().sum::<u64>();
+            }
+        }
+        ns
+    }
+
     /// Counts a sample of somebody whom a request needs, or of others.
     pub(crate) fn count(
         &mut self,

@@ -2,8 +2,10 @@
 //!
 //! The third shows what the sampler costs, in the same minutes.
 
+use looptax_record::EPOCHS_PER_UNSAMPLED;
+
 /// Rounds of which one runs without the sampler.
-const BLOCK: u64 = 3;
+const BLOCK: u64 = EPOCHS_PER_UNSAMPLED;
 
 /// CPU time between two samples of a core, on average: 1 kHz. At 10 kHz a request of MariaDB took 25 to 32 % longer, and
 /// every seventh request was hit at the same place: "its own code" came out between 8 and 11 µs where it is 6.5.

@@ -12,6 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::account::Account;
 use crate::counts::Counts;
+use crate::nameless::run_as;
 use crate::sampler::{Drained, Sampler, parent_of};
 use crate::tally::{Seen, Tally, Weights, Windows};
 use crate::turns;
@@ -225,7 +226,13 @@ impl Observer for Watch<'_> {
     fn add(&mut self, contrasts: Range<usize>, comparison: &mut Comparison) {
         let n_lost = self.sampler.n_missing() - self.lost_before;
         let is_uncounted = self.counts.as_ref().err();
-        let account = Account::new(&self.sampler, &self.tally, n_lost, is_uncounted);
+        let servers = self
+            .doers
+            .iter()
+            .filter(|(_, doer)| **doer == Some(Doer::Server));
+        let run_as = run_as(servers.map(|(pid, _)| *pid));
+        let beside = (is_uncounted, &run_as);
+        let account = Account::new(&self.sampler, &self.tally, n_lost, beside);
         for (idx, contrast_idx) in contrasts.enumerate() {
             let epochs = self.tally.epochs.get(contrast_idx);
             let epochs = epochs.map_or(&[][..], Vec::as_slice);

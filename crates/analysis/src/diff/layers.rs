@@ -1,9 +1,10 @@
 //! Where the CPU time of two runs went, layer by layer.
 
 use looptax_record::{Comparison, DiffLayer, DiffLayers, Figure, Why, WhyRow};
-use looptax_stats::{holm, tested_difference};
+use looptax_stats::{LEAST_OCCURRENCES, holm, tested_difference};
 
 use crate::figures::{plain, with_ends};
+use crate::why;
 use crate::words::name;
 
 /// Two-sided level of every interval.
@@ -98,15 +99,19 @@ fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     }
     let find = |why: &Why, name: &str| {
         let row = why.rows.iter().find(|it| it.name == name);
-        // Where nobody was seen in a layer, it took nothing.
         row.map_or_else(
-            || Figure::new(0.0, 0.0, 0.0, why.epochs.len() as u64),
+            || figure(&why::unseen(why, name), part),
             |row| figure(row, part),
         )
     };
-    let rows = names
-        .iter()
-        .map(|name| changed(name, find(before, name), find(after, name)));
+    let rows = names.iter().map(|name| {
+        let row = changed(name, find(before, name), find(after, name));
+        let is_rare = is_rare([before, after], name, part);
+        DiffLayer {
+            p: row.p.filter(|_| !is_rare),
+            ..row
+        }
+    });
     let mut rows: Vec<DiffLayer> = rows.collect();
     let ps: Vec<f64> = rows.iter().map(|it| it.p.unwrap_or(f64::NAN)).collect();
     for (row, p) in rows.iter_mut().zip(holm(&ps)) {
@@ -122,6 +127,19 @@ fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
         rows.extend(whole(|it| &it.without_sampler));
     }
     rows
+}
+
+/// Whether both runs together have too few samples of a layer to call anything a change.
+fn is_rare(runs: [&Why; 2], name: &str, part: Part) -> bool {
+    let sides = match part {
+        Part::Arm(side) => side..side + 1,
+        Part::Difference => 0..2,
+    };
+    let counts = runs
+        .iter()
+        .flat_map(|run| sides.clone().map(|side| why::n_samples(run, name, side)));
+    let n_samples: Option<f64> = counts.sum();
+    n_samples.is_some_and(|n| n < LEAST_OCCURRENCES)
 }
 
 fn figure(row: &WhyRow, part: Part) -> Figure {
@@ -149,9 +167,30 @@ fn changed(name: &str, before_us: Figure, after_us: Figure) -> DiffLayer {
 
 #[cfg(test)]
 mod tests {
-    use looptax_record::Sampling;
+    use looptax_record::{Epoch, SampledEpoch, Sampling, Slice};
 
     use super::*;
+
+    /// Twelve epochs of 10 000 requests over each arm.
+    fn epochs(layer_us: &[[f64; 2]]) -> Vec<SampledEpoch> {
+        let slice = || Slice {
+            requests: 10_000,
+            ..Slice::default()
+        };
+        let epoch = SampledEpoch {
+            raw: Epoch {
+                order: "bo".to_owned(),
+                slices: vec![slice(), slice()],
+                ..Epoch::default()
+            },
+            layer_ns: [0, 1].map(|side| {
+                let us = layer_us.iter().map(|us| us[side]);
+                us.map(|us| (us * 1e7) as u64).collect()
+            }),
+            counts: [Vec::new(), Vec::new()],
+        };
+        vec![epoch; 12]
+    }
 
     fn sampled(rows: &[(&str, [f64; 2])]) -> Comparison {
         let row = |name: &str, us: [f64; 2]| {
@@ -166,10 +205,17 @@ mod tests {
         let total = |side: usize| rows.iter().map(|(_, us)| us[side]).sum();
         let mut comparison = crate::made_up::comparison();
         comparison.arms = ["unix", "tcp"].map(crate::made_up::unmeasured_arm).to_vec();
+        let sampling = Sampling {
+            period_ns: 1_000_000,
+            ..Sampling::default()
+        };
+        let names = rows.iter().map(|(name, _)| (*name).to_owned());
+        let layer_us: Vec<[f64; 2]> = rows.iter().map(|(_, us)| *us).collect();
         comparison.why = vec![Why {
+            epochs: epochs(&layer_us),
             rows: rows.iter().map(|(name, us)| row(name, *us)).collect(),
             sum: Some(row("sum", [total(0), total(1)])),
-            ..Why::unmeasured([0, 1], Sampling::default(), Vec::new())
+            ..Why::unmeasured([0, 1], sampling, names.collect())
         }];
         comparison
     }
@@ -206,6 +252,24 @@ mod tests {
         let bridge = tcp.rows.iter().find(|it| it.name == "bridge, firewall");
         let change = bridge.unwrap().change_us.known().unwrap().value;
         assert!((change - 1.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_handful_of_stray_samples_in_one_run_is_no_change() {
+        let tcp = ("TCP, IP", [0.0, 3.0]);
+        let before = sampled(&[tcp]);
+        let change = |us: f64| {
+            let mut after = sampled(&[tcp, ("files, storage", [0.0, us])]);
+            // As narrow as few epochs with a sample each can look.
+            let row = &mut after.why[0].rows[1];
+            row.arms[1] = Figure::new(us, us / 2.0, 1.5 * us, 12);
+            let found = layers(&before, &after);
+            let rows = found[1].rows.iter();
+            { rows }.find(|it| it.name == "files, storage").unwrap().p
+        };
+        // Nine samples of 1 ms over 120 000 requests, then sixty.
+        assert_eq!(change(9.0 / 120.0), None);
+        assert!(change(60.0 / 120.0).unwrap() < 0.01);
     }
 
     #[test]

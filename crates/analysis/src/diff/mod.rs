@@ -1,8 +1,9 @@
 //! `diff`: two records held against each other.
 //!
-//! `conditions` says what was not the same around them, `layers` where the CPU time went; here is what both measured, and the difference
-//! of each tax and each arm with an interval.
+//! `alike` says which comparisons both have, `conditions` what was not the same around them, `layers` where the CPU time
+//! went; here is the difference of each tax and each arm with an interval.
 
+mod alike;
 mod conditions;
 mod layers;
 
@@ -11,6 +12,8 @@ use looptax_record::{
     Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Reason, Record, Tax,
 };
 use looptax_stats as stats;
+
+use alike::{alone, is_same, nothing_in_common};
 
 use crate::figures::with_ends;
 use crate::words::name;
@@ -38,15 +41,8 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
         })
         .collect();
     if pairs.is_empty() {
-        return Err(nothing_in_common(before, after));
+        return Err(nothing_in_common(&before.comparisons, &after.comparisons));
     }
-    let left_out = |record: &Record, other: &Record, run: &str| -> Vec<String> {
-        let alone = record.comparisons.iter();
-        alone
-            .filter(|one| !other.comparisons.iter().any(|it| is_same(one, it)))
-            .map(|one| format!("only in {run}: {}", name(one)))
-            .collect()
-    };
     Ok(Diff {
         before: before.id.clone(),
         after: after.id.clone(),
@@ -57,8 +53,8 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
             same_run(before, after),
             without_verdict(&pairs),
             layers::left_out(&pairs),
-            left_out(before, after, "A"),
-            left_out(after, before, "B"),
+            alone(&before.comparisons, &after.comparisons, "A"),
+            alone(&after.comparisons, &before.comparisons, "B"),
         ]
         .concat(),
     })
@@ -94,54 +90,6 @@ fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
         .iter()
         .flat_map(|(one, other)| [sentence("A", one), sentence("B", other)]);
     both.flatten().collect()
-}
-
-/// Whether the same thing was measured, on whatever machine and version.
-fn is_same(one: &Comparison, other: &Comparison) -> bool {
-    one.target.kind == other.target.kind
-        && one.workload == other.workload
-        && one.connections == other.connections
-        && one.placement.asked == other.placement.asked
-        && one.client == other.client
-        && one.client_like == other.client_like
-        && is_same_load(one, other)
-        && one.commands.is_some() == other.commands.is_some()
-        && one.trial.is_some() == other.trial.is_some()
-}
-
-/// A share of the capacity is the same load, whatever the capacity was.
-fn is_same_load(one: &Comparison, other: &Comparison) -> bool {
-    let typed = |it: &Comparison| {
-        let load = &it.load;
-        let rate = load.rate_per_s.filter(|_| load.share_pct.is_none());
-        (
-            rate,
-            load.share_pct,
-            load.arrivals.clone(),
-            load.think_us,
-            load.reconnect_every,
-        )
-    };
-    typed(one) == typed(other)
-}
-
-fn nothing_in_common(before: &Record, after: &Record) -> Failure {
-    let names = |record: &Record| -> String {
-        let names: Vec<String> = record.comparisons.iter().map(name).collect();
-        if names.is_empty() {
-            "nothing".to_owned()
-        } else {
-            names.join("; ")
-        }
-    };
-    Failure::usage(
-        format!(
-            "the runs have nothing in common that could be compared: A measured {}; B measured {}",
-            names(before),
-            names(after)
-        ),
-        "server, workload, connections, placement and client must be the same",
-    )
 }
 
 fn pair(before: &Comparison, after: &Comparison) -> DiffPair {

@@ -14,6 +14,7 @@ use looptax_experiment::spec::target::TargetSpec;
 use looptax_failure::Failure;
 
 use crate::args::CompareArgs;
+use crate::chains;
 use crate::failure::Exit;
 use crate::record_place::RecordPlace;
 use crate::results;
@@ -57,6 +58,9 @@ pub(crate) fn measure(
             "--live needs a terminal on stderr that can be drawn on",
             "without it, what is measured is said line by line",
         ));
+    }
+    if !settings.is_sampled {
+        chains::refuse(&args.result.formats)?;
     }
     results::announce(&args.result)?;
     // Before there are threads, and before anybody is asked anything.

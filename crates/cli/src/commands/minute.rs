@@ -14,6 +14,7 @@ use looptax_report::terminal::{self as report, AtRate};
 use looptax_store::{Existing, save};
 
 use crate::args::CompareArgs;
+use crate::chains;
 use crate::failure::Exit;
 use crate::formats;
 use crate::record_place::RecordPlace;
@@ -33,6 +34,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
 )]
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let began = Instant::now();
+    chains::refuse(&args.result.formats)?;
     let is_text = !results::announce(&args.result)?.is_printed();
     sys::require_measurable()?;
     let show = |piece: &str| {

@@ -12,6 +12,7 @@ use looptax_trial::{Ask, Begun, Program, Server, measure};
 
 use super::program::check_name;
 use crate::args::TrialArgs;
+use crate::chains;
 use crate::failure::Exit;
 use crate::record_place::RecordPlace;
 use crate::results;
@@ -25,6 +26,7 @@ use crate::terminal::{self, Terminal, claim};
 pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure> {
     check_name("trial", &args.command)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
+    chains::refuse(&args.result.formats)?;
     results::announce(&args.result)?;
     sys::require_measurable()?;
     let candidates = candidates(args)?;

@@ -1,22 +1,20 @@
 //! `why`: a comparison whose requests are sampled while it lasts.
 
+mod two_records;
+
 use std::time::Duration;
 
-use looptax_analysis::diff;
 use looptax_bench::Placement;
 use looptax_experiment::comparison::measure_all;
 use looptax_experiment::comparison::parts::Asked;
 use looptax_experiment::spec::Effort;
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_failure::Failure;
-use looptax_report::terminal as report;
 use looptax_why::Watch;
 
 use super::compare;
 use crate::args::WhyArgs;
-use crate::earlier_runs::{is_record_file, record_of};
 use crate::failure::Exit;
-use crate::outputs::show;
 use crate::settings;
 use crate::terminal::Terminal;
 
@@ -25,10 +23,8 @@ const USUAL: Duration = Duration::from_secs(40);
 
 /// Runs `why`.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    if let [before, after] = &args.compare.targets[..]
-        && [before, after].iter().all(|it| is_record_file(it))
-    {
-        return two_records([before, after], args, terminal);
+    if let Some(exit) = two_records::run(args, terminal)? {
+        return Ok(exit);
     }
     let asked = asked(args)?;
     compare::measure(
@@ -40,30 +36,6 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
             measure_all(parts, ask, writer, &mut watch, stop)
         },
     )
-}
-
-/// Holds the layers of two earlier runs against each other.
-fn two_records(words: [&String; 2], args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let [before, after] = words.map(|word| record_of(word));
-    let (before, after) = (before?.0, after?.0);
-    for (record, word) in [&before, &after].into_iter().zip(words) {
-        if record.comparisons.iter().all(|it| it.why.is_empty()) {
-            return Err(Failure::usage(
-                format!("`{word}` holds no samples"),
-                "`looptax why TARGET -o FILE` takes them; `looptax diff` holds everything else against each other",
-            ));
-        }
-    }
-    let mut diff = diff(&before, &after)?;
-    diff.pairs.retain(|it| !it.layers.is_empty());
-    for pair in &mut diff.pairs {
-        pair.taxes.clear();
-        pair.arms.clear();
-    }
-    show(&diff, &args.compare.result.json, || {
-        report::diff(&diff, terminal.style())
-    })?;
-    Ok(Exit::Done)
 }
 
 /// What `compare` would measure with these arguments, on one connection and one core unless others are asked for.
@@ -83,11 +55,15 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
             "`looptax compare` takes it",
         ));
     }
+    for word in &compare.targets {
+        settings::target_of(word).map_err(or_records)?;
+    }
     let mut asked = settings::asked(compare)?;
     let says_how_long = compare.fixed.is_some() || compare.quick || compare.precise;
     for (_, experiment) in &mut asked.all {
         experiment.connections.get_or_insert_with(|| vec![1]);
         experiment.inject_ns = args.inject_ns;
+        experiment.is_sampled = true;
         if compare.placement.is_empty() && experiment.targets.iter().all(is_private) {
             experiment.placements = Some(vec![Placement::Same]);
         }
@@ -96,6 +72,13 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
         }
     }
     Ok(asked)
+}
+
+/// What is no server may have been meant as a record.
+fn or_records(failure: Failure) -> Failure {
+    let hint = failure.hint().unwrap_or_default();
+    let hint = format!("{hint}; or two records of `why`, an earlier and a later one");
+    failure.with_hint(hint)
 }
 
 fn is_private(target: &TargetSpec) -> bool {

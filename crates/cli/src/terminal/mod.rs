@@ -6,6 +6,8 @@ pub(crate) mod screen;
 pub(crate) mod stage;
 pub(crate) mod stopping;
 
+use std::error::Error;
+use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -117,17 +119,38 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
 
 /// The same; says whether anybody is still there to read.
 fn data_while_read(text: &str) -> io::Result<bool> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        other => other.map(|()| true),
-    }
+    print(text.as_bytes())
 }
 
 /// The same for bytes of somebody's file, which are printed as they are.
 pub(crate) fn bytes_as_data(bytes: &[u8]) -> io::Result<()> {
-    match io::stdout().lock().write_all(bytes) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+    print(bytes).map(drop)
+}
+
+/// Says whether anybody is still there to read.
+fn print(bytes: &[u8]) -> io::Result<bool> {
+    let mut stdout = io::stdout().lock();
+    // What is left in its buffer would be lost without a word.
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(io::Error::new(error.kind(), NotPrinted(error))),
+    }
+}
+
+/// The result has no place on stdout.
+#[derive(Debug)]
+struct NotPrinted(io::Error);
+
+impl fmt::Display for NotPrinted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cannot print the result to stdout")
+    }
+}
+
+impl Error for NotPrinted {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
     }
 }
 

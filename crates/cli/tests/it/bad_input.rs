@@ -339,6 +339,25 @@ fn a_full_disk_is_told() {
 }
 
 #[test]
+fn a_result_that_cannot_be_printed_is_told_with_the_place_of_its_record() {
+    let scratch = Scratch::new();
+    let line = format!(
+        "exec '{}' compare echo --placement same {} -o there.json >/dev/full",
+        exe().display(),
+        SHORT.join(" ")
+    );
+    let run = Looptax::new("sh", &scratch).args(["-c", &line]).run();
+    run.expect_error(
+        2,
+        &[
+            "cannot print the result to stdout",
+            "No space left",
+            "what was measured is in there.json: `looptax analyze there.json` prints it",
+        ],
+    );
+}
+
+#[test]
 fn no_connections_are_no_comparison() {
     let scratch = Scratch::new();
     let run = compare(&scratch).args(["echo", "-c", "0"]).run();

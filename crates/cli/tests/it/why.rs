@@ -185,6 +185,17 @@ fn what_is_no_request_is_refused() {
     }
 }
 
+/// A run that is in the history by this name.
+#[track_caller]
+fn why_labelled(scratch: &Scratch, label: &str) {
+    let options = SHORT.iter().filter(|it| **it != "--no-history");
+    Looptax::new(exe(), scratch)
+        .args(options.copied())
+        .args(["--label", label])
+        .run()
+        .expect_code(0);
+}
+
 #[test]
 fn two_records_show_the_layer_that_became_dearer() {
     let scratch = Scratch::new();
@@ -224,6 +235,12 @@ fn two_records_show_the_layer_that_became_dearer() {
     }
     let unix = change("unix", Value::Null);
     assert!(number(&unix["change_us"]).abs() < 5.0, "{unix}");
+    // By its label, and by its name in the history, as `diff` takes them.
+    why_labelled(&scratch, "later");
+    let by_name = Looptax::new(exe(), &scratch)
+        .args(["why", "later", "last", "--json"])
+        .run();
+    by_name.expect_code(0);
     let told = both(&[]).stdout;
     assert!(told.contains("what tcp adds to unix"), "{told}");
     assert!(told.contains("dearer"), "{told}");
@@ -246,4 +263,114 @@ fn two_records_show_the_layer_that_became_dearer() {
         .args(["why", "a.json", "c.json"])
         .run()
         .expect_error(2, &["`c.json` holds no samples", "looptax why TARGET"]);
+}
+
+#[test]
+fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
+    let scratch = Scratch::new();
+    let plan = |fixed: &str| {
+        let run = Looptax::new(exe(), &scratch)
+            .args(["why", "echo", "--dry-run", "--fixed", fixed])
+            .run();
+        run.expect_code(0);
+        run.stdout
+    };
+    let short = plan("17");
+    for words in [
+        "judged by 5 of 17 epochs at most, those without the sampler",
+        "warning: 5 of these 17 epochs are without the sampler, and a verdict takes 6: --fixed 18 gives one",
+    ] {
+        assert!(short.contains(words), "no {words:?} in\n{short}");
+    }
+    let enough = plan("18");
+    assert!(enough.contains("judged by 6 of 18 epochs"), "{enough}");
+    assert!(!enough.contains("warning"), "{enough}");
+    assert!(plan("1s").contains("--fixed 18 gives one"));
+}
+
+/// What `why` with these arguments is refused for.
+#[track_caller]
+fn check_refused(scratch: &Scratch, args: &[&str], words: &[&str]) {
+    Looptax::new(exe(), scratch)
+        .args(["why"])
+        .args(args.iter().copied())
+        .run()
+        .expect_error(2, words);
+}
+
+#[test]
+fn a_record_that_is_missing_or_alone_is_told_as_one() {
+    let scratch = Scratch::new();
+    fs::write(scratch.work().join("before.json"), "{}").unwrap();
+    let check = |args: &[&str], words: &[&str]| check_refused(&scratch, args, words);
+    check(&["gone.json", "later.json"], &["gone.json", "No such file"]);
+    check(
+        &["before.json"],
+        &[
+            "`before.json` is a record, of which `why` takes two",
+            "why before.json LATER",
+        ],
+    );
+    check(
+        &["before.json", "b.json", "c.json"],
+        &["takes two", "there are 3 words"],
+    );
+    check(
+        &["before.json", "mysql://u:secret@127.0.0.1/db"],
+        &["`before.json` is a record and `mysql://"],
+    );
+    let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];
+    check(
+        &[&["before.json", "before.json"], &options[..]].concat(),
+        &["--fixed, --html do not go with two records"],
+    );
+    check(
+        &["before.json", "before.json", "--folded", "-"],
+        &["--folded does not go with two records"],
+    );
+    check(
+        &["mariadb"],
+        &["`mariadb` is no target", "or two records of `why`"],
+    );
+}
+
+#[test]
+fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
+    let scratch = Scratch::new();
+    for args in [&["compare", "echo", "--pprof", "x"][..], &["--folded", "x"]] {
+        Looptax::new(exe(), &scratch)
+            .args(args.iter().copied())
+            .run()
+            .expect_error(2, &["wants call chains", "`looptax why TARGET --"]);
+    }
+}
+
+#[test]
+fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
+    let scratch = Scratch::new();
+    let help = |command: &str| {
+        Looptax::new(exe(), &scratch)
+            .args([command, "--help"])
+            .run()
+            .stdout
+    };
+    let (why, compare) = (help("why"), help("compare"));
+    for option in [
+        "--remedies",
+        "--list\n",
+        "--exec",
+        "--exec-unix",
+        "--exec-timeout",
+    ] {
+        assert!(compare.contains(option), "{option}\n{compare}");
+        assert!(!why.contains(option), "{option}\n{why}");
+    }
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "the server's hottest functions at each. Default: 1",
+        "18 are the least that gives one. Default: 40s",
+        "two records of `why`",
+    ] {
+        assert!(why.contains(words), "no {words:?} in\n{why}");
+    }
 }

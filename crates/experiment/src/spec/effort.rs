@@ -6,6 +6,10 @@ use looptax_failure::Failure;
 
 use super::time;
 
+/// Fewer give no interval.
+const LEAST_EPOCHS: usize = 6;
+/// More are a slip of the finger.
+const MOST_EPOCHS: usize = 10_000;
 /// A fixed time below this holds no six epochs.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// A longer one is a slip of the finger.
@@ -29,8 +33,19 @@ pub enum Effort {
 
 /// `10s`, `2m` or a number of epochs.
 pub fn fixed(typed: &str) -> Result<Effort, Failure> {
-    if let Ok(n @ 6..=10_000) = typed.parse::<usize>() {
-        return Ok(Effort::Epochs(n));
+    if let Ok(n) = typed.parse::<usize>() {
+        if (LEAST_EPOCHS..=MOST_EPOCHS).contains(&n) {
+            return Ok(Effort::Epochs(n));
+        }
+        let (word, bound) = if n < LEAST_EPOCHS {
+            ("below the least", LEAST_EPOCHS)
+        } else {
+            ("above the most", MOST_EPOCHS)
+        };
+        return Err(Failure::usage(
+            format!("`--fixed {typed}` is a number of epochs {word}, {bound}"),
+            format!("--fixed {bound}, or a time such as --fixed 10s"),
+        ));
     }
     match time::parse(typed) {
         Some(length) if (SHORTEST..=LONGEST).contains(&length) => Ok(Effort::Time(length)),
@@ -71,5 +86,17 @@ mod tests {
         check("0s", None);
         check("x", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_number_of_epochs_out_of_bounds_is_told_as_one() {
+        for (typed, words) in [
+            ("4", "`--fixed 4` is a number of epochs below the least, 6"),
+            ("20000", "epochs above the most, 10000"),
+            ("x", "is neither a time nor a number of epochs"),
+        ] {
+            let told = fixed(typed).unwrap_err().to_string();
+            assert!(told.contains(words), "{told}");
+        }
     }
 }

@@ -102,6 +102,8 @@ pub struct Experiment {
     pub is_agreed: bool,
     /// Whole commands instead of requests.
     pub exec: Option<Exec>,
+    /// Whether an onlooker samples most epochs, which the verdict then leaves out.
+    pub is_sampled: bool,
     /// The remedy that it measures, where it is one of those that say what would help.
     pub remedy: Option<RemedyKind>,
     /// Busy-wait before each request: none in the baseline, this many nanoseconds in the others, so that a truth is known.
@@ -135,6 +137,7 @@ impl Experiment {
             is_from_namespace: false,
             is_agreed: false,
             exec: None,
+            is_sampled: false,
             remedy: None,
             inject_ns: None,
             deadline: None,

@@ -70,6 +70,7 @@ fn sampled(
     let time = TAKES * experiment.connections.as_ref().map_or(1, Vec::len) as u32;
     let done = runner.at_most(time, |observer, deadline, stop| {
         experiment.deadline = Some(deadline);
+        experiment.is_sampled = true;
         let named = Named {
             suffix: "-dimitri-functions",
             command,

@@ -110,11 +110,12 @@ impl<'a> Charts<'a> {
         }
         out.open("details", &attributes).open("summary", &[]);
         out.element("h4", &[], &sentence::place(comparison, TEXT));
-        out.element(
-            "span",
-            &[("class", "hint")],
-            "latency, bill, every epoch, every slice",
-        );
+        let holds = if comparison.why.is_empty() {
+            "latency, bill, every epoch, every slice"
+        } else {
+            "layers and flame graph, latency, bill, every epoch, every slice"
+        };
+        out.element("span", &[("class", "hint")], holds);
         out.close("summary");
         why::write(idx, comparison, detail, out);
         out.open("div", &[("class", "grid")]);

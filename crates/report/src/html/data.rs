@@ -23,6 +23,7 @@ use super::tail;
 use super::unit::Unit;
 use super::why;
 use crate::words::row::{is_usable, judged, pair};
+use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
 /// More slices of a record are not drawn: a browser would take seconds, and an eye sees no more.
@@ -282,13 +283,13 @@ fn whys(comparison: &Comparison, detail: &Detail) -> Vec<WhyDrawn> {
         let layer = |row: &WhyRow| LayerDrawn {
             name: TEXT.clean(&row.name),
             us: { row.arms.each_ref() }
-                .map(|us| us.known().map(|us| figure(us, TEXT.micros_interval(us)))),
+                .map(|us| us.known().map(|known| figure(known, why::micros_of(us)))),
             difference: why::signed_micros(&row.difference),
         };
         let chains = detail.chains.get(idx).and_then(|it| it.as_ref().ok());
         WhyDrawn {
             arms: why::arms(comparison, of_pair),
-            layers: of_pair.rows.iter().map(layer).collect(),
+            layers: words::shown_layers(of_pair).map(layer).collect(),
             chains: chains.map(|it| chains_drawn(it, of_pair.stacks.requests)),
         }
     });

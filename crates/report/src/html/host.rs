@@ -18,7 +18,7 @@ pub(super) fn moment(stated: &str) -> String {
     }
 }
 
-/// "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine; looptax 0.1.0, record run.json".
+/// "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine; looptax 0.1.0, run 20261124-202701-25003, record run.json".
 pub(super) fn in_short(record: &Record, name: &str) -> String {
     let host = &record.host;
     let release = host
@@ -37,8 +37,12 @@ pub(super) fn in_short(record: &Record, name: &str) -> String {
     }
     let label = record.label.as_ref();
     let label = label.map(|it| format!(" · {}", TEXT.clean(it)));
+    let run = match record.id.as_str() {
+        "" => String::new(),
+        id => format!(" · run {}", TEXT.clean(id)),
+    };
     format!(
-        "{} · looptax {} · record {}{}",
+        "{} · looptax {}{run} · record {}{}",
         parts.join(", "),
         TEXT.clean(&record.looptax_version),
         TEXT.clean(name),

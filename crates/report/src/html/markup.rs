@@ -94,6 +94,15 @@ impl Markup {
         self.table_of("wide stacked", caption, body)
     }
 
+    /// A stacked table with a verdict, whose cells need more room.
+    pub(super) fn judged_table(
+        &mut self,
+        caption: &str,
+        body: impl FnOnce(&mut Self),
+    ) -> &mut Self {
+        self.table_of("wide judged", caption, body)
+    }
+
     fn table_of(&mut self, class: &str, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         let region = [
             ("class", class),

@@ -74,6 +74,14 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
     let mut is_first = true;
     for group in &server.groups {
         cards(record, group, out);
+        // Who asked where the time goes finds it before anything else.
+        let is_sampled = |idx: &usize| !record.comparisons[*idx].why.is_empty();
+        let folds = group.comparisons.iter().copied();
+        let (before, after): (Vec<usize>, Vec<usize>) = folds.partition(is_sampled);
+        for idx in before {
+            charts.comparison(idx, is_first, out);
+            is_first = false;
+        }
         charts.group(group, out);
         match &group.body {
             Body::Requests {
@@ -109,8 +117,8 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
             list(&notes, out);
             out.close("div");
         }
-        for idx in &group.comparisons {
-            charts.comparison(*idx, is_first, out);
+        for idx in after {
+            charts.comparison(idx, is_first, out);
             is_first = false;
         }
     }
@@ -179,7 +187,7 @@ fn card(sentence: &str, comparison: &Comparison, tax: &looptax_record::Tax, out:
 
 fn requests_table(client: &str, table: &Table, out: &mut Markup) {
     out.element("h4", &[("class", "client")], client);
-    out.stacked_table(client, |out| {
+    out.judged_table(client, |out| {
         let has_verdict = table.has_verdict();
         let mut head = vec!["connections", "placement"];
         head.extend(table.arms.iter().map(String::as_str));
@@ -264,7 +272,7 @@ fn requests_row(row: &Row, head: &[&str], out: &mut Markup) {
 }
 
 fn command_table(table: &CommandTable, out: &mut Markup) {
-    out.stacked_table(&table.tax_header, |out| {
+    out.judged_table(&table.tax_header, |out| {
         let mut head = vec![""];
         head.extend(table.arms.iter().map(String::as_str));
         head.extend([table.tax_header.as_str(), "difference", "verdict"]);

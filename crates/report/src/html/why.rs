@@ -1,10 +1,12 @@
 //! Where a request's CPU time goes: its layers as a table and as bars, its call chains as a flame graph.
 
-use looptax_record::{Comparison, Figure as Number, Why, WhyRow};
+use looptax_record::{Comparison, Estimate, Figure as Number, Why, WhyRow};
 
 use super::figure::{Figure, absent, figure};
 use super::markup::{Markup, TEXT};
 use super::shown::{ChainsShown, Detail};
+use crate::format::Text;
+use crate::words::why as words;
 
 /// Everything that was sampled of a comparison; nothing where nobody asked.
 pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
@@ -14,15 +16,18 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
         let title = format!("Where a request's CPU time goes, {other} over {base}");
         out.open("section", &[("class", "why")]);
         out.element("h5", &[], &title);
-        let checks = [&why.sum, &why.without_sampler].into_iter().flatten();
-        let rows = why
-            .rows
-            .iter()
-            .chain(checks.filter(|_| why.sampling.sees_kernel));
+        let checks = why.sum.iter().chain(words::without_sampler(why));
+        let rows = words::shown_layers(why).chain(checks.filter(|_| why.sampling.sees_kernel));
         table([title.as_str(), "layer"], &arms, rows, micros, out);
-        if !why.counts.is_empty() {
-            let title = "Counted per request";
-            table([title, "per request"], &arms, why.counts.iter(), count, out);
+        if words::shown_counts(why).next().is_some() {
+            let title = format!("Counted per request, {other} over {base}");
+            table(
+                [title.as_str(), "per request"],
+                &arms,
+                words::shown_counts(why),
+                count,
+                out,
+            );
         }
         layers(idx, part, &arms, why, out);
         chains(idx, part, &arms, (why, detail.chains.get(part)), out);
@@ -47,27 +52,38 @@ pub(super) fn arms(comparison: &Comparison, why: &Why) -> [String; 2] {
 
 /// A difference in µs as a cell says it.
 pub(super) fn signed_micros(figure: &Number) -> String {
-    shown(figure, |us| TEXT.signed_micros_interval(us))
+    shown(figure, |us| words::signed_micros(TEXT, us))
+}
+
+/// An arm's own µs as a cell says them.
+pub(super) fn micros_of(figure: &Number) -> String {
+    shown(figure, |us| {
+        Text::as_known(
+            us,
+            |value| TEXT.micros(value),
+            |it| TEXT.micros_interval(it),
+        )
+    })
 }
 
 /// The cells of a row: each arm's own, and the difference.
 type Cells = [String; 3];
 
 fn micros(row: &WhyRow) -> Cells {
-    let [base, other] = [0, 1].map(|side| shown(&row.arms[side], |us| TEXT.micros_interval(us)));
+    let [base, other] = [0, 1].map(|side| micros_of(&row.arms[side]));
     [base, other, signed_micros(&row.difference)]
 }
 
 fn count(row: &WhyRow) -> Cells {
-    let plain = |figure: &Number| shown(figure, |it| TEXT.per_request(it));
+    let plain = |figure: &Number| shown(figure, |it| words::per_request(TEXT, it));
     let more = shown(&row.difference, |it| {
         let sign = if it.value >= 0.0 { "+" } else { "" };
-        format!("{sign}{}", TEXT.per_request(it))
+        format!("{sign}{}", words::per_request(TEXT, it))
     });
     [plain(&row.arms[0]), plain(&row.arms[1]), more]
 }
 
-fn shown(figure: &Number, words: impl Fn(&looptax_record::Estimate) -> String) -> String {
+fn shown(figure: &Number, words: impl Fn(&Estimate) -> String) -> String {
     figure.known().map_or_else(|| "n/a".to_owned(), words)
 }
 

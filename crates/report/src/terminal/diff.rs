@@ -7,10 +7,12 @@ use super::history::run_name;
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
+use crate::words::why::signed_micros;
 
 const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
 
 const NO_CHANGE: &str = "no change shown";
+const TOO_FEW: &str = "too few epochs";
 /// A layer with less in both runs is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
 /// A layer's change that chance makes more often is none.
@@ -102,16 +104,18 @@ fn layer_row(layer: &DiffLayer, is_difference: bool, text: Text) -> Vec<String> 
     let us = |figure: &Figure| known(figure, |it| shown(text, it.value));
     // Of many layers one changes by chance: an interval alone does not decide.
     let is_shown = layer.p.is_some_and(|p| p < MOST_CHANCE);
-    let in_words = if is_shown {
-        words(&layer.change_us, "cheaper", "dearer")
-    } else {
-        known(&layer.change_us, |_| NO_CHANGE.to_owned())
+    let has_interval = |it: &Estimate| it.lo.is_some() || it.hi.is_some();
+    let in_words = match layer.change_us.known() {
+        Some(_) if is_shown => words(&layer.change_us, "cheaper", "dearer"),
+        Some(it) if has_interval(it) => NO_CHANGE.to_owned(),
+        Some(_) => TOO_FEW.to_owned(),
+        None => "n/a".to_owned(),
     };
     vec![
         text.clean(&layer.name),
         us(&layer.before_us),
         us(&layer.after_us),
-        known(&layer.change_us, |it| text.signed_micros_interval(it)),
+        known(&layer.change_us, |it| signed_micros(text, it)),
         in_words,
     ]
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use looptax_record::{Comparison, Estimate, Placement, SampledPart, Why};
 
 use super::group::Group;
+use super::why::per_request;
 use crate::format::{GLUE, Text, counted, fixed};
 
 /// Functions that are shown.
@@ -16,7 +17,7 @@ const KERNEL_MARK: &str = "[k] ";
 /// The process that is asked about.
 const PROCESS: &str = "server";
 
-const CLOSING: &str = "time of their own, without what they call; sampled by a timer: what the kernel does with interrupts \
+const CLOSING: &str = "time of their own, without what they call; [k]: of the kernel; sampled by a timer: what the kernel does with interrupts \
                        off stands where it switches them on again";
 
 /// Finished cells: three rows for each function, and a column for each number of connections.
@@ -185,7 +186,7 @@ fn difference(load: &Load<'_>, name: Name<'_>, text: Text) -> String {
         || "-".to_owned(),
         |it| {
             let sign = if it.value >= 0.0 { "+" } else { "" };
-            format!("{sign}{}", text.per_request(&it))
+            format!("{sign}{}", per_request(text, &it))
         },
     )
 }

@@ -25,7 +25,7 @@ pub(crate) mod table;
 mod tone;
 pub(crate) mod trial;
 pub(crate) mod warnings;
-mod why;
+pub(crate) mod why;
 mod withheld;
 
 use looptax_record::{Client, Comparison, Record};
@@ -144,10 +144,8 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 sweep: sweep::sweep_for(group, text),
                 sentences: sentence::verdict_sentences(group, text),
                 facts: { group.comparisons.iter() }
-                    .flat_map(|comparison| {
-                        let facts = trial::sentences(comparison, text).into_iter();
-                        facts.chain(why::sentences(comparison, text))
-                    })
+                    .flat_map(|comparison| trial::sentences(comparison, text))
+                    .chain(why::sentences(&group.comparisons, text))
                     .collect(),
                 notes: notes(group, shows_counts, text),
             })

@@ -1,12 +1,16 @@
 //! Where a request's CPU time goes, in words: layers that add up, what they are held against, what was counted.
 
+use std::collections::HashSet;
+
 use looptax_record::{Comparison, Estimate, Figure, Why, WhyRow};
 
 use super::small_table::SmallTable;
-use crate::format::{GLUE, Text, counted};
+use crate::format::{GLUE, Text, counted, fixed};
 
 /// A layer with less is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
+/// A difference of counts with less to either side is none.
+const LEAST_COUNT: f64 = 0.005;
 /// A core that idles for more than this share of a request's CPU time is shown to idle.
 const LEAST_IDLE: f64 = 0.05;
 
@@ -19,41 +23,162 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
     comparison.why.iter().filter_map(both).flatten().collect()
 }
 
-/// What to know beside them.
-pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
+/// What to know beside them, each thing once.
+pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> {
+    let sampled = comparisons.iter().filter(|it| !it.why.is_empty());
+    let sampled: Vec<&Comparison> = sampled.copied().collect();
+    let is_one = sampled.len() == 1;
+    let mut lines = Vec::new();
+    for comparison in sampled {
+        let place = if is_one {
+            String::new()
+        } else {
+            place(comparison)
+        };
+        lines.extend(of_comparison(comparison, &place, text));
+    }
+    let mut said = HashSet::new();
+    lines.retain(|line| said.insert(line.clone()));
+    lines
+}
+
+/// What holds for one comparison: where there are several of something, each line says of which.
+fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
+    let is_one_pair = comparison.why.len() == 1;
+    let before = |parts: &[&str]| {
+        let parts: Vec<&str> = parts.iter().copied().filter(|it| !it.is_empty()).collect();
+        match &parts[..] {
+            [] => String::new(),
+            parts => format!("{}: ", parts.join(", ")),
+        }
+    };
     let mut lines = Vec::new();
     for why in &comparison.why {
-        let invalid = why.invalid.iter();
-        lines.extend(
-            invalid.map(|it| format!("nothing follows from the layers: {}", text.clean(it))),
-        );
-        lines.push(sampling(why, text));
-        lines.extend(why.sampling.notes.iter().map(|it| text.clean(it)));
+        let pair = if is_one_pair {
+            String::new()
+        } else {
+            pair(why, comparison, text)
+        };
+        let whose = before(&[place, &pair]);
+        let mut add = |line: String| lines.push(format!("{whose}{line}"));
+        for reason in &why.invalid {
+            add(format!(
+                "nothing follows from the layers: {}",
+                text.clean(reason)
+            ));
+        }
+        few_epochs(why).into_iter().for_each(&mut add);
+        let cost = cost(why, text);
+        if is_one_pair {
+            let cost = cost.map_or_else(String::new, |it| format!("; with it {it}"));
+            add(format!("{}{cost}", sampling(why, text)));
+        } else {
+            cost.map(|it| format!("with the sampler {it}"))
+                .into_iter()
+                .for_each(&mut add);
+        }
+        check(why, text).into_iter().for_each(&mut add);
     }
-    lines.extend(checks(comparison, text));
-    lines.dedup();
+    if let [first, _, ..] = &comparison.why[..] {
+        // The same samples stand behind all pairs.
+        let line = format!("{}{}", before(&[place]), sampling(first, text));
+        lines.insert(0, line);
+    }
+    let notes = comparison.why.iter().flat_map(|it| &it.sampling.notes);
+    lines.extend(notes.map(|it| text.clean(it)));
     lines
+}
+
+/// `16 connections, same`.
+fn place(comparison: &Comparison) -> String {
+    let connections = counted(comparison.connections.into(), "connection");
+    format!("{connections}, {}", comparison.placement.asked.name())
+}
+
+/// `tcp over unix`.
+fn pair(why: &Why, comparison: &Comparison, text: Text) -> String {
+    let [base, other] = arms(why, comparison, text);
+    format!("{other} over {base}")
 }
 
 fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let sum = why.sum.as_ref()?;
-    let mut rows: Vec<[String; 4]> = why.rows.iter().map(|it| row(it, text, micros)).collect();
+    let mut rows: Vec<[String; 4]> = shown_layers(why).map(|it| row(it, text, micros)).collect();
     if why.sampling.sees_kernel {
         rows.push(row(sum, text, micros));
-        rows.extend(why.without_sampler.iter().map(|it| row(it, text, micros)));
+        rows.extend(without_sampler(why).map(|it| row(it, text, micros)));
         rows.extend(idle(why).map(|it| row(it, text, micros)));
     }
-    let s = if comparison.connections == 1 { "" } else { "s" };
     Some(SmallTable {
         title: format!(
-            "where a request's CPU time goes, client and server together: {} connection{s}, {}",
-            comparison.connections,
-            comparison.placement.asked.name(),
+            "where a request's CPU time goes, client and server together: {}, {}",
+            place(comparison),
+            pair(why, comparison, text)
         ),
         header: header(why, comparison, text),
         rows,
         closing: closing(why, sum, text),
     })
+}
+
+/// The layers that are more than nothing but zeros.
+pub(crate) fn shown_layers(why: &Why) -> impl Iterator<Item = &WhyRow> {
+    let is_nothing = |value: f64| value.abs() < LEAST_SHOWN_US;
+    why.rows.iter().filter(move |row| {
+        let arms = row.arms.iter().filter_map(Figure::known).map(|it| it.value);
+        let difference = row.difference.known();
+        let ends = difference
+            .into_iter()
+            .flat_map(|it| [it.lo, it.hi])
+            .flatten();
+        !arms.chain(ends).all(is_nothing)
+    })
+}
+
+/// What was counted at all.
+pub(crate) fn shown_counts(why: &Why) -> impl Iterator<Item = &WhyRow> {
+    let is_seen = |row: &&WhyRow| {
+        let mut counts = row.arms.iter().filter_map(Figure::known);
+        counts.any(|it| it.value > 0.0)
+    };
+    why.counts.iter().filter(is_seen)
+}
+
+/// The kernel's clocks in epochs without the sampler, where there was one.
+pub(crate) fn without_sampler(why: &Why) -> Option<&WhyRow> {
+    let row = why.without_sampler.as_ref()?;
+    row.difference.known().map(|_| row)
+}
+
+/// That some figures rest on too few epochs for an interval.
+fn few_epochs(why: &Why) -> Option<String> {
+    let is_open = |row: &WhyRow| {
+        row.difference
+            .known()
+            .is_some_and(|it| it.lo.is_none() && it.hi.is_none())
+    };
+    let mut rows = why
+        .rows
+        .iter()
+        .chain(&why.sum)
+        .chain(&why.without_sampler)
+        .chain(&why.counts);
+    rows.any(is_open).then(|| {
+        format!(
+            "figures without an interval come from too few epochs for one: {} with the sampler, {} without it",
+            why.epochs.len(),
+            n_without(why)
+        )
+    })
+}
+
+/// Epochs without the sampler.
+fn n_without(why: &Why) -> u64 {
+    let known = why
+        .without_sampler
+        .as_ref()
+        .and_then(|it| it.difference.known());
+    known.map_or(0, |it| it.n)
 }
 
 /// The time in which nobody ran, where there is some to speak of.
@@ -68,15 +193,13 @@ fn idle(why: &Why) -> Option<&WhyRow> {
 }
 
 fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
-    let is_seen = |row: &&WhyRow| {
-        row.arms
-            .iter()
-            .any(|it| it.known().is_some_and(|it| it.value > 0.0))
-    };
-    let rows = why.counts.iter().filter(is_seen);
-    let rows: Vec<[String; 4]> = rows.map(|it| row(it, text, number)).collect();
+    let rows: Vec<[String; 4]> = shown_counts(why).map(|it| row(it, text, number)).collect();
     (!rows.is_empty()).then(|| SmallTable {
-        title: "counted per request".to_owned(),
+        title: format!(
+            "counted per request: {}, {}",
+            place(comparison),
+            pair(why, comparison, text)
+        ),
         header: header(why, comparison, text),
         rows,
         closing: None,
@@ -84,11 +207,15 @@ fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
 }
 
 fn header(why: &Why, comparison: &Comparison, text: Text) -> [String; 4] {
-    let name = |side: usize| {
-        let arm = comparison.arms.get(why.pair[side] as usize);
+    let [base, other] = arms(why, comparison, text);
+    [String::new(), base, other, "difference".to_owned()]
+}
+
+fn arms(why: &Why, comparison: &Comparison, text: Text) -> [String; 2] {
+    why.pair.map(|idx| {
+        let arm = comparison.arms.get(idx as usize);
         arm.map_or_else(String::new, |arm| text.clean(&arm.name))
-    };
-    [String::new(), name(0), name(1), "difference".to_owned()]
+    })
 }
 
 /// How a figure of a row is shown, and a difference.
@@ -110,7 +237,7 @@ fn row(row: &WhyRow, text: Text, shown: Shown) -> [String; 4] {
 
 fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
     if is_difference {
-        return text.signed_micros_interval(us);
+        return signed_micros(text, us);
     }
     if us.value < LEAST_SHOWN_US {
         return "-".to_owned();
@@ -118,11 +245,27 @@ fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
     text.micros(us.value)
 }
 
+/// A difference, with its interval where there is one.
+pub(crate) fn signed_micros(text: Text, us: &Estimate) -> String {
+    Text::as_known(
+        us,
+        |value| text.signed_micros(value),
+        |it| text.signed_micros_interval(it),
+    )
+}
+
 fn number(text: Text, count: &Estimate, is_difference: bool) -> String {
-    if is_difference && count.value.abs() < 0.005 {
+    let is_none = |value: f64| value.abs() < LEAST_COUNT;
+    let ends = [count.lo, count.hi];
+    if is_difference && is_none(count.value) && ends.iter().all(|it| it.is_none_or(is_none)) {
         return "none".to_owned();
     }
-    text.per_request(count)
+    per_request(text, count)
+}
+
+/// A count per request, with its interval where there is one.
+pub(crate) fn per_request(text: Text, count: &Estimate) -> String {
+    Text::as_known(count, |value| fixed(value, 2), |it| text.per_request(it))
 }
 
 /// Whether the layers come to what the kernel's clocks say.
@@ -152,34 +295,26 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
 }
 
 /// What the samples came to before the sampler's part was taken off, and the kernel's clocks beside it.
-fn checks(comparison: &Comparison, text: Text) -> Vec<String> {
-    let check = |why: &Why| {
-        if !why.sampling.sees_kernel {
-            return None;
-        }
-        let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
-        Some(format!(
-            "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own \
-             part, which lies on them by their size",
-            text.signed_micros_interval(&known(&why.sampled)?),
-            text.signed_micros_interval(&known(&why.by_clocks)?)
-        ))
-    };
-    comparison.why.iter().filter_map(check).collect()
+fn check(why: &Why, text: Text) -> Option<String> {
+    if !why.sampling.sees_kernel {
+        return None;
+    }
+    // Nothing was taken off where nothing is known of it.
+    why.sampler_pct.as_ref()?.known()?;
+    let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
+    Some(format!(
+        "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own part, \
+         which lies on them by their size",
+        signed_micros(text, &known(&why.sampled)?),
+        signed_micros(text, &known(&why.by_clocks)?)
+    ))
 }
 
 fn sampling(why: &Why, text: Text) -> String {
     let sampling = &why.sampling;
     let khz = 1e6 / (sampling.period_ns as f64).max(1.0);
-    let cost = why.sampler_pct.as_ref().and_then(Figure::known);
-    let cost = cost.map_or_else(String::new, |it| {
-        format!(
-            "; with it a request takes {} more CPU time, in both arms",
-            text.percent(it)
-        )
-    });
     format!(
-        "sampled by {} at {khz:.0}{GLUE}kHz on {}: {} in {}, {} lost, {} of other processes{cost}",
+        "sampled by {} at {khz:.0}{GLUE}kHz on {}: {} in {}, {} lost, {} of other processes",
         text.clean(&sampling.event),
         counted(sampling.cores.into(), "core"),
         counted(sampling.n_samples, "sample"),
@@ -187,4 +322,26 @@ fn sampling(why: &Why, text: Text) -> String {
         sampling.n_lost,
         sampling.n_of_others,
     )
+}
+
+/// What the sampler adds to a request, both arms of a pair together.
+fn cost(why: &Why, text: Text) -> Option<String> {
+    let added = why.sampler_pct.as_ref()?.known()?;
+    let (amount, more) = if added.value < 0.0 {
+        let turned = |end: Option<f64>| end.map(|it| -it);
+        let less = Estimate {
+            value: -added.value,
+            lo: turned(added.hi),
+            hi: turned(added.lo),
+            ..*added
+        };
+        (less, "less")
+    } else {
+        (*added, "more")
+    };
+    let value = |pct| format!("{}{GLUE}%", fixed(pct, 1));
+    let amount = Text::as_known(&amount, value, |it| text.percent(it));
+    Some(format!(
+        "a request takes {amount} {more} CPU time, both arms together"
+    ))
 }

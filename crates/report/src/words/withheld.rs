@@ -119,7 +119,8 @@ fn uneven_start(it: &Withheld, ratios: [f64; 2], text: Text) -> String {
 }
 
 /// What it would take, in time, and what else may help.
-fn more_time(it: &Withheld, n_epochs: u64) -> String {
+fn more_time(it: &Withheld, n_counted: u64) -> String {
+    let n_epochs = n_counted.saturating_mul(it.n_run_per_counted);
     let seconds = n_epochs as f64 * it.epoch_ms / 1e3;
     let epochs = counted(n_epochs, "epoch");
     let same = if it.same_helps {

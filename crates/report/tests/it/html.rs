@@ -368,5 +368,9 @@ fn r20_each_cell_of_a_verdict_says_its_column_where_rows_are_blocks() {
             "{label}: {html}"
         );
     }
-    assert!(html.contains("class=\"wide stacked\""));
+    // Up to 900 px its rows are blocks, so that no verdict is cut off at the side.
+    assert!(html.contains("class=\"wide judged\""));
+    let narrow = html.split("(max-width:900px)").nth(1).unwrap();
+    let rules = narrow.split("@media").next().unwrap();
+    assert!(rules.contains(".judged thead{display:none}"), "{rules}");
 }

@@ -4,7 +4,8 @@
 
 use looptax_record::{
     Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure,
-    Parts, Placement, RateModes, Reason, Record, SizeCause, Syscalls, UncertainSize, Verdict,
+    Parts, Placement, RateModes, Reason, Record, Sampling, SizeCause, Syscalls, UncertainSize,
+    Verdict, Why,
 };
 use looptax_report::terminal::{Style, compare};
 
@@ -125,6 +126,14 @@ fn an_open_verdict_says_what_would_help() {
             "with the cores left to the scheduler",
             "and so would --placement same",
         ],
+    );
+    // Of three epochs of `why` one counts, and it takes three times as many.
+    let few = Reason::TooFewEpochs { have: 4, need: 6 };
+    let mut sampled = judged(Verdict::Inconclusive, few);
+    sampled.why = vec![Why::unmeasured([0, 1], Sampling::default(), Vec::new())];
+    check(
+        sampled,
+        &["4 epochs of at least 6; about 18 epochs (9 s) would help (--fixed)"],
     );
     let few = Reason::TooFewEpochs { have: 1, need: 9 };
     check(

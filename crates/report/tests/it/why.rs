@@ -1,7 +1,7 @@
 //! Where a request's CPU time goes, as the page shows it.
 
 use looptax_record::{
-    Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow,
+    Arm, Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow,
 };
 use looptax_report::html::{ChainsShown, FrameShown, page};
 use looptax_report::terminal::{self, Style};
@@ -146,6 +146,146 @@ fn no_name_of_a_frame_or_a_layer_becomes_markup() {
     let html = page(names[0]);
     assert!(html.contains(r#""std::vector\u003cint\u003e::operator[](\u0026)""#));
     assert!(html.contains("std::vector&lt;int&gt;::operator[](&amp;)</th>"));
+}
+
+fn wide() -> Style {
+    Style {
+        width: 1_000,
+        color: false,
+        unicode: true,
+    }
+}
+
+#[test]
+fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
+    let mut sampled = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    let nat = Arm {
+        name: "nat".to_owned(),
+        ..sampled.arms[1].clone()
+    };
+    sampled.arms.push(nat);
+    let with_nat = Why {
+        pair: [0, 2],
+        sampler_pct: Some(Figure::new(-3.0, -4.5, 0.5, 10)),
+        ..why("TCP, IP")
+    };
+    sampled.why = vec![why("TCP, IP"), with_nat];
+    let one = terminal::compare(&record(vec![sampled.clone()], Vec::new()), VERBOSE, wide());
+    for words in [
+        "client and server together: 1 connection, same, tcp over unix",
+        "client and server together: 1 connection, same, nat over unix",
+        "counted per request: 1 connection, same, nat over unix",
+        "tcp over unix: with the sampler a request takes 2.0 % [1.5, 2.5] more CPU time, both arms together",
+        "nat over unix: with the sampler a request takes 3.0 % [-0.5, 4.5] less CPU time, both arms together",
+        "nat over unix: with the sampler on, samples and the kernel's clocks say",
+    ] {
+        assert!(one.contains(words), "no {words:?} in\n{one}");
+    }
+    for once in ["sampled by cpu-clock", "TCP, IP is not seen"] {
+        assert_eq!(one.matches(once).count(), 1, "{once:?} in\n{one}");
+    }
+    let many = Comparison {
+        connections: 16,
+        ..sampled.clone()
+    };
+    let both = record(vec![sampled, many], Vec::new());
+    let both = terminal::compare(&both, VERBOSE, wide());
+    for words in [
+        "16 connections, same: sampled by cpu-clock",
+        "16 connections, same, nat over unix: with the sampler a request",
+    ] {
+        assert!(both.contains(words), "no {words:?} in\n{both}");
+    }
+    assert_eq!(both.matches("TCP, IP is not seen").count(), 1, "{both}");
+}
+
+#[test]
+fn rows_of_nothing_but_zeros_are_left_out_in_every_view() {
+    let zero = |name: &str, half: f64| WhyRow {
+        name: name.to_owned(),
+        arms: [0.001, 0.0].map(|us| Figure::new(us, us, us, 10)),
+        difference: Figure::new(-0.001, -half, half, 10),
+        p: None,
+    };
+    let mut with_zeros = why("TCP, IP");
+    with_zeros.rows.push(zero("page faults", 0.002));
+    with_zeros.rows.push(zero("interrupts", 0.02));
+    with_zeros.counts.push(WhyRow {
+        arms: [0.0; 2].map(|it| Figure::new(it, it, it, 10)),
+        ..zero("softirqs", 0.0)
+    });
+    let record = sampled(with_zeros);
+    let html = page_of(&record, None);
+    for view in [terminal::compare(&record, VERBOSE, wide()), html] {
+        assert!(
+            view.contains("interrupts"),
+            "as far as is known, it may be more"
+        );
+        for words in ["page faults", "softirqs"] {
+            assert!(!view.contains(words), "{words:?} in\n{view}");
+        }
+    }
+}
+
+#[test]
+fn the_fold_of_the_layers_is_named_and_stands_first_and_the_run_has_its_name() {
+    let mut record = sampled(why("TCP, IP"));
+    record.id = "20261124-202701-25003".to_owned();
+    let text = text_of(&page_of(&record, None));
+    assert!(text.contains("run 20261124-202701-25003"), "{text}");
+    let at = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("no {words:?} in\n{text}"))
+    };
+    assert!(at("layers and flame graph, latency") < at("sampled by cpu-clock"));
+    assert!(at("Where a request's CPU time goes") < at("client poll"));
+}
+
+/// Without their intervals.
+fn few(mut why: Why) -> Why {
+    let open = |figure: &mut Figure| {
+        let value = figure.known().unwrap().value;
+        *figure = Figure::new(value, f64::NEG_INFINITY, f64::INFINITY, 2);
+    };
+    let rows = why.rows.iter_mut().chain(&mut why.sum);
+    let rows = rows.chain(&mut why.sampled).chain(&mut why.by_clocks);
+    for row in rows.chain(&mut why.without_sampler).chain(&mut why.counts) {
+        row.arms.iter_mut().for_each(open);
+        open(&mut row.difference);
+    }
+    open(why.sampler_pct.as_mut().unwrap());
+    why.invalid.clear();
+    why
+}
+
+#[test]
+fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
+    let record = sampled(few(why("TCP, IP")));
+    let terminal = terminal::compare(&record, VERBOSE, wide());
+    let page = text_of(&page_of(&record, None));
+    for (view, words) in [
+        (&terminal, "with it a request takes 2.0 % more CPU time"),
+        (
+            &terminal,
+            "samples and the kernel's clocks say +10.8 µs and +11.2 µs:",
+        ),
+        (&page, "TCP, IP 1.5 µs 12.2 µs +10.8 µs"),
+        (&page, "wake-ups 2.00 1.50 -0.50"),
+    ] {
+        assert!(view.contains(words), "no {words:?} in\n{view}");
+    }
+    for view in [&terminal, &page] {
+        let words = "figures without an interval come from too few epochs for one: 0 with the sampler, 2 without it";
+        assert!(view.contains(words), "no {words:?} in\n{view}");
+        for words in ["∞", "add up"] {
+            let of_layers = view.split("where a request's CPU time goes").nth(1);
+            let of_layers = of_layers.and_then(|it| it.split("record").next());
+            assert!(
+                !of_layers.unwrap_or_default().contains(words),
+                "{words:?} in\n{view}"
+            );
+        }
+    }
 }
 
 /// A comparison whose server spends its time in these functions: name, whether it is the kernel's, µs over both arms.

@@ -32,7 +32,10 @@ fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
         (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => Failure::new(format!(
             "kernel.perf_event_paranoid is {level}, so only root may take samples"
         ))
-        .with_hint("run as root, or allow it: `sysctl kernel.perf_event_paranoid=2`"),
+        .with_hint(
+            "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows this user's programs alone, `=1` the kernel's \
+             part of them too, `=-1` the whole machine",
+        ),
         (Some(Errno::PERM | Errno::ACCESS), _) => Failure::new(
             "perf_event_open is forbidden here, as containers do it, so no samples can be taken",
         )
@@ -71,7 +74,7 @@ mod tests {
                 Errno::PERM,
                 Some(4),
                 "perf_event_paranoid is 4",
-                "run as root",
+                "`=-1` the whole machine",
             ),
             (
                 Errno::PERM,

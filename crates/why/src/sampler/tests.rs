@@ -156,3 +156,17 @@ fn a_function_that_spins_has_the_time_that_it_spends() {
         assert!(sampler.notes()[0].contains("not of the kernel"));
     }
 }
+
+#[test]
+fn whoever_sees_less_is_told_what_each_setting_brings() {
+    assert_eq!(note_scope(Scope::Machine), Vec::<String>::new());
+    let with_kernel = note_scope(Scope::OwnWithKernel).concat();
+    assert!(with_kernel.contains("paranoid=-1`"), "{with_kernel}");
+    let own = note_scope(Scope::Own).concat();
+    for words in [
+        "paranoid=1` shows the kernel's part",
+        "`=-1` the whole machine",
+    ] {
+        assert!(own.contains(words), "{own}");
+    }
+}

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use looptax_bench::REQUESTS_PER_SLICE;
 use looptax_dsn::Kind;
+use looptax_record::EPOCHS_PER_UNSAMPLED;
+use looptax_stats::signed_rank;
 
-use super::bench::{most_epochs, shape, warm_up_of};
+use super::bench::{interim_analyses, most_epochs, shape, warm_up_of};
 use super::case::{Case, Doing, TargetPlan};
 use super::load::CaseLoad;
 use crate::arms::Missing;
@@ -37,7 +39,8 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         for case in &target.cases {
             let time = most_time(settings, case, has_load_limits);
             let _ = writeln!(text, "    {}", case_line(settings, case, time));
-            if let Some(warning) = low_rate(settings, case) {
+            let warnings = [low_rate(settings, case), few_unsampled(settings, case)];
+            for warning in warnings.into_iter().flatten() {
                 let _ = writeln!(text, "      {warning}");
             }
         }
@@ -86,6 +89,28 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
          a steady figure: expect wide intervals{share}",
         slice * 1e3
     ))
+}
+
+/// That too few epochs are left for a verdict where an onlooker samples the others.
+fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
+    if !settings.is_sampled || case.doing != Doing::Judge {
+        return None;
+    }
+    let last = interim_analyses(settings, case).iter().last()?;
+    let (n, need) = (unsampled(last.n_epochs), signed_rank::least_n(last.alpha));
+    (n < need).then(|| {
+        let are = if n == 1 { "is" } else { "are" };
+        format!(
+            "warning: {n} of these {} epochs {are} without the sampler, and a verdict takes {need}: --fixed {} gives one",
+            last.n_epochs,
+            need * EPOCHS_PER_UNSAMPLED as usize
+        )
+    })
+}
+
+/// How many of so many epochs are sure to run without the sampler.
+fn unsampled(n_epochs: usize) -> usize {
+    n_epochs / EPOCHS_PER_UNSAMPLED as usize
 }
 
 /// What a server that others use has to bear.
@@ -192,6 +217,13 @@ fn case_line(settings: &Experiment, case: &Case, time: MostTime) -> String {
             "judged, {} epochs of four dumps at most",
             most_epochs(settings, case)
         ),
+        Doing::Judge if settings.is_sampled => {
+            let n = most_epochs(settings, case);
+            format!(
+                "judged by {} of {n} epochs at most, those without the sampler",
+                unsampled(n)
+            )
+        }
         Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
         Doing::Glimpse(_) => "looked at, not judged".to_owned(),
     };

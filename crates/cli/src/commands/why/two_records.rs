@@ -1,0 +1,106 @@
+//! `why` of two records: which layer became dearer between two earlier runs.
+
+use std::path::Path;
+
+use looptax_analysis::diff;
+use looptax_dsn::is_address;
+use looptax_experiment::spec::target;
+use looptax_failure::Failure;
+use looptax_record::Record;
+use looptax_report::terminal as report;
+
+use crate::args::WhyArgs;
+use crate::earlier_runs::{is_record_file, is_run, record_of};
+use crate::failure::Exit;
+use crate::outputs::show;
+use crate::terminal::Terminal;
+
+/// Options that two records go with.
+const SUITABLE: [&str; 3] = ["--json", "--color", "--quiet"];
+
+/// Holds two records against each other where the words name such, and not servers.
+///
+/// # Errors
+/// A usage failure where they are not two, or something else was asked for beside them.
+pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Failure> {
+    let words = &args.compare.targets;
+    let Some(record) = words.iter().find(|it| is_record(it)) else {
+        return Ok(None);
+    };
+    let [before, after] = &words[..] else {
+        return Err(not_two(record, words.len()));
+    };
+    if let Some(server) = words.iter().find_map(|it| target::parse(it).ok()) {
+        return Err(Failure::usage(
+            format!(
+                "`{record}` is a record and `{}` a server: `why` takes servers, or two records",
+                server.name()
+            ),
+            format!(
+                "`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"
+            ),
+        ));
+    }
+    refuse_options(&args.typed)?;
+    let (before, after) = (sampled(before)?, sampled(after)?);
+    let mut diff = diff(&before, &after)?;
+    diff.pairs.retain(|it| !it.layers.is_empty());
+    for pair in &mut diff.pairs {
+        pair.taxes.clear();
+        pair.arms.clear();
+    }
+    show(&diff, &args.compare.result.json, || {
+        report::diff(&diff, terminal.style())
+    })?;
+    Ok(Some(Exit::Done))
+}
+
+/// Whether a word means a record, be it there or not: a file, a name that ends as one, or a run of the history. What is a
+/// server's word is a server.
+fn is_record(word: &str) -> bool {
+    let is_server = is_address(word) || target::parse(word).is_ok();
+    let ends_as_one = Path::new(word).extension().is_some_and(|it| it == "json");
+    !is_server && (is_record_file(word) || ends_as_one || is_run(word))
+}
+
+fn not_two(record: &str, n_words: usize) -> Failure {
+    let given = match n_words {
+        1 => "there is one".to_owned(),
+        n => format!("there are {n} words"),
+    };
+    Failure::usage(
+        format!(
+            "`{record}` is a record, of which `why` takes two, an earlier and a later one; {given}"
+        ),
+        format!("`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"),
+    )
+}
+
+/// What else was typed has no meaning here.
+fn refuse_options(typed: &[String]) -> Result<(), Failure> {
+    let mut unsuitable = typed.iter().filter(|it| !SUITABLE.contains(&it.as_str()));
+    let all: Vec<&str> = unsuitable.by_ref().map(String::as_str).collect();
+    let verb = match all.len() {
+        0 => return Ok(()),
+        1 => "does",
+        _ => "do",
+    };
+    Err(Failure::usage(
+        format!(
+            "{} {verb} not go with two records, which are only held against each other",
+            all.join(", ")
+        ),
+        "--json does; `looptax report` and `looptax analyze` make pages, formats and call chains of one record",
+    ))
+}
+
+fn sampled(word: &str) -> Result<Record, Failure> {
+    let (record, _) = record_of(word)?;
+    if record.comparisons.iter().all(|it| it.why.is_empty()) {
+        return Err(Failure::usage(
+            format!("`{word}` holds no samples"),
+            "`looptax why TARGET -o FILE` takes them; `looptax diff` holds everything else against each other",
+        ));
+    }
+    Ok(record)
+}
