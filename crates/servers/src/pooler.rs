@@ -1,10 +1,11 @@
-//! PgBouncer beside a private PostgreSQL: its configuration, its start, and the wait until it listens.
+//! `PgBouncer` beside a private PostgreSQL: its configuration, its start, and the wait until it listens.
 //!
 //! One process takes all clients, over a socket and over TCP alike, and has two databases, which are the same one
 //! behind it: one that it reaches over PostgreSQL's socket, one over its port. A pool for each session, so that what a
-//! client prepares stays with it: PgBouncer knows prepared statements in other modes from 1.21 on alone.
+//! client prepares stays with it: `PgBouncer` knows prepared statements in other modes from 1.21 on alone.
 //! Started by `server` as a companion, so that whatever ends the server ends it too. Tested live with 1.18.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -170,7 +171,8 @@ fn configuration(behind: &Behind<'_>, tcp: SocketAddr, scratch: &Scratch) -> Str
         behind.login.user,
     );
     for (name, value) in SETTINGS {
-        text.push_str(&format!("{name} = {value}\n"));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name} = {value}");
     }
     text
 }

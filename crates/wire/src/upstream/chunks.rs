@@ -2,7 +2,7 @@
 //!
 //! Hot: nothing here allocates (but for an error), locks or calls the system.
 
-use super::fetch::malformed;
+use super::fault::malformed;
 use crate::WireError;
 
 /// Most hexadecimal digits of a chunk's length: four GiB.

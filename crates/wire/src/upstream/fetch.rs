@@ -3,12 +3,10 @@
 //! Hot file: `request` copies bytes that were made once, `reply` finds the bounds of one answer and passes over what
 //! is long. Neither allocates (but for an error), locks, logs, nor calls the system.
 
-use super::PROTOCOL;
 use super::chunks::Chunks;
+use super::fault::{READ_REPLY, malformed};
 use crate::error::printable;
 use crate::{Codec, Draws, Reply, WireError};
-
-const READ_REPLY: &str = "read the answer to a measured request";
 
 /// Most bytes of a head: as much as nginx takes of an upstream by default, many times over.
 const HEAD_LIMIT: usize = 64 << 10;
@@ -275,10 +273,6 @@ pub(super) fn header<'b>(head: &Head<'_, 'b>, name: &str) -> Option<&'b str> {
     let mut lines = head.headers.iter();
     let line = lines.find(|it| it.name.eq_ignore_ascii_case(name))?;
     std::str::from_utf8(line.value).ok().map(str::trim)
-}
-
-pub(super) fn malformed(expected: &'static str, found: &[u8]) -> WireError {
-    WireError::malformed(PROTOCOL, READ_REPLY, expected, found)
 }
 
 fn too_long(stated: u64) -> WireError {

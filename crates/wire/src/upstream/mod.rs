@@ -8,6 +8,7 @@
 //! RFC 9112, sections 4, 6, 7 and 9.
 
 mod chunks;
+mod fault;
 mod fetch;
 
 use std::net::SocketAddr;
@@ -15,12 +16,12 @@ use std::time::Duration;
 
 pub use fetch::{Asked, Fetch};
 
+use fault::malformed;
+
 use crate::error::printable;
 use crate::io::{read_some, write_all};
 use crate::{Codec, Stream, WireError, site};
 
-/// The protocol's name in errors.
-const PROTOCOL: &str = "HTTP";
 const ASK: &str = "ask for the page once";
 const READ_BYTES: usize = 16 << 10;
 
@@ -90,7 +91,7 @@ impl<S: Stream> Connection<S> {
         let number = std::str::from_utf8(&body)
             .ok()
             .and_then(|it| it.parse().ok());
-        number.ok_or_else(|| fetch::malformed("a number of requests", &body))
+        number.ok_or_else(|| malformed("a number of requests", &body))
     }
 
     /// The path and query that were asked for.
@@ -142,7 +143,7 @@ fn ask<S: Stream>(
         if let Some(reply) = fetch.reply(&received)? {
             return match &received[reply.bytes..] {
                 [] => Ok((who.unwrap_or_default(), received[reply.data].to_vec())),
-                more => Err(fetch::malformed("one answer to one request", more)),
+                more => Err(malformed("one answer to one request", more)),
             };
         }
         received.drain(..fetch.n_passed());
