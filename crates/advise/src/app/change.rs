@@ -305,8 +305,13 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         });
     }
     let role = step.set?;
-    let value = value_of(&step.to, fields);
+    let mut value = value_of(&step.to, fields);
     if let Some(setting) = bound.roles.get(&role) {
+        if let Value::Text(old) = &setting.value
+            && step.behind
+        {
+            value = format!("{old}{value}");
+        }
         if let Value::Variable { name, .. } = &setting.value {
             return Some(in_environment(name, &value));
         }

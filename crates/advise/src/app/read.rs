@@ -14,7 +14,7 @@ use super::pattern::fits_path;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, apps};
-use super::{blocks, code, lines, sqlite, xml, yaml};
+use super::{blocks, code, command, lines, sqlite, web, xml, yaml};
 
 /// Paths below a folder where the table's applications keep their configuration, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`.
@@ -160,6 +160,10 @@ fn guess_more(
     source: &Source<'_>,
 ) {
     let format = format_of(source.path, text);
+    // What a proxy has is what its own table has, and its words are others'.
+    if format.proxy().is_some() {
+        return;
+    }
     let has_others = !reading.found.is_empty() && !format.is_environment();
     let (settings, _) = texts
         .entry(format as u8)
@@ -281,8 +285,17 @@ fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
         doubt_repeated(&mut settings);
         return (settings, problems);
     }
+    if let Some(proxy) = format.proxy() {
+        return web::read(text, proxy);
+    }
+    if format == Format::Procfile {
+        return (command::read(text), Vec::new());
+    }
     if let Some(kind) = format.lines() {
         let (mut settings, problems) = lines::read(text, kind);
+        if kind == Lines::Unit {
+            settings.extend(command::read(text));
+        }
         // Several addresses of one server are no contradiction.
         if kind != Lines::Arguments {
             doubt_repeated(&mut settings);

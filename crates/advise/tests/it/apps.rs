@@ -80,6 +80,9 @@ pub(crate) fn fields(kind: &str) -> Fields {
         "postgres" => ("/run/postgresql/.s.PGSQL.5432", "/run/postgresql", 5432),
         "redis" => ("/run/redis/redis-server.sock", "/run/redis", 6379),
         "memcached" => ("/run/memcached/memcached.sock", "/run/memcached", 11_211),
+        "php-fpm" => ("/run/php/php-fpm.sock", "/run/php", 9000),
+        "http" | "uwsgi" => ("/run/app/app.sock", "/run/app", 8000),
+        "pgbouncer" => ("/run/postgresql/.s.PGSQL.6432", "/run/postgresql", 6432),
         _ => ("/run/mysqld/mysqld.sock", "/run/mysqld", 3306),
     };
     Fields {
@@ -212,6 +215,8 @@ struct App {
     host: Vec<String>,
     #[serde(default)]
     url: Vec<String>,
+    #[serde(default)]
+    needs_sign: bool,
 }
 
 #[test]
@@ -222,8 +227,9 @@ fn every_application_of_the_table_has_a_case() {
     let found = readings.flat_map(|it| it.found).flat_map(|it| it.titles);
     let titles: BTreeSet<String> = found.collect();
     let apps = table.app.iter();
-    // What reads the same variable is found with the others.
-    for app in apps.filter(|it| !it.host.is_empty() || !it.url.is_empty()) {
+    // What reads the same variable is found with the others, and what needs a sign has a test of its own.
+    let has_place = |it: &&App| !it.host.is_empty() || !it.url.is_empty();
+    for app in apps.filter(|it| has_place(it) && !it.needs_sign) {
         assert!(titles.contains(&app.title), "no case for {}", app.title);
     }
 }
@@ -407,4 +413,26 @@ fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
         environment: None,
     });
     assert_eq!(own.found[0].titles, ["Rails"]);
+}
+
+#[test]
+fn a_port_is_a_node_programs_own_only_where_something_says_that_it_is_one() {
+    let found = |neighbours: &[String], port: &str| {
+        let reading = read(&Source {
+            path: Some("/srv/app/.env"),
+            bytes: format!("PORT={port}\n").as_bytes(),
+            included: &[],
+            neighbours,
+            program: None,
+            environment: None,
+        });
+        let changes = { reading.found.first() }.map(|it| it.changes(&fields("http")));
+        let line = changes.and_then(|it| it[0].edits.first()?.after.clone());
+        (word(found_for(&reading, "Node (its own port)")), line)
+    };
+    let beside = ["package.json".to_owned()];
+    assert_eq!(found(&[], "3000"), ("none", None));
+    let line = Some("PORT=/run/app/app.sock".to_owned());
+    assert_eq!(found(&beside, "3000"), ("tcp", line));
+    assert_eq!(found(&beside, "/run/app/app.sock").0, "unix");
 }
