@@ -82,6 +82,7 @@ pub(crate) fn fields(kind: &str) -> Fields {
         "memcached" => ("/run/memcached/memcached.sock", "/run/memcached", 11_211),
         "php-fpm" => ("/run/php/php-fpm.sock", "/run/php", 9000),
         "http" | "uwsgi" => ("/run/app/app.sock", "/run/app", 8000),
+        "mongodb" => ("/tmp/mongodb-27017.sock", "/tmp", 27_017),
         "pgbouncer" => ("/run/postgresql/.s.PGSQL.6432", "/run/postgresql", 6432),
         _ => ("/run/mysqld/mysqld.sock", "/run/mysqld", 3306),
     };

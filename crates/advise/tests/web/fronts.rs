@@ -8,18 +8,21 @@ use super::http::{ask_port, serve_both};
 use super::place::{Place, Running, free_port, installed, moved};
 
 /// A web server: where its file lies, the whole file for a port of its own, and how it is started.
-struct Front {
+pub(super) struct Front {
     path: &'static str,
-    text: String,
+    pub(super) text: String,
     start: fn(&Place, &Path, &Path) -> Running,
     program: std::path::PathBuf,
     port: u16,
 }
 
+/// Makes one with these lines, for a server behind at this port.
+pub(super) type Make = fn(&Place, &str, u16) -> Option<Front>;
+
 impl Front {
     /// What it answers to a page with this file.
     #[track_caller]
-    fn answer(&self, place: &Place, text: &str, page: &str) -> String {
+    pub(super) fn answer(&self, place: &Place, text: &str, page: &str) -> String {
         let name = Path::new(self.path).file_name().unwrap().to_str().unwrap();
         let file = place.write(name, text);
         let _running = (self.start)(place, &self.program, &file);
@@ -46,12 +49,7 @@ fn expect_line(answer: &str, wanted: &str, place: &Place) {
 
 /// A trial of one file against the server of HTTP.
 #[track_caller]
-fn over_http(
-    front: fn(&Place, &str, u16) -> Option<Front>,
-    lines: &str,
-    page: &str,
-    ends: [&str; 2],
-) {
+fn over_http(front: Make, lines: &str, page: &str, ends: [&str; 2]) {
     let place = Place::new();
     let socket = place.file("app.sock");
     let port = serve_both(&socket);
@@ -64,12 +62,7 @@ fn over_http(
 
 /// The same against PHP-FPM or uWSGI.
 #[track_caller]
-fn over(
-    backend: fn(&Place) -> Option<Backend>,
-    front: fn(&Place, &str, u16) -> Option<Front>,
-    lines: &str,
-    page: &str,
-) {
+fn over(backend: fn(&Place) -> Option<Backend>, front: Make, lines: &str, page: &str) {
     let place = Place::new();
     let Some(backend) = backend(&place) else {
         return;
@@ -81,7 +74,7 @@ fn over(
     front.follow(&place, (backend.port, &backend.socket), page, [&end, &end]);
 }
 
-fn nginx(place: &Place, lines: &str, behind: u16) -> Option<Front> {
+pub(super) fn nginx(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     let program = installed("nginx")?;
     let port = free_port();
     let here = place.scratch.work().display().to_string();
@@ -113,7 +106,7 @@ fn nginx(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     })
 }
 
-fn apache(place: &Place, lines: &str, behind: u16) -> Option<Front> {
+pub(super) fn apache(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     let program = installed("apache2")?;
     let port = free_port();
     let here = place.scratch.work().display().to_string();
@@ -153,7 +146,7 @@ fn apache(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     })
 }
 
-fn caddy(place: &Place, lines: &str, behind: u16) -> Option<Front> {
+pub(super) fn caddy(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     let program = installed("caddy")?;
     let port = free_port();
     let here = place.scratch.work().display().to_string();
@@ -178,7 +171,7 @@ fn caddy(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     })
 }
 
-fn haproxy(place: &Place, lines: &str, behind: u16) -> Option<Front> {
+pub(super) fn haproxy(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     let program = installed("haproxy")?;
     let port = free_port();
     let here = place.scratch.work().display().to_string();

@@ -10,6 +10,7 @@
 )]
 
 mod backends;
+mod dialects;
 mod fronts;
 mod http;
 mod own_side;

@@ -94,7 +94,7 @@ fn gunicorn_listens_on_the_socket_by_its_unit() {
     );
 }
 
-const ASGI: &str = "async def app(scope, receive, send):\n    \
+pub(super) const ASGI: &str = "async def app(scope, receive, send):\n    \
     if scope['type'] != 'http':\n        return\n    \
     body = str((scope.get('client') or ['nobody'])[0]).encode()\n    \
     await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n    \
