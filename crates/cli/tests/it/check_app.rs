@@ -487,3 +487,26 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
         assert_eq!(self::answers(&run)[0]["changes"], serde_json::json!([]));
     }
 }
+
+#[test]
+fn nobody_logs_in_to_a_server_of_pages_and_the_path_alone_decides_once_it_is_on_the_socket() {
+    let scratch = Scratch::new();
+    let socket = scratch.file("app.sock");
+    let _unix = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let tcp = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = tcp.local_addr().unwrap().port();
+    let socket = socket.to_str().unwrap();
+    let site =
+        |to: &str| format!("server {{\n  location / {{\n    proxy_pass http://{to};\n  }}\n}}\n");
+    let file = write(&scratch, "nginx.conf", site(&format!("127.0.0.1:{port}/x")));
+    let run = check(&scratch, &["--app", &file, "--socket", socket, "--json"]);
+    run.expect_code(3);
+    let answer = &answers(&run)[0];
+    expect(&run, answer, "same server", "unknown", "HTTP has no login");
+    expect(&run, answer, "path", "pass", socket);
+    let edit = &answer["changes"][0]["edits"][0]["after"];
+    assert_eq!(edit, &format!("proxy_pass http://unix:{socket}:/x"));
+    let file = write(&scratch, "nginx.conf", site(&format!("unix:{socket}:/x")));
+    let run = check(&scratch, &["--app", &file]);
+    run.expect_code(0);
+}

@@ -210,7 +210,7 @@ fn look_at_the_socket(
     }
     let is_reachable = point.outcome == Outcome::Pass;
     answer.points.push(point);
-    if is_reachable && may_log_in {
+    if is_reachable && may_log_in && logins::has_logins(address.protocol) {
         let sides = Sides {
             address,
             tcp: SocketAddr::from((Ipv4Addr::LOCALHOST, address.port)),
