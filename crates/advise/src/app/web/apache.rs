@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
+use super::sink::{Behind, Sink, address, without_scheme};
 use super::words::words_of;
-use super::{Behind, Sink, address, without_scheme};
 use crate::app::setting::Value;
 
 /// The directives that name an address.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::sink::{Behind, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
-use super::{Behind, Sink, address, without_scheme};
 use crate::app::setting::Value;
 
 /// A `reverse_proxy` whose block is still open: what it speaks stands there.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::sink::{Behind, Sink, address};
 use super::words::words_of;
-use super::{Behind, Sink, address};
 use crate::app::setting::Value;
 
 /// Words that begin a section.

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::sink::{Behind, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
-use super::{Behind, Sink, address, without_scheme};
 
 /// Directives that hand a request on, and the scheme that the address has: one that it may have, or has to.
 const PASSES: [(&str, &str, bool); 4] = [

@@ -1,6 +1,7 @@
 //! Each program's file in its forms, and that every setting stands where it says.
 
 use super::*;
+use crate::app::setting::Value;
 
 #[track_caller]
 fn check(text: &str, proxy: Proxy, expected: &[&str]) {
