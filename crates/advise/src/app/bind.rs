@@ -25,9 +25,6 @@ const BY_KEYS: &str = "found by its keys, application not known: not written wit
 
 /// What one application finds among the settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
-    if app.needs_sign && !has_sign(app, &names_in(source)) {
-        return Vec::new();
-    }
     let mut all: Vec<Setting> = settings.to_vec();
     if let Some(sign) = app.doubled {
         for setting in &mut all {

@@ -13,13 +13,14 @@ use super::lines::Lines;
 use super::pattern::fits_path;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
-use super::table::{App, Format, GUESSED, Role, apps};
+use super::table::{App, Format, GUESSED, Role, Side, apps};
 use super::{blocks, code, command, lines, sqlite, web, xml, yaml};
 
-/// Paths below a folder where the table's applications keep their configuration, without wildcards:
-/// `wp-config.php`, `app/etc/env.php`.
+/// Paths below a folder where the table's applications keep their connections, without wildcards:
+/// `wp-config.php`, `app/etc/env.php`. Where a server listens is none.
 pub fn usual_files() -> Vec<&'static str> {
-    let files = apps().iter().flat_map(|app| &app.files);
+    let clients = apps().iter().filter(|it| it.side == Side::Client);
+    let files = clients.flat_map(|app| &app.files);
     let mut found: Vec<&str> = files
         .filter_map(|it| it.strip_prefix("**/"))
         .filter(|it| !it.contains('*'))
@@ -222,7 +223,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
         return all.filter(|app| is_of_environment(app, source)).collect();
     };
     let whose = |fits: &dyn Fn(&str) -> bool| -> Vec<&'static App> {
-        let all = apps().iter();
+        let all = apps().iter().filter(|app| app.side != Side::NamedServer);
         all.filter(|app| app.files.iter().any(|it| fits(it)))
             .collect()
     };
@@ -260,7 +261,8 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
 /// otherwise, and need a sign.
 pub(super) fn is_of_environment(app: &App, source: &Source<'_>) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
-    app.format == Format::Dotenv && (is_general || has_sign(app, &names_in(source)))
+    let is_own = is_general || has_sign(app, &names_in(source));
+    app.format == Format::Dotenv && is_own && app.side != Side::NamedServer
 }
 
 fn looked_for(candidates: &[&App]) -> Vec<String> {

@@ -207,6 +207,19 @@ pub(crate) enum Evidence {
     Known,
 }
 
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Side {
+    /// A client's: whom it asks.
+    #[default]
+    Client,
+    /// A server's own: where it listens.
+    Server,
+    /// The same under keys that are others' as well: only who names it means it.
+    NamedServer,
+}
+
 /// One application and one format of its configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -251,9 +264,9 @@ pub(crate) struct App {
     /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
-    /// Whether it is nobody's without such a sign.
+    /// Whose file it is: of one who asks, or of a server.
     #[serde(default)]
-    pub(crate) needs_sign: bool,
+    pub(crate) side: Side,
     /// A sign that its files hold twice where it is meant: `%` of Symfony's containers and of Python's `configparser`.
     pub(crate) doubled: Option<char>,
     #[serde(default)]

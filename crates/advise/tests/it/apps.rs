@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_advise::app::{Found, Reading, Source, read, rewritten};
+use looptax_advise::app::{Found, Reading, Source, read, read_as, rewritten};
 use looptax_advise::{Fields, Takes};
 use looptax_record::Change;
 use serde::Deserialize;
@@ -217,7 +217,7 @@ struct App {
     #[serde(default)]
     url: Vec<String>,
     #[serde(default)]
-    needs_sign: bool,
+    side: String,
 }
 
 #[test]
@@ -228,9 +228,9 @@ fn every_application_of_the_table_has_a_case() {
     let found = readings.flat_map(|it| it.found).flat_map(|it| it.titles);
     let titles: BTreeSet<String> = found.collect();
     let apps = table.app.iter();
-    // What reads the same variable is found with the others, and what needs a sign has a test of its own.
+    // What reads the same variable is found with the others, and what only --as names has a test of its own.
     let has_place = |it: &&App| !it.host.is_empty() || !it.url.is_empty();
-    for app in apps.filter(|it| has_place(it) && !it.needs_sign) {
+    for app in apps.filter(|it| has_place(it) && it.side != "named-server") {
         assert!(titles.contains(&app.title), "no case for {}", app.title);
     }
 }
@@ -417,23 +417,21 @@ fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
 }
 
 #[test]
-fn a_port_is_a_node_programs_own_only_where_something_says_that_it_is_one() {
-    let found = |neighbours: &[String], port: &str| {
-        let reading = read(&Source {
-            path: Some("/srv/app/.env"),
-            bytes: format!("PORT={port}\n").as_bytes(),
-            included: &[],
-            neighbours,
-            program: None,
-            environment: None,
-        });
-        let changes = { reading.found.first() }.map(|it| it.changes(&fields("http")));
-        let line = changes.and_then(|it| it[0].edits.first()?.after.clone());
-        (word(found_for(&reading, "Node (its own port)")), line)
+fn a_port_is_a_node_programs_own_only_where_it_is_named() {
+    let source = |text| Source {
+        path: Some("/srv/app/.env"),
+        bytes: text,
+        included: &[],
+        neighbours: &[],
+        program: None,
+        environment: None,
     };
-    let beside = ["package.json".to_owned()];
-    assert_eq!(found(&[], "3000"), ("none", None));
-    let line = Some("PORT=/run/app/app.sock".to_owned());
-    assert_eq!(found(&beside, "3000"), ("tcp", line));
-    assert_eq!(found(&beside, "/run/app/app.sock").0, "unix");
+    assert!(read(&source(b"PORT=3000\n")).found.is_empty());
+    let named = |text| read_as(&source(text), "nodeport").unwrap();
+    let reading = named(b"PORT=3000\n");
+    assert_eq!(word(reading.found.first()), "tcp");
+    let changes = reading.found[0].changes(&fields("http"));
+    let line = changes[0].edits[0].after.as_deref();
+    assert_eq!(line, Some("PORT=/run/app/app.sock"));
+    assert_eq!(word(named(b"PORT=/run/a.sock\n").found.first()), "unix");
 }

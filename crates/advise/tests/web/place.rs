@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use looptax_advise::app::{Reading, Source, read, rewritten};
+use looptax_advise::app::{Reading, Source, read, read_as, rewritten};
 use looptax_advise::{Fields, Takes};
 use looptax_testkit::patience::{wait, wait_for};
 use looptax_testkit::scratch::Scratch;
@@ -152,14 +152,18 @@ pub(super) fn is_root() -> bool {
 }
 
 fn reading(path: &str, text: &str) -> Reading {
-    read(&Source {
+    let source = Source {
         path: Some(path),
         bytes: text.as_bytes(),
         included: &[],
-        neighbours: &["package.json".to_owned()],
+        neighbours: &[],
         program: None,
         environment: None,
-    })
+    };
+    // Everybody has a PORT.
+    let is_port = path.ends_with("/.env");
+    let named = is_port.then(|| read_as(&source, "nodeport").unwrap());
+    named.unwrap_or_else(|| read(&source))
 }
 
 /// A file as it is advised for this socket: its one connection, which goes to the port, and to the socket then.
