@@ -3,9 +3,10 @@
 //! A socket stands before the URL, `unix:/run/app.sock|http://127.0.0.1:8000/`, which stays as it is: its host goes on being
 //! the request's `Host` and what `ProxyPassReverse` takes out of answers.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::sink::{Behind, Sink, address, without_scheme};
+use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::words_of;
 use crate::app::setting::Value;
 
@@ -23,7 +24,8 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     let text = sink.text;
     let mut blocks: Vec<String> = Vec::new();
     let mut start = 0;
-    while start < text.len() {
+    let workers = named_workers(text);
+    while start < text.len() && blocks.len() <= MOST_DEPTH {
         let line = logical_line(&text[start..]);
         let words = words_of(line, start);
         start += line.len();
@@ -37,7 +39,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
             let name = sink.named(&blocks, head);
             blocks.push(name);
         } else if let Some(own) = DIRECTIVES.iter().find(|it| it.eq_ignore_ascii_case(first)) {
-            target(sink, &blocks, own, &words);
+            target(sink, (&blocks, own), &words, &workers);
         }
     }
 }
@@ -55,8 +57,13 @@ fn logical_line(text: &str) -> &str {
     &text[..end]
 }
 
-/// The first word that is an address.
-fn target(sink: &mut Sink<'_>, blocks: &[String], directive: &str, words: &[Range<usize>]) {
+/// The first word that is an address; blocks and directive that it stands in.
+fn target(
+    sink: &mut Sink<'_>,
+    (blocks, directive): (&[String], &str),
+    words: &[Range<usize>],
+    workers: &BTreeSet<&str>,
+) {
     let text = sink.text;
     for word in &words[1..] {
         let whole = &text[word.clone()];
@@ -85,11 +92,12 @@ fn target(sink: &mut Sink<'_>, blocks: &[String], directive: &str, words: &[Rang
             blocks.push(text[words[1].clone()].to_owned());
         }
         let is_known = matches!(value, Value::Text(_));
+        let is_named = is_known && socket.is_none() && workers.contains(host);
         sink.push(Behind {
             blocks,
             directive: format!("{directive} {scheme}"),
             value,
-            doubt: named_worker(text, host).filter(|_| is_known && socket.is_none()),
+            doubt: is_named.then(|| format!("the worker `{host}` of a <Proxy> section")),
             item: words[0].start..word.end,
             literal,
         });
@@ -98,13 +106,12 @@ fn target(sink: &mut Sink<'_>, blocks: &[String], directive: &str, words: &[Rang
 }
 
 /// `<Proxy "unix:/run/php.sock|fcgi://php">` gives a name to a socket.
-fn named_worker(text: &str, host: &str) -> Option<String> {
-    let is_one = text.lines().any(|line| {
-        let socket = line
-            .trim_start()
-            .strip_prefix("<Proxy ")
-            .filter(|it| it.contains("unix:"));
-        socket.is_some_and(|it| it.contains(&format!("://{host}")))
+fn named_workers(text: &str) -> BTreeSet<&str> {
+    let names = text.lines().filter_map(|line| {
+        let head = line.trim_start().strip_prefix("<Proxy ")?;
+        let (_, name) = head.strip_suffix('>')?.split_once("://")?;
+        let is_socket = head.contains("unix:");
+        Some(name.trim_end_matches(['"', '/'])).filter(|_| is_socket)
     });
-    is_one.then(|| format!("the worker `{host}` of a <Proxy> section"))
+    names.collect()
 }

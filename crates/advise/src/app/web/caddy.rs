@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::sink::{Behind, Sink, address, without_scheme};
+use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 use crate::app::setting::Value;
 
@@ -18,6 +18,9 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     let mut blocks: Vec<String> = Vec::new();
     let mut open: Option<Open> = None;
     for piece in pieces(text, Ends::Line) {
+        if blocks.len() > MOST_DEPTH {
+            return;
+        }
         let (words, opens) = match piece {
             Piece::Closed => {
                 blocks.pop();

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::sink::{Behind, Sink, address, without_scheme};
+use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 
 /// Directives that hand a request on, and the scheme that the address has: one that it may have, or has to.
@@ -30,6 +30,9 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     let mut upstreams = upstreams(sink.text, &all);
     let mut blocks: Vec<String> = Vec::new();
     for piece in all {
+        if blocks.len() > MOST_DEPTH {
+            return;
+        }
         match piece {
             Piece::Opened(words) => {
                 let words: Vec<&str> = words.iter().map(|it| &sink.text[it.clone()]).collect();

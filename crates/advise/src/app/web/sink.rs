@@ -7,7 +7,7 @@ use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
 
 /// Deepest nesting that is followed.
-const MOST_DEPTH: usize = 64;
+pub(super) const MOST_DEPTH: usize = 64;
 
 /// An address that was found.
 pub(super) struct Behind {

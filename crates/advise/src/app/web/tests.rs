@@ -52,12 +52,14 @@ fn apache_has_sockets_before_the_url() {
         "<VirtualHost *:80>\n ProxyPass \"/a\" \"http://127.0.0.1:8000/\"\n \
          ProxyPassMatch ^/(.*\\.php)$ unix:/p.sock|fcgi://127.0.0.1:9000/var/www/$1\n \
          <FilesMatch \\.php$>\n  SetHandler \"proxy:fcgi://127.0.0.1:9000\"\n </FilesMatch>\n \
-         ProxyPass /s https://127.0.0.1/\n ProxyPass /no !\n</VirtualHost>\n",
+         ProxyPass /s https://127.0.0.1/\n ProxyPass /no !\n ProxyPass /w fcgi://w/\n</VirtualHost>\n\
+         <Proxy \"unix:/w.sock|fcgi://w/\">\n</Proxy>\n",
         Proxy::Apache,
         &[
             "2 VirtualHost *:80//a/ProxyPass http=127.0.0.1:8000",
             "3 VirtualHost *:80/^/(.*\\.php)$/ProxyPassMatch fcgi=unix:/p.sock",
             "5 VirtualHost *:80/FilesMatch \\.php$/SetHandler fcgi=127.0.0.1:9000",
+            "9 VirtualHost *:80//w/ProxyPass fcgi=w !",
         ],
     );
 }
