@@ -15,6 +15,7 @@ const DRIVERS: &str = "\
 # Strings for drivers
 
 `cargo xtask docs` makes this page from `crates/advise/data/proved.toml`, which `cargo lab dialects --write` writes.
+Those of php-fpm, http and uwsgi are what the tests in `crates/advise/tests/web` follow with the programs themselves, one path each.
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
 Each driver was given what `looptax dsn` prints for awkward URLs, as a person pastes it, and the private server said who had connected: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, or a key that only the process with the socket holds.

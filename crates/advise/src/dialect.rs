@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use looptax_dsn::{Address, Protocol};
+use looptax_dsn::{Address, Kind};
 use looptax_record::Takes;
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ pub struct Dialect {
     /// The language it belongs to.
     pub language: String,
     /// What it talks to.
-    pub kind: Protocol,
+    pub kind: Kind,
     /// Where the text goes.
     pub place: String,
     text: String,
@@ -89,7 +89,12 @@ impl Dialect {
         if address.socket.is_some() {
             return Takes::Unix;
         }
-        match address.host.as_deref() {
+        self.takes_host(address.host.as_deref())
+    }
+
+    /// Which transport it takes for this host, where no socket is named.
+    pub fn takes_host(&self, host: Option<&str>) -> Takes {
+        match host {
             None => self.nowhere.unwrap_or(self.localhost),
             Some("localhost") => self.localhost,
             Some(host) if is_loopback(host) => self.loopback.unwrap_or(Takes::Tcp),
@@ -179,7 +184,7 @@ mod tests {
         let address = Address::parse(url).unwrap();
         let dialect = dialects()
             .iter()
-            .find(|it| it.name == name && it.kind == address.protocol);
+            .find(|it| it.name == name && it.kind == address.protocol.kind());
         assert_eq!(dialect.unwrap().takes(&address), expected, "{name} {url}");
     }
 

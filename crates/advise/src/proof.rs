@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use looptax_dsn::Protocol;
+use looptax_dsn::Kind;
 use serde::Deserialize;
 
 use crate::Fields;
@@ -44,7 +44,7 @@ fn proofs() -> &'static Proofs {
 
 impl Proof {
     /// That of a dialect, whose text for [`sample`] is `text`; one of an older text proves nothing.
-    pub(crate) fn find(kind: Protocol, name: &str, text: &str) -> Option<&'static Self> {
+    pub(crate) fn find(kind: Kind, name: &str, text: &str) -> Option<&'static Self> {
         let proof = proofs().get(kind.name())?.get(name)?;
         (proof.sample == text).then_some(proof)
     }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use looptax_advise::{Dialect, Fields, dialects};
 use looptax_discover::survey;
-use looptax_dsn::{Address, MASK};
+use looptax_dsn::{Address, Kind, MASK, Secret, Unspoken};
 use looptax_failure::Failure;
-use looptax_record::{Proved, Spelling};
+use looptax_record::{Proved, Spelling, Takes};
 
 use crate::own_address;
 use crate::socket_of::{self, Near};
+use crate::unspoken;
 
 /// The spellings of one address.
 #[derive(Debug)]
@@ -20,48 +21,77 @@ pub struct Spelled {
     pub socket: String,
 }
 
-/// Spells the address for the dialects that `wanted` names, by name or language; `all` names every one.
-pub fn spell(
-    address: &Address,
-    wanted: &[String],
-    socket: Option<&Path>,
-    shows_password: bool,
-) -> Result<Spelled, Failure> {
-    let wanted = dialects_of(address, wanted)?;
-    let socket = socket_of::find(address, socket, Near::us(&survey(None).servers))?;
-    let password = address.password.as_ref().map(|it| it.reveal().to_owned());
-    let fields = socket.fields(address, password);
-    let shown = Fields {
-        password: match &fields.password {
-            Some(_) if !shows_password => Some(MASK.to_owned()),
-            password => password.clone(),
-        },
-        ..fields.clone()
-    };
-    let spellings = wanted
-        .iter()
-        .map(|it| spelling(it, address, &fields, &shown));
+/// What is wanted of an address.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Dialects, by name or language; `all` names every one.
+    pub dialects: &'a [String],
+    /// The socket that was named.
+    pub socket: Option<&'a Path>,
+    /// Whether the password is shown.
+    pub shows_password: bool,
+}
+
+/// Spells the address for the dialects that are wanted.
+pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
+    let own = dialects_of(address.protocol.kind(), wanted.dialects)?;
+    let near = survey(None).servers;
+    let socket = socket_of::find(address, wanted.socket, Near::us(&near))?;
+    let fields = socket.fields(address, revealed(address.password.as_ref()));
+    let takes = |it: &Dialect| it.takes(address);
     Ok(Spelled {
-        spellings: spellings.collect(),
+        spellings: spellings(&own, &takes, &fields, wanted),
         socket: socket.words,
     })
 }
 
+/// The same for a server that looptax does not talk to.
+pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
+    let own = dialects_of(address.kind, wanted.dialects)?;
+    let near = survey(None).servers;
+    let socket = unspoken::find(address, wanted.socket, Near::us(&near));
+    let password = revealed(address.password.as_ref());
+    let fields = unspoken::fields(&socket, address, password);
+    let takes = |it: &Dialect| match address.socket {
+        Some(_) => Takes::Unix,
+        None => it.takes_host(address.host.as_deref()),
+    };
+    Ok(Spelled {
+        spellings: spellings(&own, &takes, &fields, wanted),
+        socket: socket.words,
+    })
+}
+
+fn revealed(password: Option<&Secret>) -> Option<String> {
+    password.map(|it| it.reveal().to_owned())
+}
+
+fn spellings(
+    own: &[&'static Dialect],
+    takes: &dyn Fn(&Dialect) -> Takes,
+    fields: &Fields,
+    wanted: Wanted<'_>,
+) -> Vec<Spelling> {
+    let shown = Fields {
+        password: match &fields.password {
+            Some(_) if !wanted.shows_password => Some(MASK.to_owned()),
+            password => password.clone(),
+        },
+        ..fields.clone()
+    };
+    let spellings = own.iter().map(|it| spelling(it, takes(it), fields, &shown));
+    spellings.collect()
+}
+
 /// The URL's host where it is another machine.
-pub fn other_machine(address: &Address) -> Option<&str> {
-    let host = address
-        .host
-        .as_deref()
-        .filter(|host| *host != "localhost")?;
+pub fn other_machine(host: Option<&str>) -> Option<&str> {
+    let host = host.filter(|host| *host != "localhost")?;
     own_address(host).is_none().then_some(host)
 }
 
 /// The dialects that were asked for, of this product alone.
-fn dialects_of(address: &Address, wanted: &[String]) -> Result<Vec<&'static Dialect>, Failure> {
-    let fitting: Vec<&Dialect> = dialects()
-        .iter()
-        .filter(|it| it.kind == address.protocol)
-        .collect();
+fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, Failure> {
+    let fitting: Vec<&Dialect> = dialects().iter().filter(|it| it.kind == kind).collect();
     if wanted.iter().any(|word| word == "all") {
         return Ok(fitting);
     }
@@ -72,10 +102,7 @@ fn dialects_of(address: &Address, wanted: &[String]) -> Result<Vec<&'static Dial
         languages.sort_unstable();
         languages.dedup();
         return Err(Failure::usage(
-            format!(
-                "nothing called `{unknown}` is known for {}",
-                address.protocol
-            ),
+            format!("nothing called `{unknown}` is known for {kind}"),
             format!(
                 "languages: {}; by name: {}",
                 languages.join(", "),
@@ -88,14 +115,14 @@ fn dialects_of(address: &Address, wanted: &[String]) -> Result<Vec<&'static Dial
 }
 
 /// What cannot be written follows from the real password, which `shown` may hide.
-fn spelling(dialect: &Dialect, address: &Address, fields: &Fields, shown: &Fields) -> Spelling {
+fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields) -> Spelling {
     Spelling {
         name: dialect.name.clone(),
         language: dialect.language.clone(),
         place: dialect.place.clone(),
         // The stars are shown as they are, also where a password would be written as %XX.
         text: dialect.text(shown).replace("%2A%2A%2A%2A", MASK),
-        takes_now: dialect.takes(address),
+        takes_now,
         localhost: dialect.localhost,
         why: dialect.why.clone(),
         traps: dialect.traps.clone(),

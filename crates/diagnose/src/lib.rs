@@ -9,5 +9,6 @@ pub mod find;
 mod local;
 pub mod moving;
 pub mod socket_of;
+mod unspoken;
 
 pub use local::own_address;

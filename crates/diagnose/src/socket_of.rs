@@ -175,7 +175,8 @@ fn usual(address: &Address) -> PathBuf {
         Protocol::Redis => "/run/redis/redis-server.sock",
         Protocol::Memcached => "/run/memcached/memcached.sock",
         Protocol::Fastcgi => "/run/php/php-fpm.sock",
-        Protocol::Http | Protocol::Echo => "/run",
+        Protocol::Http => "/run/app.sock",
+        Protocol::Echo => "/run",
     })
 }
 

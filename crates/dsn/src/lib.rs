@@ -12,6 +12,7 @@ mod mask;
 mod query;
 mod secret;
 mod secret_names;
+mod unspoken;
 
 pub use address::{Address, AddressError, is_address, shown};
 pub use arm::Arm;
@@ -19,3 +20,4 @@ pub use kind::{Kind, Protocol};
 pub use mask::{MASK, masked, secrets_in};
 pub use query::{Pair, Query};
 pub use secret::Secret;
+pub use unspoken::Unspoken;

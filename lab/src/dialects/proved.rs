@@ -12,7 +12,8 @@ use crate::workspace;
 
 const FILE: &str = "crates/advise/data/proved.toml";
 const HEAD: &str = "# Which dialects real drivers have connected with, and a text of each to see whether it has\n\
-    # changed since. Written by `cargo lab dialects --write`; not by hand.\n\n";
+    # changed since. Written by `cargo lab dialects --write`; not by hand. Those of php-fpm, http and\n\
+    # uwsgi are what crates/advise/tests/web follows.\n\n";
 
 /// One dialect, as looptax reads it.
 #[derive(Debug, Clone, Serialize, Deserialize)]

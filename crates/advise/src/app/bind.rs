@@ -317,6 +317,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         titles,
         kind,
         address: lookup.address,
+        unspoken: lookup.unspoken,
         takes: lookup.takes,
         why: if differs {
             format!("{said}; others that may read it take another way")

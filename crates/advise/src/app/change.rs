@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_dsn::{MASK, Pair, Query, masked};
+use looptax_dsn::{MASK, Pair, Query, Unspoken, masked};
 use looptax_record::{Change, Edit};
 
 use super::bound::Bound;
@@ -152,13 +152,23 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     if let Some(old) = old {
         value = with_scheme_of(old, value);
     }
-    let rest = match old.and_then(|old| url::parse(old)) {
-        Some(Parsed::Spoken { rest, .. }) => rest,
+    let mut is_one_of_several = false;
+    let rest = match old.map(|old| (old, url::parse(old))) {
+        Some((_, Some(Parsed::Spoken { rest, .. }))) => rest,
+        Some((old, Some(Parsed::Unspoken(it)))) => {
+            is_one_of_several = it.is_one_of_several;
+            value = with_socket(old, fields).unwrap_or(value);
+            Vec::new()
+        }
         _ => Vec::new(),
     };
     let said_already = query_names(&value);
     let is_new = |part: &&String| !query_names(&format!("?{part}")).is_subset(&said_already);
-    let mut shown = value.clone();
+    let mut shown = if rest.is_empty() {
+        masked(&value)
+    } else {
+        value.clone()
+    };
     for part in rest.iter().filter(is_new) {
         let secret = Query::new(part).pairs().find(Pair::is_secret);
         for (text, part) in [
@@ -183,7 +193,7 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
             (replacing(bound, setting, None, &shown), writing)
         }
     };
-    planned.writing = if keeps_login {
+    planned.writing = if keeps_login && !is_one_of_several {
         writing
     } else {
         Writing::ByHand
@@ -211,6 +221,11 @@ fn with_scheme_of(old: &str, new: String) -> String {
         }
         _ => new,
     }
+}
+
+/// The old URL with the socket in the place of its hosts.
+fn with_socket(old: &str, fields: &Fields) -> Option<String> {
+    Unspoken::with_host(old, &value_of("«socket|url»", fields))
 }
 
 /// The names in a URL's query.
@@ -305,8 +320,13 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         });
     }
     let role = step.set?;
-    let value = value_of(&step.to, fields);
+    let mut value = value_of(&step.to, fields);
     if let Some(setting) = bound.roles.get(&role) {
+        if let Value::Text(old) = &setting.value
+            && step.behind
+        {
+            value = format!("{old}{value}");
+        }
         if let Value::Variable { name, .. } = &setting.value {
             return Some(in_environment(name, &value));
         }

@@ -20,6 +20,13 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     if name.starts_with(".env") || name.rsplit('.').next() == Some("env") || name == "env" {
         return Format::Dotenv;
     }
+    match name {
+        "caddyfile" => return Format::Caddy,
+        "haproxy.cfg" => return Format::Haproxy,
+        "nginx.conf" => return Format::Nginx,
+        "procfile" => return Format::Procfile,
+        _ => {}
+    }
     match name.rsplit('.').next().unwrap_or_default() {
         "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" => Format::Perl,
@@ -69,6 +76,9 @@ fn by_content(text: &str) -> Format {
         let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
         !name.is_empty() && name.chars().all(is_part)
     };
+    if let Some(format) = proxy_of(start) {
+        return format;
+    }
     let n_variables = lines().filter(|it| is_variable(it)).count();
     if n_variables > 0 && n_variables * 2 >= lines().count() {
         return Format::Dotenv;
@@ -84,4 +94,31 @@ fn by_content(text: &str) -> Format {
         return Format::Yaml;
     }
     Format::Pairs
+}
+
+/// Whose directives they are, of those that hand requests on.
+fn proxy_of(text: &str) -> Option<Format> {
+    let lines = || text.lines().map(str::trim);
+    let has = |heads: &[&str], end: &str| {
+        lines().any(|it| heads.iter().any(|head| it.starts_with(head)) && it.ends_with(end))
+    };
+    let passes = [
+        "fastcgi_pass ",
+        "proxy_pass ",
+        "uwsgi_pass ",
+        "memcached_pass ",
+    ];
+    if has(&passes, ";")
+        || lines().any(|it| passes.iter().any(|pass| it.contains(&format!("{{ {pass}"))))
+    {
+        return Some(Format::Nginx);
+    }
+    if has(&["ProxyPass", "BalancerMember ", "SetHandler \"proxy:"], "") && !has(&["proxy_"], ";") {
+        return Some(Format::Apache);
+    }
+    if has(&["php_fastcgi ", "reverse_proxy "], "") {
+        return Some(Format::Caddy);
+    }
+    let is_section = has(&["backend ", "listen ", "defaults"], "");
+    (is_section && has(&["server "], "") && has(&["mode "], "")).then_some(Format::Haproxy)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use looptax_dsn::Address;
+use looptax_dsn::{Address, Unspoken};
 use looptax_record::Change;
 
 use super::bound::Bound;
@@ -46,6 +46,8 @@ pub struct Found {
     /// Where it goes, who one is there; `None` where that is not known, or nothing that looptax can talk
     /// to. Its socket is set where the connection is over it already.
     pub address: Option<Address>,
+    /// The same of a server that looptax does not talk to.
+    pub unspoken: Option<Unspoken>,
     /// Whether it was found by the names of its settings alone, and nobody knows the application: then nothing is
     /// written.
     pub is_guessed: bool,

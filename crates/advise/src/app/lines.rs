@@ -280,6 +280,9 @@ fn quoted(text: &str, quote: char, kind: Lines) -> Option<(String, usize)> {
 
 /// `${NAME}`, `$NAME`, `${NAME:-default}`, `%env(NAME)%` and ERB's `<%= ENV['NAME'] %>`.
 pub(super) fn expanded(text: String, kind: Lines) -> Value {
+    if kind == Lines::Directives && text.starts_with("ENV") {
+        return of_ruby(&text);
+    }
     let takes_dollars = matches!(kind, Lines::Dotenv | Lines::Ini | Lines::Pairs);
     if let Some(inside) = text
         .strip_prefix("%env(")
@@ -330,6 +333,22 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
         name: name.to_owned(),
         fallback,
     }
+}
+
+/// Ruby's `ENV.fetch("PORT") { 3000 }` and `ENV["PORT"] || 3000`.
+fn of_ruby(text: &str) -> Value {
+    let mut quoted = text.split(['"', '\'']).skip(1);
+    let Some(name) = quoted.next().map(str::to_owned) else {
+        return Value::Hidden;
+    };
+    let rest: String = quoted.collect();
+    let words = rest.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut words = words.filter(|it| !it.is_empty());
+    let fallback = words.next().map(str::to_owned);
+    if words.next().is_some() {
+        return Value::Hidden;
+    }
+    Value::Variable { name, fallback }
 }
 
 /// ERB: one variable of the environment is understood, nothing else.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use looptax_dsn::{Address, Protocol, Secret};
+use looptax_dsn::{Address, Protocol, Secret, Unspoken};
 
 use super::bound::Bound;
 use super::found::Credentials;
@@ -17,6 +17,8 @@ use crate::Takes;
 /// What one application makes of its settings.
 pub(super) struct Lookup {
     pub(super) address: Option<Address>,
+    /// The same of a server that looptax does not talk to.
+    pub(super) unspoken: Option<Unspoken>,
     pub(super) takes: Option<Takes>,
     pub(super) why: String,
     pub(super) credentials: Credentials,
@@ -32,6 +34,7 @@ impl Lookup {
     fn unknown(why: String) -> Self {
         Self {
             address: None,
+            unspoken: None,
             takes: None,
             credentials: Credentials::Unknown(why.clone()),
             why,
@@ -78,9 +81,17 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     };
     let or_none = |role: Role| text(role).and_then(Result::ok).filter(|it| !it.is_empty());
     let credentials = credentials(bound.app, text(Role::User), text(Role::Password));
+    let is_spoken = bound.app.kind.protocol().is_some();
+    let unspoken = (!is_spoken).then(|| Unspoken {
+        host: place.host.clone(),
+        port: place.port,
+        socket: place.socket.clone(),
+        ..Unspoken::bare(bound.app.kind)
+    });
     let address = address(bound.app, place.clone(), or_none, text(Role::Password));
     Lookup {
         address,
+        unspoken,
         takes: Some(place.takes),
         why: place.why,
         credentials,
@@ -91,12 +102,17 @@ type Asked = Option<Result<String, String>>;
 
 /// A URL; user and password may stand beside it, and a socket that wins over its host.
 fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: Asked) -> Lookup {
+    let mut unspoken = None;
     let (mut address, host, mut socket) = match url::parse(text) {
         Some(Parsed::Spoken { address, .. }) => {
             let (host, socket) = (address.host.clone(), address.socket.clone());
             (Some(address), host, socket)
         }
-        Some(Parsed::Mongodb { host, socket }) => (None, host, socket),
+        Some(Parsed::Unspoken(it)) => {
+            let (host, socket) = (it.host.clone(), it.socket.clone());
+            unspoken = Some(it);
+            (None, host, socket)
+        }
         None => return Lookup::unknown("its URL is none that looptax reads".to_owned()),
     };
     if app.socket_rule == SocketRule::Wins && socket.is_none() {
@@ -123,6 +139,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
         takes: Some(takes),
         why,
         credentials,
+        unspoken,
         address: address.map(|address| Address {
             socket,
             user: user.and_then(Result::ok),

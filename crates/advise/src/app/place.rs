@@ -30,6 +30,7 @@ pub(crate) struct Place {
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Option<Place> {
     let text = written.host.unwrap_or_default().trim();
     let text = text.strip_prefix("p:").unwrap_or(text);
+    let text = text.strip_prefix("tcp://").unwrap_or(text);
     // Several hosts: the first. A path may have blanks.
     let text = if text.contains('/') {
         text
@@ -126,6 +127,12 @@ fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
         port: None,
         socket: Some(path),
     };
+    if has(HostForm::Several) {
+        let mut parts = text.split(';').map(str::trim);
+        if let Some(path) = parts.find(|it| it.starts_with('/')) {
+            return of_socket(path);
+        }
+    }
     let unix = text.strip_prefix("unix:").filter(|_| has(HostForm::Unix));
     if let Some(path) = unix {
         return of_socket(path.strip_prefix("//").unwrap_or(path));
@@ -146,6 +153,14 @@ fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
         };
     }
     let takes_port = has(HostForm::Port) || has(HostForm::Colon);
+    let is_number = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    if has(HostForm::Port) && is_number {
+        return Split {
+            host: "",
+            port: Some(text),
+            socket: None,
+        };
+    }
     match text.rsplit_once(':').filter(|_| takes_port) {
         // An IPv6 address has colons of its own.
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => Split {

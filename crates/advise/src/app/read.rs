@@ -13,13 +13,14 @@ use super::lines::Lines;
 use super::pattern::fits_path;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
-use super::table::{App, Format, GUESSED, Role, apps};
-use super::{blocks, code, lines, sqlite, xml, yaml};
+use super::table::{App, Format, GUESSED, Role, Side, apps};
+use super::{blocks, code, command, lines, sqlite, web, xml, yaml};
 
-/// Paths below a folder where the table's applications keep their configuration, without wildcards:
-/// `wp-config.php`, `app/etc/env.php`.
+/// Paths below a folder where the table's applications keep their connections, without wildcards:
+/// `wp-config.php`, `app/etc/env.php`. Where a server listens is none.
 pub fn usual_files() -> Vec<&'static str> {
-    let files = apps().iter().flat_map(|app| &app.files);
+    let clients = apps().iter().filter(|it| it.side == Side::Client);
+    let files = clients.flat_map(|app| &app.files);
     let mut found: Vec<&str> = files
         .filter_map(|it| it.strip_prefix("**/"))
         .filter(|it| !it.contains('*'))
@@ -160,6 +161,10 @@ fn guess_more(
     source: &Source<'_>,
 ) {
     let format = format_of(source.path, text);
+    // What a proxy has is what its own table has, and its words are others'.
+    if format.proxy().is_some() {
+        return;
+    }
     let has_others = !reading.found.is_empty() && !format.is_environment();
     let (settings, _) = texts
         .entry(format as u8)
@@ -218,7 +223,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
         return all.filter(|app| is_of_environment(app, source)).collect();
     };
     let whose = |fits: &dyn Fn(&str) -> bool| -> Vec<&'static App> {
-        let all = apps().iter();
+        let all = apps().iter().filter(|app| app.side != Side::NamedServer);
         all.filter(|app| app.files.iter().any(|it| fits(it)))
             .collect()
     };
@@ -256,7 +261,8 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
 /// otherwise, and need a sign.
 pub(super) fn is_of_environment(app: &App, source: &Source<'_>) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
-    app.format == Format::Dotenv && (is_general || has_sign(app, &names_in(source)))
+    let is_own = is_general || has_sign(app, &names_in(source));
+    app.format == Format::Dotenv && is_own && app.side != Side::NamedServer
 }
 
 fn looked_for(candidates: &[&App]) -> Vec<String> {
@@ -281,8 +287,17 @@ fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
         doubt_repeated(&mut settings);
         return (settings, problems);
     }
+    if let Some(proxy) = format.proxy() {
+        return web::read(text, proxy);
+    }
+    if format == Format::Procfile {
+        return (command::read(text), Vec::new());
+    }
     if let Some(kind) = format.lines() {
         let (mut settings, problems) = lines::read(text, kind);
+        if kind == Lines::Unit {
+            settings.extend(command::read(text));
+        }
         // Several addresses of one server are no contradiction.
         if kind != Lines::Arguments {
             doubt_repeated(&mut settings);

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::code::Language;
 use super::lines::Lines;
+use super::web::Proxy;
 use crate::Takes;
 
 /// The name of the entries for applications that are not known.
@@ -42,6 +43,12 @@ pub(crate) enum Format {
     Unit,
     /// Compose files and Kubernetes' manifests: the environment of their containers.
     Containers,
+    /// A Procfile: a command line for each process.
+    Procfile,
+    Nginx,
+    Apache,
+    Caddy,
+    Haproxy,
 }
 
 impl Format {
@@ -57,6 +64,16 @@ impl Format {
             Self::Python => Language::Python,
             Self::Ruby => Language::Ruby,
             Self::Script => Language::Script,
+            _ => return None,
+        })
+    }
+
+    pub(crate) const fn proxy(self) -> Option<Proxy> {
+        Some(match self {
+            Self::Nginx => Proxy::Nginx,
+            Self::Apache => Proxy::Apache,
+            Self::Caddy => Proxy::Caddy,
+            Self::Haproxy => Proxy::Haproxy,
             _ => return None,
         })
     }
@@ -89,6 +106,8 @@ pub(crate) enum HostForm {
     Unix,
     /// `!/run/redis/redis.sock`.
     Bang,
+    /// Several addresses between semicolons, of which a path is the socket: `0.0.0.0:6033;/tmp/proxysql.sock`.
+    Several,
 }
 
 /// When a socket beside a host counts.
@@ -136,6 +155,9 @@ pub(crate) struct Step {
     /// Its new value, as a template.
     #[serde(default)]
     pub(crate) to: String,
+    /// Whether that comes behind the value that is there.
+    #[serde(default)]
+    pub(crate) behind: bool,
     /// The role whose place it takes, where it has none of its own yet.
     pub(crate) instead_of: Option<Role>,
     /// The role that goes away.
@@ -173,6 +195,8 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Evidence {
+    /// A test follows it with the program itself.
+    Tried,
     /// Read in the program's source or manual.
     Read,
     /// Seen in a distribution's package.
@@ -181,6 +205,19 @@ pub(crate) enum Evidence {
     Report,
     /// Generally known, not read again.
     Known,
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Side {
+    /// A client's: whom it asks.
+    #[default]
+    Client,
+    /// A server's own: where it listens.
+    Server,
+    /// The same under keys that are others' as well: only who names it means it.
+    NamedServer,
 }
 
 /// One application and one format of its configuration.
@@ -227,6 +264,9 @@ pub(crate) struct App {
     /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
+    /// Whose file it is: of one who asks, or of a server.
+    #[serde(default)]
+    pub(crate) side: Side,
     /// A sign that its files hold twice where it is meant: `%` of Symfony's containers and of Python's `configparser`.
     pub(crate) doubled: Option<char>,
     #[serde(default)]

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use looptax_dsn::{Address, Kind, Pair, Protocol, Query, Secret};
-use percent_encoding::percent_decode_str;
+use looptax_dsn::{Address, Kind, Pair, Protocol, Query, Secret, Unspoken};
 
 /// What a URL says.
 #[derive(Debug)]
@@ -14,19 +13,16 @@ pub(crate) enum Parsed {
         /// Parts of the query that a changed URL keeps; they may hold secrets.
         rest: Vec<String>,
     },
-    /// Of another one: as far as its host.
-    Mongodb {
-        host: Option<String>,
-        socket: Option<PathBuf>,
-    },
+    /// Of another one.
+    Unspoken(Unspoken),
 }
 
 impl Parsed {
     /// The kind that is meant.
-    pub(crate) const fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Spoken { address, .. } => address.protocol.kind(),
-            Self::Mongodb { .. } => Kind::Mongodb,
+            Self::Unspoken(it) => it.kind,
         }
     }
 }
@@ -71,8 +67,8 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         return Some(redis_socket(text));
     }
     let (scheme, body) = text.split_once("://")?;
-    if scheme == "mongodb" {
-        return mongodb(body);
+    if let Some(unspoken) = Unspoken::parse(text) {
+        return unspoken.ok().map(Parsed::Unspoken);
     }
     // PHP's sessions spell Redis so; several are divided by commas or blanks.
     let text = if scheme == "tcp" {
@@ -210,19 +206,6 @@ fn redis_socket(text: &str) -> Parsed {
     }
 }
 
-/// As far as the host, which may be a percent-encoded socket.
-fn mongodb(body: &str) -> Option<Parsed> {
-    let authority = body.split(['/', '?']).next()?;
-    let place = authority.rsplit('@').next()?.split(',').next()?;
-    let decoded = percent_decode_str(place).decode_utf8().ok()?;
-    let is_socket = decoded.starts_with('/');
-    let host = decoded.split(':').next().unwrap_or_default();
-    Some(Parsed::Mongodb {
-        host: (!is_socket).then(|| host.to_owned()),
-        socket: is_socket.then(|| PathBuf::from(&*decoded)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,12 +239,15 @@ mod tests {
         let kind = found.kind().name().to_owned();
         let (it, rest) = match found {
             Parsed::Spoken { address, rest } => (address, rest),
-            Parsed::Mongodb { host, socket } => {
+            Parsed::Unspoken(it) => {
                 let bare = Address::bare(Protocol::Echo);
                 (
                     Address {
-                        host,
-                        socket,
+                        host: it.host,
+                        port: it.port,
+                        user: it.user,
+                        database: it.database,
+                        socket: it.socket,
                         ..bare
                     },
                     Vec::new(),
@@ -301,11 +287,11 @@ mod tests {
         );
         check(
             "mongodb://u:p@%2Ftmp%2Fm.sock/a",
-            "mongodb - 0 - - /tmp/m.sock ",
+            "mongodb - 27017 u a /tmp/m.sock ",
         );
         check(
             "mongodb://u:p@127.0.0.1:27018/a",
-            "mongodb 127.0.0.1 0 - - - ",
+            "mongodb 127.0.0.1 27018 u a - ",
         );
         check(
             "jdbc:mariadb://localhost/k?localSocket=/s&a=b",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_advise::app::{Found, Reading, Source, read, rewritten};
+use looptax_advise::app::{Found, Reading, Source, read, read_as, rewritten};
 use looptax_advise::{Fields, Takes};
 use looptax_record::Change;
 use serde::Deserialize;
@@ -80,6 +80,10 @@ pub(crate) fn fields(kind: &str) -> Fields {
         "postgres" => ("/run/postgresql/.s.PGSQL.5432", "/run/postgresql", 5432),
         "redis" => ("/run/redis/redis-server.sock", "/run/redis", 6379),
         "memcached" => ("/run/memcached/memcached.sock", "/run/memcached", 11_211),
+        "php-fpm" => ("/run/php/php-fpm.sock", "/run/php", 9000),
+        "http" | "uwsgi" => ("/run/app/app.sock", "/run/app", 8000),
+        "mongodb" => ("/tmp/mongodb-27017.sock", "/tmp", 27_017),
+        "pgbouncer" => ("/run/postgresql/.s.PGSQL.6432", "/run/postgresql", 6432),
         _ => ("/run/mysqld/mysqld.sock", "/run/mysqld", 3306),
     };
     Fields {
@@ -212,6 +216,8 @@ struct App {
     host: Vec<String>,
     #[serde(default)]
     url: Vec<String>,
+    #[serde(default)]
+    side: String,
 }
 
 #[test]
@@ -222,8 +228,9 @@ fn every_application_of_the_table_has_a_case() {
     let found = readings.flat_map(|it| it.found).flat_map(|it| it.titles);
     let titles: BTreeSet<String> = found.collect();
     let apps = table.app.iter();
-    // What reads the same variable is found with the others.
-    for app in apps.filter(|it| !it.host.is_empty() || !it.url.is_empty()) {
+    // What reads the same variable is found with the others, and what only --as names has a test of its own.
+    let has_place = |it: &&App| !it.host.is_empty() || !it.url.is_empty();
+    for app in apps.filter(|it| has_place(it) && it.side != "named-server") {
         assert!(titles.contains(&app.title), "no case for {}", app.title);
     }
 }
@@ -407,4 +414,24 @@ fn the_environment_of_a_process_decides_what_a_file_leaves_open() {
         environment: None,
     });
     assert_eq!(own.found[0].titles, ["Rails"]);
+}
+
+#[test]
+fn a_port_is_a_node_programs_own_only_where_it_is_named() {
+    let source = |text| Source {
+        path: Some("/srv/app/.env"),
+        bytes: text,
+        included: &[],
+        neighbours: &[],
+        program: None,
+        environment: None,
+    };
+    assert!(read(&source(b"PORT=3000\n")).found.is_empty());
+    let named = |text| read_as(&source(text), "nodeport").unwrap();
+    let reading = named(b"PORT=3000\n");
+    assert_eq!(word(reading.found.first()), "tcp");
+    let changes = reading.found[0].changes(&fields("http"));
+    let line = changes[0].edits[0].after.as_deref();
+    assert_eq!(line, Some("PORT=/run/app/app.sock"));
+    assert_eq!(word(named(b"PORT=/run/a.sock\n").found.first()), "unix");
 }

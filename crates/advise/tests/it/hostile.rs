@@ -52,7 +52,7 @@ fn cut_bent_and_binary_files_end_without_a_panic() {
 fn whatever_is_nested_or_repeated_without_end_comes_to_one() {
     let opens = [
         "[", "{", "(", "array(", "- ", "a: ", "?>", "#\n", "const ", "new ", "a.", "a[b]", "'",
-        "*a", "<% ",
+        "*a", "<% ", "a {\n", "a{b;", "<A>\n", "${", "`",
     ];
     for path in [
         "wp-config.php",
@@ -61,6 +61,11 @@ fn whatever_is_nested_or_repeated_without_end_comes_to_one() {
         "ormconfig.json",
         "/etc/gitlab/gitlab.rb",
         "/srv/.env",
+        "nginx.conf",
+        "Caddyfile",
+        "haproxy.cfg",
+        "httpd.conf",
+        "Procfile",
     ] {
         for open in opens {
             let text = format!("<?php x = a: &a {}", open.repeat(60_000));

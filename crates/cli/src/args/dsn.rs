@@ -10,7 +10,8 @@ use super::JsonArgs;
 #[derive(Debug, Clone, Args)]
 #[command(
     after_long_help = "The URL may be one over TCP or over a socket: mysql://user:password@127.0.0.1/db, \
-postgres:///db?host=/run/postgresql, redis://127.0.0.1/2, unix:///run/redis.sock, memcached://127.0.0.1. \
+postgres:///db?host=/run/postgresql, redis://127.0.0.1/2, unix:///run/redis.sock, memcached://127.0.0.1, \
+mongodb://127.0.0.1/db, fastcgi://127.0.0.1:9000, http://127.0.0.1:8000, uwsgi://127.0.0.1:3031. \
 What is no letter or digit in a password has to be written as %XX."
 )]
 pub(crate) struct DsnArgs {

@@ -1,7 +1,7 @@
 //! `dsn`: the same connection over the socket, in each driver's own words.
 
-use looptax_diagnose::dsn::{other_machine, spell};
-use looptax_dsn::Address;
+use looptax_diagnose::dsn::{Wanted, other_machine, spell, spell_unspoken};
+use looptax_dsn::{Address, AddressError, Unspoken};
 use looptax_report::terminal as report;
 
 use crate::args::DsnArgs;
@@ -11,23 +11,34 @@ use crate::terminal::Terminal;
 
 /// Runs `dsn`.
 pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let address = Address::parse(&args.url).map_err(|error| {
-        Failure::usage(
-            error,
-            "for example mysql://user@127.0.0.1:3306/db; what is no letter or digit in a password is written %XX",
-        )
-    })?;
-    let socket = args.socket.as_deref();
-    let spelled = spell(&address, &args.wanted, socket, args.show_password)?;
+    let wanted = Wanted {
+        dialects: &args.wanted,
+        socket: args.socket.as_deref(),
+        shows_password: args.show_password,
+    };
+    let (spelled, host, port) = if let Some(read) = Unspoken::parse(&args.url) {
+        let address = read.map_err(unread)?;
+        let spelled = spell_unspoken(&address, wanted)?;
+        (spelled, address.host, address.port)
+    } else {
+        let address = Address::parse(&args.url).map_err(unread)?;
+        (spell(&address, wanted)?, address.host, address.port)
+    };
     let spellings = &spelled.spellings;
     let style = terminal.style();
     show(spellings, &args.json, || {
         if args.explain {
-            let host = address.host.as_deref();
-            return report::explained(spellings, host, address.port, style);
+            return report::explained(spellings, host.as_deref(), port, style);
         }
-        let elsewhere = other_machine(&address);
+        let elsewhere = other_machine(host.as_deref());
         report::spelled(spellings, &spelled.socket, elsewhere, style)
     })?;
     Ok(Exit::Done)
+}
+
+fn unread(error: AddressError) -> Failure {
+    Failure::usage(
+        error,
+        "for example mysql://user@127.0.0.1:3306/db; what is no letter or digit in a password is written %XX",
+    )
 }

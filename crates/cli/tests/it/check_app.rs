@@ -443,3 +443,70 @@ fn a_file_that_speaks_to_terminals_is_not_heard() {
         assert!(!all.contains(['\u{1b}', '\u{7}']), "{all:?}");
     }
 }
+
+#[test]
+fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_socket_is_named() {
+    let scratch = Scratch::new();
+    let socket = "/run/some.sock";
+    for (name, text, after) in [
+        (
+            "uwsgi.ini",
+            "[uwsgi]\nsocket = 127.0.0.1:3031\n",
+            "socket = /run/some.sock",
+        ),
+        (
+            "nginx.conf",
+            "http {\nserver {\nuwsgi_pass 127.0.0.1:3031;\n}\n}\n",
+            "uwsgi_pass unix:/run/some.sock",
+        ),
+        (
+            ".env",
+            "MONGODB_URI=mongodb://u:s%40cret@127.0.0.1/app?w=1\n",
+            "MONGODB_URI=mongodb://u:****@%2Frun%2Fsome.sock/app?w=1",
+        ),
+    ] {
+        let file = write(&scratch, name, text);
+        let run = check(&scratch, &["--app", &file, "--socket", socket, "--json"]);
+        run.expect_code(3);
+        let answers = answers(&run);
+        let [answer] = &answers[..] else {
+            run.fail("not one connection")
+        };
+        expect(
+            &run,
+            answer,
+            "configuration",
+            "unknown",
+            "does not speak to",
+        );
+        let edit = &answer["changes"][0]["edits"][0];
+        let own = edit["after"].as_str().unwrap_or_default();
+        assert!(own.starts_with(after), "{edit}");
+        expect_silent(&run, "cret");
+        let run = check(&scratch, &["--app", &file, "--json"]);
+        assert_eq!(self::answers(&run)[0]["changes"], serde_json::json!([]));
+    }
+}
+
+#[test]
+fn nobody_logs_in_to_a_server_of_pages_and_the_path_alone_decides_once_it_is_on_the_socket() {
+    let scratch = Scratch::new();
+    let socket = scratch.file("app.sock");
+    let _unix = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let tcp = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = tcp.local_addr().unwrap().port();
+    let socket = socket.to_str().unwrap();
+    let site =
+        |to: &str| format!("server {{\n  location / {{\n    proxy_pass http://{to};\n  }}\n}}\n");
+    let file = write(&scratch, "nginx.conf", site(&format!("127.0.0.1:{port}/x")));
+    let run = check(&scratch, &["--app", &file, "--socket", socket, "--json"]);
+    run.expect_code(3);
+    let answer = &answers(&run)[0];
+    expect(&run, answer, "same server", "unknown", "HTTP has no login");
+    expect(&run, answer, "path", "pass", socket);
+    let edit = &answer["changes"][0]["edits"][0]["after"];
+    assert_eq!(edit, &format!("proxy_pass http://unix:{socket}:/x"));
+    let file = write(&scratch, "nginx.conf", site(&format!("unix:{socket}:/x")));
+    let run = check(&scratch, &["--app", &file]);
+    run.expect_code(0);
+}

@@ -144,3 +144,24 @@ fn another_machine_is_told_and_stars_stay_stars() {
     assert!(near.stdout.contains(":****@"), "{}", near.stdout);
     assert!(!near.stdout.contains("%2A"), "{}", near.stdout);
 }
+
+#[test]
+fn the_web_stack_is_spelled_and_servers_are_that_looptax_does_not_speak_to() {
+    let php = said(&["fastcgi://127.0.0.1:9000", "--socket", "/run/php.sock"]);
+    assert!(php.contains("fastcgi_pass unix:/run/php.sock;"), "{php}");
+    assert!(php.contains("  proved with nginx "), "{php}");
+    let page = said(&["http://127.0.0.1:8000/x", "--socket", "/run/app.sock"]);
+    assert!(page.contains("reverse_proxy unix//run/app.sock"), "{page}");
+    let url = ["mongodb://app:s%40cret@127.0.0.1/shop", "--for", "python"];
+    let hidden = said(&url);
+    let text = "MongoClient('mongodb://app:****@%2Ftmp%2Fmongodb-27017.sock/shop')";
+    assert!(hidden.contains(text), "{hidden}");
+    assert!(!hidden.contains("cret"), "{hidden}");
+    let shown = said(&[&url[..], &["--show-password", "--socket", "/m.sock"]].concat());
+    assert!(
+        shown.contains("mongodb://app:s%40cret@%2Fm.sock/shop"),
+        "{shown}"
+    );
+    let explained = said(&["uwsgi://localhost:3031", "--explain"]);
+    assert!(explained.contains("nginx (proxy)"), "{explained}");
+}

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use looptax_advise::Takes;
 use looptax_advise::app::{Credentials, Found};
 use looptax_advise::check::verdict;
-use looptax_dsn::{Address, MASK};
+use looptax_dsn::{Address, MASK, Unspoken};
 use looptax_failure::Failure;
 use looptax_record::{
     Change, CheckedConnection, Edit, Outcome, Point, PointCode, SwitchVerdict, Topic,
@@ -15,6 +15,7 @@ use super::logins::{self, Sides};
 use super::sources::Looked;
 use super::{Question, container, points, way};
 use crate::socket_of::{self, Near, SocketOf};
+use crate::unspoken;
 
 /// What holds for all connections of a check.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +56,11 @@ pub(super) fn found(
         }
         return Ok((answer, None));
     }
+    if let (Some(_), Some(address)) = (found.takes, &found.unspoken) {
+        answer.place = place_of(address);
+        answer.changes = unspoken_changes(found, address, around);
+        return Ok((answer, None));
+    }
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
         return Ok((answer, None));
     };
@@ -78,6 +84,23 @@ pub(super) fn found(
         return Ok((answer, Some(socket)));
     }
     Ok((answer, None))
+}
+
+/// The lines to change where nobody can try the socket: only for one that was seen or named.
+fn unspoken_changes(found: &Found, address: &Unspoken, around: Around<'_>) -> Vec<Change> {
+    let socket = unspoken::find(address, around.socket, around.near);
+    if socket.is_guess {
+        return Vec::new();
+    }
+    let password = address.password.as_ref().map(|_| MASK.to_owned());
+    let mut changes = found.changes(&unspoken::fields(&socket, address, password));
+    changes.iter_mut().for_each(explain_mask);
+    changes
+}
+
+fn place_of(address: &Unspoken) -> String {
+    let host = address.host.as_deref().unwrap_or("localhost");
+    format!("{host}:{}", address.port)
 }
 
 /// Which transport the configuration means.
@@ -104,7 +127,13 @@ fn transport(found: &Found) -> Point {
                 "it takes TCP: {why}; looptax does not speak to {}",
                 found.kind
             );
-            configuration(PointCode::TakesTcpUnspoken, Outcome::Unknown, &what, None)
+            let next = "look whether the server has a socket that the client may use; --socket PATH names it, and the lines to change";
+            configuration(
+                PointCode::TakesTcpUnspoken,
+                Outcome::Unknown,
+                &what,
+                Some(next),
+            )
         }
         (Some(takes), Some(_)) => configuration(
             PointCode::TakesTcp,
@@ -181,7 +210,7 @@ fn look_at_the_socket(
     }
     let is_reachable = point.outcome == Outcome::Pass;
     answer.points.push(point);
-    if is_reachable && may_log_in {
+    if is_reachable && may_log_in && logins::has_logins(address.protocol) {
         let sides = Sides {
             address,
             tcp: SocketAddr::from((Ipv4Addr::LOCALHOST, address.port)),

@@ -99,6 +99,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         is_reachable,
     };
     let of_login = match question.no_login {
+        _ if !logins::has_logins(address.protocol) => logins::without(&sides),
         None => logins::points(&sides),
         Some(why) => logins::unasked(&sides, why),
     };

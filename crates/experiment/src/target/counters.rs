@@ -37,7 +37,7 @@ enum Kinds {
     Stats(&'static [&'static str]),
     /// Connections that Redis took.
     Received,
-    /// Queries that PgBouncer passed on.
+    /// Queries that `PgBouncer` passed on.
     Passed,
     /// Requests that PHP-FPM's pools took, those that ask for the count among them.
     Accepted,
@@ -112,8 +112,9 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     match (protocol, workload) {
         (Protocol::Fastcgi, _) => Some(Kinds::Accepted),
         // Whoever asks another's application is not told.
-        (Protocol::Http, Workload::Page(SitePage::Named)) => None,
-        (Protocol::Http, _) => Some(Kinds::Pages),
+        (Protocol::Http, page) => {
+            (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages)
+        }
         (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
         (Protocol::Postgres, Workload::Connect) => Some(Kinds::Sessions),
@@ -268,17 +269,17 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     names.iter().map(of_name).sum()
 }
 
-/// One of the totals that PgBouncer's console shows.
+/// One of the totals that `PgBouncer`'s console shows.
 ///
 /// # Source
 /// pgbouncer.org, "usage", `SHOW TOTALS`.
 fn total(console: &mut Conversation, name: &str) -> Option<u64> {
-    let rows = console.query("SHOW TOTALS").ok()?.into_iter();
-    let named = rows.filter_map(|row| match row.as_slice() {
+    let mut rows = console.query("SHOW TOTALS").ok()?.into_iter();
+    let of_name = |row: Vec<Option<String>>| match row.as_slice() {
         [Some(it), Some(value)] if it == name => value.parse().ok(),
         _ => None,
-    });
-    named.last()
+    };
+    rows.find_map(of_name)
 }
 
 /// The calls of one command: 0 while it was never called.

@@ -111,6 +111,27 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     points
 }
 
+/// Whether a server of this protocol asks who one is.
+pub(super) const fn has_logins(protocol: Protocol) -> bool {
+    !matches!(protocol, Protocol::Fastcgi | Protocol::Http)
+}
+
+/// What is known where nobody logs in, since the server asks nobody who one is.
+pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
+    let point = listens_on_both(sides).unwrap_or_else(|| {
+        let title = sides.address.protocol.title();
+        Point::new(
+            Topic::SameServer,
+            PointCode::ServerSameUnknown,
+            Outcome::Unknown,
+            format!("{title} has no login that would tell who is behind the port and behind the socket"),
+            "looked at the listening sockets of every process",
+        )
+        .with_next("look whether the socket is that server's own; a page asked for over it shows that it works")
+    });
+    vec![point]
+}
+
 /// The login of a client that takes the socket already.
 pub(super) fn over_the_socket(sides: &Sides<'_>) -> Point {
     let opened = over_unix(sides, &login(sides.address));

@@ -1,0 +1,105 @@
+//! `HAProxy`: the `server` lines of what it hands HTTP or FastCGI to. What `mode tcp` carries nobody says there.
+
+use std::ops::Range;
+
+use super::sink::{Behind, Sink, address};
+use super::words::words_of;
+use crate::app::setting::Value;
+
+/// Words that begin a section.
+const SECTIONS: [&str; 12] = [
+    "global",
+    "defaults",
+    "frontend",
+    "backend",
+    "listen",
+    "peers",
+    "resolvers",
+    "userlist",
+    "cache",
+    "fcgi-app",
+    "program",
+    "mailers",
+];
+
+/// What a section says of all its servers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Speaks {
+    is_http: bool,
+    is_fastcgi: bool,
+}
+
+pub(super) fn read(sink: &mut Sink<'_>) {
+    let text = sink.text;
+    let mut usual = Speaks::default();
+    let mut own = Speaks::default();
+    let mut section = (String::new(), String::new());
+    let mut servers: Vec<Vec<Range<usize>>> = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let words = words_of(line, start);
+        start += line.len();
+        let word = |at: usize| words.get(at).map_or("", |it| &text[it.clone()]);
+        match word(0) {
+            first if SECTIONS.contains(&first) => {
+                push(sink, &section, own, &servers);
+                servers.clear();
+                section = (first.to_owned(), word(1).to_owned());
+                if first == "defaults" {
+                    usual = Speaks::default();
+                }
+                own = usual;
+            }
+            "mode" => own.is_http = word(1) == "http",
+            "use-fcgi-app" => own.is_fastcgi = true,
+            "server" if words.len() > 2 => servers.push(words),
+            _ => continue,
+        }
+        if section.0 == "defaults" {
+            usual = own;
+        }
+    }
+    push(sink, &section, own, &servers);
+}
+
+fn push(
+    sink: &mut Sink<'_>,
+    (kind, name): &(String, String),
+    speaks: Speaks,
+    servers: &[Vec<Range<usize>>],
+) {
+    if !speaks.is_http || !matches!(&**kind, "backend" | "listen" | "defaults") {
+        return;
+    }
+    for words in servers {
+        let text = sink.text;
+        let all: Vec<&str> = words.iter().map(|it| &text[it.clone()]).collect();
+        let is_fastcgi = speaks.is_fastcgi || all.windows(2).any(|it| it == ["proto", "fcgi"]);
+        let block = format!("{kind} {name}");
+        let server = sink.named(std::slice::from_ref(&block), all[1]);
+        sink.push(Behind {
+            blocks: vec![block, server],
+            directive: if is_fastcgi {
+                "server fcgi"
+            } else {
+                "server http"
+            }
+            .to_owned(),
+            value: place(all[2]),
+            doubt: None,
+            item: words[0].start..words[2].end,
+            literal: words[2].clone(),
+        });
+    }
+}
+
+/// `/run/app.sock`, `unix@/run/app.sock`, or as others write it.
+fn place(text: &str) -> Value {
+    let tcp = ["ipv4@", "ipv6@"]
+        .iter()
+        .find_map(|it| text.strip_prefix(it));
+    match text.strip_prefix("unix@") {
+        Some(path) => address(&format!("unix:{path}")),
+        None => address(tcp.unwrap_or(text)),
+    }
+}

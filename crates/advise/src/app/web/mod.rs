@@ -1,0 +1,40 @@
+//! Web servers' and proxies' own files: to which server behind them each block hands its requests.
+//!
+//! Text in, settings with their places out. A setting is the address alone (`127.0.0.1:9000`, `unix:/run/app.sock`), so
+//! that whatever stands around it stays; its last name says which directive it belongs to, and so what is spoken there.
+//! What goes through TLS is left out. `words` takes a text apart, `sink` keeps
+//! what is found; one file for each program. Called by `read`.
+
+mod apache;
+mod caddy;
+mod haproxy;
+mod nginx;
+mod sink;
+mod words;
+
+use super::setting::Read;
+use sink::Sink;
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proxy {
+    Nginx,
+    Apache,
+    Caddy,
+    Haproxy,
+}
+
+/// The addresses behind a proxy.
+pub(crate) fn read(text: &str, proxy: Proxy) -> Read {
+    let mut sink = Sink::new(text);
+    match proxy {
+        Proxy::Nginx => nginx::read(&mut sink),
+        Proxy::Apache => apache::read(&mut sink),
+        Proxy::Caddy => caddy::read(&mut sink),
+        Proxy::Haproxy => haproxy::read(&mut sink),
+    }
+    (sink.sorted(), Vec::new())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! nginx: `fastcgi_pass`, `uwsgi_pass`, `memcached_pass` and `proxy_pass`, and the servers of the `upstream` that one names.
+//!
+//! A name that no `upstream` of the file has may be one of another file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
+use super::words::{Ends, Piece, pieces};
+
+/// Directives that hand a request on, and the scheme that the address has: one that it may have, or has to.
+const PASSES: [(&str, &str, bool); 4] = [
+    ("fastcgi_pass", "", false),
+    ("uwsgi_pass", "uwsgi", false),
+    ("memcached_pass", "", false),
+    ("proxy_pass", "http", true),
+];
+
+type Words = Vec<Range<usize>>;
+
+/// Servers and who hands requests to them.
+#[derive(Default)]
+struct Upstream {
+    servers: Vec<Words>,
+    directives: BTreeSet<&'static str>,
+}
+
+pub(super) fn read(sink: &mut Sink<'_>) {
+    let all = pieces(sink.text, Ends::Semicolon);
+    let mut upstreams = upstreams(sink.text, &all);
+    let mut blocks: Vec<String> = Vec::new();
+    for piece in all {
+        if blocks.len() > MOST_DEPTH {
+            return;
+        }
+        match piece {
+            Piece::Opened(words) => {
+                let words: Vec<&str> = words.iter().map(|it| &sink.text[it.clone()]).collect();
+                let name = sink.named(&blocks, &words.join(" "));
+                blocks.push(name);
+            }
+            Piece::Closed => drop(blocks.pop()),
+            Piece::Directive(words) => pass(sink, &blocks, &words, &mut upstreams),
+        }
+    }
+    for (name, upstream) in upstreams {
+        for directive in upstream.directives {
+            for (idx, words) in upstream.servers.iter().enumerate() {
+                let number = (upstream.servers.len() > 1).then(|| format!(" {}", idx + 1));
+                let block = format!("upstream {name}{}", number.unwrap_or_default());
+                server(sink, block, directive, words);
+            }
+        }
+    }
+}
+
+/// The servers of each name.
+fn upstreams(text: &str, all: &[Piece]) -> BTreeMap<String, Upstream> {
+    let mut found: BTreeMap<String, Upstream> = BTreeMap::new();
+    let mut open: Vec<Option<String>> = Vec::new();
+    for piece in all {
+        match piece {
+            Piece::Opened(words) => {
+                let is_own = words
+                    .first()
+                    .is_some_and(|it| &text[it.clone()] == "upstream");
+                let name = words.get(1).filter(|_| is_own);
+                open.push(name.map(|it| text[it.clone()].to_owned()));
+            }
+            Piece::Closed => drop(open.pop()),
+            Piece::Directive(words) => {
+                let is_server = words.len() > 1 && &text[words[0].clone()] == "server";
+                if let Some(Some(name)) = open.last().filter(|_| is_server) {
+                    let upstream = found.entry(name.clone()).or_default();
+                    upstream.servers.push(words.clone());
+                }
+            }
+        }
+    }
+    found
+}
+
+fn pass(
+    sink: &mut Sink<'_>,
+    blocks: &[String],
+    words: &[Range<usize>],
+    upstreams: &mut BTreeMap<String, Upstream>,
+) {
+    let [name, target, ..] = words else { return };
+    let own = PASSES.iter().find(|it| it.0 == &sink.text[name.clone()]);
+    let Some((directive, scheme, has_scheme)) = own else {
+        return;
+    };
+    let text = &sink.text[target.clone()];
+    let (rest, n_bytes) = match without_scheme(text, scheme).filter(|_| !scheme.is_empty()) {
+        Some(found) => found,
+        // A variable may hold all of it; another scheme is TLS, none is a stream.
+        None if *has_scheme && !text.starts_with('$') || text.contains("://") => return,
+        None => (text, 0),
+    };
+    let n_own = match rest.strip_prefix("unix:") {
+        Some(path) => "unix:".len() + path.find(':').unwrap_or(path.len()),
+        None => rest.find(['/', '?']).unwrap_or(rest.len()),
+    };
+    let own = &rest[..n_own];
+    if let Some(upstream) = upstreams.get_mut(own) {
+        upstream.directives.insert(directive);
+        return;
+    }
+    let start = target.start + n_bytes;
+    let doubt = is_bare_name(own)
+        .then(|| format!("what `{own}` is: an upstream of another file, or a host"));
+    sink.push(Behind {
+        blocks: shown(blocks),
+        directive: (*directive).to_owned(),
+        value: address(own),
+        doubt,
+        item: name.start..target.end,
+        literal: start..start + n_own,
+    });
+}
+
+/// The blocks without the one around all of them.
+fn shown(blocks: &[String]) -> Vec<String> {
+    let kept = blocks.iter().filter(|it| !it.starts_with("http"));
+    kept.cloned().collect()
+}
+
+/// A name that no port follows, and that no machine has by itself.
+fn is_bare_name(text: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_number = text.chars().all(|c| c.is_ascii_digit());
+    text != "localhost" && !is_number && !text.is_empty() && text.chars().all(is_name)
+}
+
+fn server(sink: &mut Sink<'_>, block: String, directive: &str, words: &[Range<usize>]) {
+    let own = &sink.text[words[1].clone()];
+    let value = address(own);
+    sink.push(Behind {
+        blocks: vec![block],
+        directive: format!("{directive} server"),
+        value,
+        doubt: None,
+        item: words[0].start..words[1].end,
+        literal: words[1].clone(),
+    });
+}

@@ -1,0 +1,104 @@
+//! What the readers of web servers' files find: addresses, each as a setting with its place.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::app::quotes::{Bare, Quotes};
+use crate::app::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
+
+/// Deepest nesting that is followed.
+pub(super) const MOST_DEPTH: usize = 64;
+
+/// An address that was found.
+pub(super) struct Behind {
+    /// The blocks that it stands in, from the outside.
+    pub(super) blocks: Vec<String>,
+    /// What hands requests to it: `fastcgi_pass`.
+    pub(super) directive: String,
+    pub(super) value: Value,
+    /// Why it may not be what counts.
+    pub(super) doubt: Option<String>,
+    /// The directive with the address, as far as it is shown.
+    pub(super) item: Range<usize>,
+    /// What becomes another address.
+    pub(super) literal: Range<usize>,
+}
+
+/// What was found, and where it stands.
+pub(super) struct Sink<'a> {
+    pub(super) text: &'a str,
+    starts: LineStarts,
+    /// How many blocks of each name there were.
+    seen: BTreeMap<Vec<String>, usize>,
+    settings: Vec<Setting>,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            starts: LineStarts::from_text(text),
+            seen: BTreeMap::new(),
+            settings: Vec::new(),
+        }
+    }
+
+    /// What was found, in the order of the text.
+    pub(super) fn sorted(mut self) -> Vec<Setting> {
+        self.settings.sort_by_key(|it| it.start);
+        self.settings
+    }
+
+    /// A block's name among its neighbours: the second `server` is `server 2`.
+    pub(super) fn named(&mut self, outer: &[String], name: &str) -> String {
+        let name = if name.len() > 96 { "…" } else { name };
+        let mut path = outer.to_vec();
+        path.push(name.to_owned());
+        let n_seen = self.seen.entry(path).or_default();
+        *n_seen += 1;
+        match *n_seen {
+            1 => name.to_owned(),
+            n => format!("{name} {n}"),
+        }
+    }
+
+    /// Keeps it, within bounds.
+    pub(super) fn push(&mut self, it: Behind) {
+        let is_long = it.item.len() > MOST_VALUE_BYTES || it.blocks.len() > MOST_DEPTH;
+        if is_long || self.settings.len() >= MOST_SETTINGS {
+            return;
+        }
+        let mut path = it.blocks;
+        path.push(it.directive);
+        let start = it.item.start;
+        self.settings.push(Setting {
+            path,
+            value: it.value,
+            doubt: it.doubt,
+            line: self.starts.line(start),
+            start,
+            item: self.text[it.item].to_owned(),
+            key: 0..0,
+            literal: it.literal.start - start..it.literal.end - start,
+            quotes: Quotes::Bare(Bare::Part),
+            doubled: None,
+            joins: Joins::Line,
+        });
+    }
+}
+
+/// `host:port`, or what only the program knows where it holds a variable.
+pub(super) fn address(text: &str) -> Value {
+    if text.contains(['$', '%', '{']) {
+        return Value::Hidden;
+    }
+    Value::Text(text.to_owned())
+}
+
+/// Without a scheme, where it has this one in whatever case, and how many bytes that takes.
+pub(super) fn without_scheme<'a>(text: &'a str, scheme: &str) -> Option<(&'a str, usize)> {
+    let n_bytes = scheme.len() + "://".len();
+    let head = text.get(..n_bytes)?;
+    let is_it = head.ends_with("://") && head[..scheme.len()].eq_ignore_ascii_case(scheme);
+    is_it.then(|| (&text[n_bytes..], n_bytes))
+}

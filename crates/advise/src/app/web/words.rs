@@ -1,0 +1,174 @@
+//! A file of directives taken apart: words, and the blocks that they open and close.
+
+use std::ops::Range;
+
+/// What ends a directive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// A semicolon; braces mean something wherever they stand.
+    Semicolon,
+    /// The end of the line; a brace is a word of its own.
+    Line,
+}
+
+/// A directive, or the end of a block.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// `name word word`; places of the words, without quotes around them.
+    Directive(Vec<Range<usize>>),
+    /// The same with a block behind it.
+    Opened(Vec<Range<usize>>),
+    Closed,
+}
+
+/// Takes a text apart.
+pub(super) fn pieces(text: &str, ends: Ends) -> Vec<Piece> {
+    let mut walk = Walk {
+        text,
+        ends,
+        at: 0,
+        words: Vec::new(),
+        pieces: Vec::new(),
+    };
+    while walk.step() {}
+    walk.end();
+    walk.pieces
+}
+
+/// The words of one line, a shell's quotes around them gone; `from` is the byte that it begins at.
+pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
+    let found = pieces(line.trim_end_matches('\\'), Ends::Line);
+    let words = found.into_iter().find_map(|it| match it {
+        Piece::Directive(words) | Piece::Opened(words) => Some(words),
+        Piece::Closed => None,
+    });
+    let words = words.unwrap_or_default().into_iter();
+    words.map(|it| it.start + from..it.end + from).collect()
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    ends: Ends,
+    at: usize,
+    words: Vec<Range<usize>>,
+    pieces: Vec<Piece>,
+}
+
+impl Walk<'_> {
+    /// One sign, word or comment further; false at the end.
+    fn step(&mut self) -> bool {
+        let Some(sign) = self.text[self.at..].chars().next() else {
+            return false;
+        };
+        let is_by_line = self.ends == Ends::Line;
+        match sign {
+            '\n' if is_by_line => self.end(),
+            '#' => {
+                let rest = &self.text[self.at..];
+                self.at += rest.find('\n').unwrap_or(rest.len());
+                return true;
+            }
+            _ if sign.is_whitespace() => {}
+            ';' if !is_by_line => self.end(),
+            '{' if !is_by_line || self.is_alone() => {
+                let words = std::mem::take(&mut self.words);
+                self.pieces.push(Piece::Opened(words));
+            }
+            '}' if !is_by_line || self.is_alone() => {
+                self.end();
+                self.pieces.push(Piece::Closed);
+            }
+            // A line that goes on.
+            '\\' if is_by_line && self.text[self.at..].starts_with("\\\n") => self.at += 1,
+            _ => {
+                self.word(sign);
+                return true;
+            }
+        }
+        self.at += sign.len_utf8();
+        true
+    }
+
+    /// Whether the sign here is a word of its own.
+    fn is_alone(&self) -> bool {
+        let behind = self.text[self.at + 1..].chars().next();
+        behind.is_none_or(char::is_whitespace)
+    }
+
+    fn end(&mut self) {
+        if !self.words.is_empty() {
+            let words = std::mem::take(&mut self.words);
+            self.pieces.push(Piece::Directive(words));
+        }
+    }
+
+    fn word(&mut self, first: char) {
+        let is_quote = matches!(first, '"' | '\'' | '`');
+        let start = self.at + usize::from(is_quote);
+        let mut before = if is_quote { ' ' } else { first };
+        let mut end = self.text.len();
+        for (at, sign) in self.text[start..].char_indices() {
+            let is_end = match (is_quote, self.ends) {
+                (true, _) => sign == first && before != '\\',
+                (false, Ends::Line) => sign.is_whitespace(),
+                // `${name}` is a part of its word.
+                (false, Ends::Semicolon) if sign == '{' => before != '$',
+                (false, Ends::Semicolon) if sign == '}' => !self.is_in_variable(start, start + at),
+                (false, Ends::Semicolon) => sign.is_whitespace() || sign == ';',
+            };
+            if is_end {
+                end = start + at;
+                break;
+            }
+            before = sign;
+        }
+        self.words.push(start..end);
+        self.at = (end + usize::from(is_quote)).min(self.text.len());
+    }
+
+    fn is_in_variable(&self, start: usize, end: usize) -> bool {
+        let word = &self.text[start..end];
+        let opened = word.rfind("${");
+        opened.is_some_and(|at| !word[at..].contains('}'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, ends: Ends, expected: &str) {
+        let shown: Vec<String> = pieces(text, ends)
+            .iter()
+            .map(|piece| {
+                let joined = |words: &[Range<usize>]| {
+                    let words: Vec<&str> = words.iter().map(|it| &text[it.clone()]).collect();
+                    words.join("|")
+                };
+                match piece {
+                    Piece::Directive(words) => joined(words),
+                    Piece::Opened(words) => format!("{} {{", joined(words)),
+                    Piece::Closed => "}".to_owned(),
+                }
+            })
+            .collect();
+        assert_eq!(shown.join("; "), expected, "{text}");
+    }
+
+    #[test]
+    fn directives_end_as_their_program_has_it() {
+        check(
+            "a b; # c; {\nd ~ \\.php$ {e \"f g;\" ${h}i;}\nj",
+            Ends::Semicolon,
+            "a|b; d|~|\\.php$ {; e|f g;|${h}i; }; j",
+        );
+        check(
+            "a {\n\tb {$C:d} `e f` {\n\t}\n\tg h#i # j\n}\n",
+            Ends::Line,
+            "a {; b|{$C:d}|e f {; }; g|h#i; }",
+        );
+        check("a \\\n b\nc", Ends::Line, "a|b; c");
+        check("\"open", Ends::Line, "open");
+    }
+}

@@ -1,0 +1,18 @@
+//! Web servers and what they hand requests to, followed: the real programs, their files moved by what is advised, and a
+//! request that says by which way it came.
+//!
+//! Everything runs in a scratch folder on ports that the kernel chose; what is not installed is skipped aloud.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "these are tests, and the programs are their own"
+)]
+
+mod backends;
+mod dialects;
+mod fronts;
+mod http;
+mod own_side;
+mod place;
+mod rights;

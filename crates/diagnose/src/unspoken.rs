@@ -1,0 +1,85 @@
+//! The socket that stands for an address of a server whose protocol looptax does not speak: nobody logs in to prove it.
+//!
+//! Looks at the machine; connects to nothing.
+
+use std::path::{Path, PathBuf};
+
+use looptax_advise::Fields;
+use looptax_dsn::{Address, Kind, Protocol, Unspoken};
+
+use crate::socket_of::{Near, SocketOf};
+
+/// Finds it: the one that was given, the address's own, the running server's, or the usual one.
+pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> SocketOf {
+    if let Some(path) = given {
+        return socket_at(address.kind, path, "as given");
+    }
+    if let Some(path) = &address.socket {
+        return socket_at(address.kind, path, "the URL's own");
+    }
+    let place = Address {
+        host: address.host.clone(),
+        port: address.port,
+        ..Address::bare(Protocol::Echo)
+    };
+    let server = near.listener(&place).filter(|it| it.kind == address.kind);
+    if let Some((server, (path, _))) = server.and_then(|it| Some((it, it.socket()?))) {
+        let words = format!("of {}, pid {}", server.name(), server.process.pid);
+        return socket_at(address.kind, path, &words);
+    }
+    let words = "the usual one: no server with a socket was seen on that port here, so look whether it is right";
+    SocketOf {
+        is_guess: true,
+        ..socket_at(address.kind, &usual(address), words)
+    }
+}
+
+/// What a text is filled in with; `password` is what is shown in the password's place.
+pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<String>) -> Fields {
+    Fields {
+        user: address.user.clone(),
+        password,
+        database: address.database.clone(),
+        socket: socket.file.clone(),
+        folder: socket.folder.clone(),
+        port: address.port,
+    }
+}
+
+fn socket_at(kind: Kind, path: &Path, words: &str) -> SocketOf {
+    let folder = path.parent().unwrap_or(path);
+    SocketOf {
+        words: format!("{kind} over {} ({words})", path.display()),
+        file: path.to_string_lossy().into_owned(),
+        folder: folder.to_string_lossy().into_owned(),
+        is_guess: false,
+        is_candidate: false,
+    }
+}
+
+/// Where the server puts it by itself, or its packages do.
+fn usual(address: &Unspoken) -> PathBuf {
+    match address.kind {
+        Kind::Mongodb => PathBuf::from(format!("/tmp/mongodb-{}.sock", address.port)),
+        _ => PathBuf::from("/run/uwsgi/app.sock"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_one_that_was_named_counts_before_the_usual_one() {
+        let address = |url: &str| Unspoken::parse(url).unwrap().unwrap();
+        let found = |url: &str, given: Option<&str>| {
+            let found = find(&address(url), given.map(Path::new), Near::nobody());
+            (found.file, found.is_guess)
+        };
+        let usual = ("/tmp/mongodb-27018.sock".to_owned(), true);
+        assert_eq!(found("mongodb://127.0.0.1:27018/", None), usual);
+        let own = ("/s.sock".to_owned(), false);
+        assert_eq!(found("mongodb://%2Fs.sock/", None), own);
+        assert_eq!(found("uwsgi://127.0.0.1:3031", Some("/s.sock")), own);
+    }
+}

@@ -1,0 +1,168 @@
+//! Addresses of servers whose protocol looptax does not speak: `MongoDB` and uWSGI. They are spelled, and nothing else.
+
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+
+use crate::{AddressError, Kind, Secret};
+
+/// Where such a server is, and who we are there.
+#[derive(Debug, Clone)]
+pub struct Unspoken {
+    /// Of which kind it is.
+    pub kind: Kind,
+    /// Host as it was written, of several the first; `None` where there was none, or a socket.
+    pub host: Option<String>,
+    /// Port, written or usual.
+    pub port: u16,
+    /// User.
+    pub user: Option<String>,
+    /// Password.
+    pub password: Option<Secret>,
+    /// Database.
+    pub database: Option<String>,
+    /// Socket, where the URL names one.
+    pub socket: Option<PathBuf>,
+    /// Whether it names several servers, or one as a part of a set: then its clients are sent on to hosts and ports.
+    pub is_one_of_several: bool,
+}
+
+impl Unspoken {
+    /// One that says nothing but its kind.
+    pub const fn bare(kind: Kind) -> Self {
+        Self {
+            kind,
+            host: None,
+            port: kind.port(),
+            user: None,
+            password: None,
+            database: None,
+            socket: None,
+            is_one_of_several: false,
+        }
+    }
+
+    /// Reads `mongodb://user:password@host:port/database` with a percent-encoded path as its host, or
+    /// `uwsgi://host:port`; `None` for every other scheme.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn parse(text: &str) -> Option<Result<Self, AddressError>> {
+        let (scheme, body) = text.trim().split_once("://")?;
+        let kind = match scheme {
+            "mongodb" => Kind::Mongodb,
+            "uwsgi" => Kind::Uwsgi,
+            _ => return None,
+        };
+        Some(Self::read(kind, body))
+    }
+
+    fn read(kind: Kind, body: &str) -> Result<Self, AddressError> {
+        let hosts = hosts_in(body);
+        let login = body[..hosts.start].strip_suffix('@');
+        let (user, password) = match login.map(|it| it.split_once(':').unwrap_or((it, ""))) {
+            Some((user, password)) => (decoded("user", user)?, decoded("password", password)?),
+            None => Default::default(),
+        };
+        let hosts_text = &body[hosts.clone()];
+        let first = decoded("host", hosts_text.split(',').next().unwrap_or_default())?;
+        let behind = &body[hosts.end..];
+        let (path, query) = behind.split_once('?').unwrap_or((behind, ""));
+        let some = |text: String| (!text.is_empty()).then_some(text);
+        let is_socket = first.starts_with('/');
+        let (host, port) = match first.rsplit_once(':').filter(|_| !is_socket) {
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+                let port = port.parse().map_err(|_| AddressError::Port)?;
+                (host.to_owned(), port)
+            }
+            _ => (first.clone(), kind.port()),
+        };
+        Ok(Self {
+            kind,
+            host: some(host).filter(|_| !is_socket),
+            port,
+            user: some(user),
+            password: some(password).map(Secret::new),
+            database: some(decoded("path", path.trim_start_matches('/'))?),
+            socket: is_socket.then(|| PathBuf::from(&first)),
+            is_one_of_several: hosts_text.contains(',') || query.contains("replicaSet="),
+        })
+    }
+
+    /// A URL of this form with another host in the place of its own; all else stays. `None` where it is none.
+    pub fn with_host(text: &str, host: &str) -> Option<String> {
+        Self::parse(text)?.ok()?;
+        let (scheme, body) = text.split_once("://")?;
+        let hosts = hosts_in(body);
+        let (login, behind) = (&body[..hosts.start], &body[hosts.end..]);
+        Some(format!("{scheme}://{login}{host}{behind}"))
+    }
+}
+
+/// Where the hosts stand.
+fn hosts_in(body: &str) -> std::ops::Range<usize> {
+    let end = body.find(['/', '?']).unwrap_or(body.len());
+    let start = body[..end].rfind('@').map_or(0, |at| at + 1);
+    start..end
+}
+
+fn decoded(part: &'static str, text: &str) -> Result<String, AddressError> {
+    let text = percent_decode_str(text).decode_utf8();
+    let text = text.map_err(|_| AddressError::Encoding { part })?;
+    Ok(text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let it = Unspoken::parse(text).unwrap().unwrap();
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let shown = [
+            it.kind.to_string(),
+            or_dash(it.host),
+            it.port.to_string(),
+            or_dash(it.user),
+            or_dash(it.password.map(|it| it.reveal().to_owned())),
+            or_dash(it.database),
+            or_dash(it.socket.map(|it| it.display().to_string())),
+            it.is_one_of_several.to_string(),
+        ];
+        assert_eq!(shown.join(" "), expected, "{text}");
+    }
+
+    #[test]
+    fn hosts_sockets_and_sets_are_read() {
+        check(
+            "mongodb://u:p%40@127.0.0.1/app?w=1",
+            "mongodb 127.0.0.1 27017 u p@ app - false",
+        );
+        check(
+            "mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app",
+            "mongodb - 27017 u p app /tmp/mongodb-27017.sock false",
+        );
+        check(
+            "mongodb://[::1]:27018,b:27019/",
+            "mongodb [::1] 27018 - - - - true",
+        );
+        check(
+            "mongodb://h/d?replicaSet=rs",
+            "mongodb h 27017 - - d - true",
+        );
+        check(
+            "uwsgi://127.0.0.1:3031",
+            "uwsgi 127.0.0.1 3031 - - - - false",
+        );
+        assert!(Unspoken::parse("mysql://h").is_none());
+        assert!(Unspoken::parse("mongodb://h:x").unwrap().is_err());
+    }
+
+    #[test]
+    fn another_host_leaves_the_rest_as_it_is() {
+        let new = Unspoken::with_host("mongodb://u:p@h:1/d?w=1", "%2Fs.sock");
+        assert_eq!(new.as_deref(), Some("mongodb://u:p@%2Fs.sock/d?w=1"));
+        assert_eq!(Unspoken::with_host("redis://h", "x"), None);
+    }
+}
