@@ -43,7 +43,7 @@ pub struct Link {
     pub connections: Vec<Connection>,
     /// How many were seen a moment ago and are gone.
     pub n_passing: usize,
-    /// The client's processes that hold them.
+    /// The client's processes that hold those that are open.
     pub processes: BTreeSet<u32>,
 }
 
@@ -207,7 +207,6 @@ impl<'a> Draft<'a> {
         if client != server {
             let link = self.link_of(Some(client), server, glimpse.arrival.way);
             link.n_passing += 1;
-            link.processes.insert(glimpse.pid);
         }
     }
 

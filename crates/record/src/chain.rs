@@ -29,7 +29,7 @@ pub struct FoundHop {
     pub client_pid: Option<u32>,
     /// Its program's name.
     pub client: Option<String>,
-    /// How many of its processes hold connections.
+    /// How many of its processes hold the connections that are open.
     pub n_processes: u64,
     /// The process of who is asked: a server of the list, a web server or a proxy.
     pub server_pid: u32,

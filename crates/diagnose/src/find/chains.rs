@@ -1,18 +1,14 @@
-//! Chains of hops, read off the graph of services: what a page goes through, and what that costs.
+//! What is said of chains of hops: what a page goes through, and what that costs.
 //!
-//! Web servers and proxies part the chains, for each of their upstreams is another application; from the application on
-//! all that it asks is one chain, for a page pays all of it. Behind a database nothing belongs to a page.
+//! Which hops belong to a chain, `paths` knows.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
-use looptax_discover::{Closed, Link, Service, Stack, Survey};
-use looptax_dsn::Kind;
+use looptax_discover::{Closed, Link, Survey};
 use looptax_record::{CostSource, FoundChain, FoundHop, Way};
 
+use super::paths::{Graph, Path};
 use super::rates::{Rates, cost, sum};
-
-/// More chains than these are of no use to anybody, and web servers behind web servers multiply them.
-const MOST_CHAINS: usize = 64;
 
 /// The chains of a look; a database's clients that nothing else is connected to are none.
 pub(super) fn chains(
@@ -28,156 +24,6 @@ pub(super) fn chains(
     };
     let paths = graph.paths();
     paths.iter().map(|it| view.chain(it)).collect()
-}
-
-/// Links in the order of a chain, with the service that it begins at.
-struct Path {
-    first: usize,
-    links: Vec<usize>,
-}
-
-struct Graph<'a> {
-    stack: &'a Stack,
-    survey: &'a Survey,
-    /// The places of each service's links, by its own place.
-    links: Vec<Vec<usize>>,
-}
-
-impl<'a> Graph<'a> {
-    fn new(survey: &'a Survey) -> Self {
-        let stack = &survey.stack;
-        let mut links = vec![Vec::new(); stack.services.len()];
-        for (idx, link) in stack.links.iter().enumerate() {
-            if let Some(client) = link.client {
-                links[client].push(idx);
-            }
-        }
-        Self {
-            stack,
-            survey,
-            links,
-        }
-    }
-
-    fn paths(&self) -> Vec<Path> {
-        let asked: BTreeSet<usize> = { self.stack.links.iter() }
-            .filter(|it| it.client.is_some())
-            .map(|it| it.server)
-            .collect();
-        let mut found = Vec::new();
-        let mut covered = BTreeSet::new();
-        let all = 0..self.stack.services.len();
-        // Where all are asked by each other the first one begins.
-        for first in all.clone().filter(|it| !asked.contains(it)).chain(all) {
-            let is_open = self.links_of(first).iter().any(|it| !covered.contains(it));
-            if !is_open {
-                continue;
-            }
-            let mut paths = Vec::new();
-            if self.service(first).hands_on {
-                self.parted(first, first, &mut Vec::new(), &mut paths);
-            } else {
-                let links = self.followed(first, Vec::new());
-                paths.push(Path { first, links });
-            }
-            covered.extend(paths.iter().flat_map(|it| &it.links).copied());
-            found.extend(paths.into_iter().filter(|it| self.is_chain(it)));
-        }
-        found.extend(self.asked_in_passing(&asked));
-        found.truncate(MOST_CHAINS);
-        found
-    }
-
-    /// What runs an application, asks nothing just now, and was asked by connections that are gone.
-    fn asked_in_passing<'b>(
-        &'b self,
-        asked: &'b BTreeSet<usize>,
-    ) -> impl Iterator<Item = Path> + 'b {
-        let servers = self
-            .survey
-            .servers
-            .iter()
-            .zip(&self.survey.others)
-            .enumerate();
-        let passing = servers.filter(|(idx, (server, others))| {
-            let is_seen = asked.contains(idx) || !self.links[*idx].is_empty();
-            let mut closed = others.closed.iter();
-            is_application(server.kind) && !is_seen && closed.any(|it| it.way().is_some())
-        });
-        passing.map(|(first, _)| Path {
-            first,
-            links: Vec::new(),
-        })
-    }
-
-    /// One chain per upstream, as long as only web servers and proxies are on the way.
-    fn parted(&self, first: usize, from: usize, way: &mut Vec<usize>, found: &mut Vec<Path>) {
-        for link in self.links_of(from) {
-            if found.len() >= MOST_CHAINS {
-                return;
-            }
-            if way.contains(link) {
-                continue;
-            }
-            way.push(*link);
-            let next = self.stack.links[*link].server;
-            let mut onward = self.links_of(next).iter();
-            if self.service(next).hands_on && onward.any(|it| !way.contains(it)) {
-                self.parted(first, next, way, found);
-            } else {
-                let links = self.followed(next, way.clone());
-                found.push(Path { first, links });
-            }
-            way.pop();
-        }
-    }
-
-    /// The links before, and all that is asked from there on: each link once, nearer ones first.
-    fn followed(&self, from: usize, mut links: Vec<usize>) -> Vec<usize> {
-        let mut next = VecDeque::from([from]);
-        while let Some(service) = next.pop_front() {
-            for link in self.links_of(service) {
-                if !links.contains(link) {
-                    links.push(*link);
-                    next.push_back(self.stack.links[*link].server);
-                }
-            }
-        }
-        links
-    }
-
-    fn service(&self, idx: usize) -> &Service {
-        &self.stack.services[idx]
-    }
-
-    fn links_of(&self, service: usize) -> &[usize] {
-        if self.goes_on(service) {
-            &self.links[service]
-        } else {
-            &[]
-        }
-    }
-
-    /// Whether what it asks belongs to what it is asked: not so for a database, which asks its own replica.
-    fn goes_on(&self, service: usize) -> bool {
-        let is_database = |idx: usize| {
-            let kind = self.survey.servers[idx].kind;
-            !is_application(kind) && !kind.is_pooler()
-        };
-        !self.service(service).server_idx.is_some_and(is_database)
-    }
-
-    /// Whether more than a program and its servers is in it, or it begins at what is asked itself.
-    fn is_chain(&self, path: &Path) -> bool {
-        let first = self.service(path.first);
-        let mut clients = path.links.iter().map(|it| self.stack.links[*it].client);
-        let is_between = first.hands_on || first.server_idx.is_some();
-        is_between || clients.any(|it| it != Some(path.first))
-    }
-}
-
-fn is_application(kind: Kind) -> bool {
-    matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
 }
 
 /// What is said of the links of a path.
@@ -308,5 +154,127 @@ impl View<'_> {
             cpu_ms_per_s: rate.and_then(|rate| cost(kind, rate, self.sources)),
             ..hop
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_discover::{OtherConnections, Process, Server, Service, Stack};
+    use looptax_dsn::Kind;
+
+    use super::*;
+
+    fn process(pid: u32) -> Process {
+        let own = looptax_discover::process(std::process::id()).unwrap();
+        Process { pid, ..own }
+    }
+
+    /// A survey of servers and others by name, and of who asks whom; a process's number is its place.
+    fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey {
+        let places = (0..).zip(servers);
+        let listed = places.map(|(pid, kind)| Server {
+            kind: *kind,
+            version: None,
+            name: kind.name().to_owned(),
+            process: process(pid),
+            endpoints: Vec::new(),
+            is_hidden: false,
+        });
+        let listed: Vec<Server> = listed.collect();
+        let service = |idx: usize, name: &str, is_server: bool| Service {
+            process: process(u32::try_from(idx).unwrap()),
+            name: name.to_owned(),
+            server_idx: is_server.then_some(idx),
+            is_web_server: name == "nginx",
+            hands_on: ["nginx", "haproxy", "pgbouncer"].contains(&name),
+        };
+        let own = listed.iter().enumerate();
+        let own = own.map(|(idx, it)| service(idx, &it.name, true));
+        let more = (servers.len()..).zip(others);
+        let more = more.map(|(idx, name)| service(idx, name, false));
+        let links = links.iter().map(|(client, server)| Link {
+            client: Some(*client),
+            server: *server,
+            way: Way::Loopback,
+            connections: Vec::new(),
+            n_passing: 0,
+            processes: BTreeSet::new(),
+        });
+        Survey {
+            others: vec![OtherConnections::default(); listed.len()],
+            stack: Stack {
+                services: own.chain(more).collect(),
+                links: links.collect(),
+            },
+            servers: listed,
+            ..Survey::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(survey: &Survey, expected: &[&str]) {
+        let all = chains(survey, None, &[]);
+        let each = all.iter().map(|chain| {
+            let hops = chain.hops.iter();
+            let named = hops.map(|it| format!("{}>{}", it.client.as_deref().unwrap(), it.server));
+            named.collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(each.collect::<Vec<_>>(), expected);
+    }
+
+    const PHP: [Kind; 4] = [Kind::PhpFpm, Kind::Mariadb, Kind::Redis, Kind::Http];
+
+    #[test]
+    fn a_web_server_parts_chains_and_an_application_keeps_all_that_it_asks() {
+        let links = [(4, 0), (4, 3), (0, 1), (0, 2), (3, 2)];
+        let survey = survey(&PHP, &["nginx"], &links);
+        let php = "nginx>php-fpm php-fpm>mariadb php-fpm>redis";
+        check(&survey, &[php, "nginx>http http>redis"]);
+    }
+
+    #[test]
+    fn a_program_with_its_databases_is_no_chain_and_with_a_pooler_it_is_one() {
+        let kinds = [Kind::Pgbouncer, Kind::Postgres, Kind::Redis];
+        let app = ["ruby"];
+        check(&survey(&kinds, &app, &[(3, 1), (3, 2)]), &[]);
+        let links = [(3, 0), (3, 2), (0, 1)];
+        let expected = "ruby>pgbouncer ruby>redis pgbouncer>postgres";
+        check(&survey(&kinds, &app, &links), &[expected]);
+    }
+
+    #[test]
+    fn a_replica_of_a_database_belongs_to_no_page() {
+        let kinds = [Kind::PhpFpm, Kind::Redis, Kind::Redis];
+        let links = [(3, 0), (0, 1), (1, 2)];
+        let expected = "nginx>php-fpm php-fpm>redis";
+        check(&survey(&kinds, &["nginx"], &links), &[expected]);
+        check(&survey(&kinds, &[], &[(1, 2)]), &[]);
+    }
+
+    #[test]
+    fn services_that_ask_each_other_end_in_one_chain() {
+        let kinds = [Kind::Http, Kind::Uwsgi];
+        check(
+            &survey(&kinds, &[], &[(0, 1), (1, 0)]),
+            &["http>uwsgi uwsgi>http"],
+        );
+        let web = ["nginx", "haproxy"];
+        let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, &[]);
+        assert_eq!(found.len(), 1, "{found:#?}");
+    }
+
+    #[test]
+    fn a_cost_that_nobody_measured_is_named_by_its_kind() {
+        let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
+        let source = CostSource {
+            kind: Some("mariadb".to_owned()),
+            cpu_us_per_request: looptax_record::Figure::new(3.0, 2.0, 4.0, 20),
+            source: "run x".to_owned(),
+            is_size_uncertain: false,
+            is_undecided: false,
+        };
+        let found = chains(&survey, None, &[source]);
+        assert_eq!(found[0].kinds_without_cost, ["php-fpm"]);
+        assert_eq!(found[0].cpu_ms_per_s, None);
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn look() -> Found {
     }
 }
 
-fn at(width: usize) -> Style {
+pub(crate) fn at(width: usize) -> Style {
     Style {
         width,
         color: false,
