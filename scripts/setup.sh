@@ -133,7 +133,8 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     setfacl) echo acl ;;
-    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd) echo "$1" ;;
+    perl | haproxy | pgbouncer | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx) echo "$1" ;;
+    uwsgi) echo uwsgi-core uwsgi-plugin-python3 ;;
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
     php) echo php-cli ;;
     node) echo nodejs ;;
@@ -147,7 +148,7 @@ find_missing() {
     replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
     test) programs+=(haproxy pgbouncer ip nft perl setfacl) ;;
     applications)
-      programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
+      programs=(php php-fpm php-mysql php-redis lighttpd nginx uwsgi wordpress wordpress-theme-twentytwentyone
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal
         python3-django python3-gunicorn python3-psycopg2 python3-yaml ruby ruby-mysql2 node node-mysql postfix-mysql)
       ;;
