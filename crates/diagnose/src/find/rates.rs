@@ -53,10 +53,11 @@ impl<'a> Rates<'a> {
         Some(n_requests as f64 / self.seconds)
     }
 
-    /// Connections to a server that were closed per second between the looks, of one way. One of the earlier
-    /// look is not counted again.
+    /// Connections to a server that were closed per second between the looks, of one way; `None` where that leaves
+    /// no trace that is counted. One of the earlier look is not counted again.
     pub(super) fn closed_per_s(&self, later: &Survey, server_idx: usize, way: Way) -> Option<f64> {
-        if self.seconds <= 0.0 {
+        // A socket leaves nothing, and between two namespaces it is not told which is this machine's.
+        if self.seconds <= 0.0 || matches!(way, Way::Unix | Way::Bridge) {
             return None;
         }
         let pid = later.servers[server_idx].process.pid;

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use looptax_dsn::Kind;
+use looptax_testkit::patience;
 use looptax_testkit::runner::Looptax;
 use serde_json::Value;
 
 use super::stacks::{FASTCGI, php_fpm};
 use super::{are_there, hops, nginx, visitor};
 use crate::application::php::Php;
-use crate::application::{Group, Place};
+use crate::application::{Group, PATIENCE, Place};
 use crate::fixture::{Server, exe, free_address};
 
 /// A page that connects to its database, asks it, and takes a moment.
@@ -56,8 +57,9 @@ impl Shop {
             server,
             place,
         };
-        // Until the first page is there.
-        (0..600).find(|_| shop.page().ends_with("done\n"))?;
+        patience::wait_for("the first page", PATIENCE, || {
+            shop.page().contains("done").then_some(())
+        });
         Some(shop)
     }
 
