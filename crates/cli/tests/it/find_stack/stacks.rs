@@ -20,7 +20,7 @@ catch_workers_output = yes
 pub(super) const FASTCGI: &str = "fastcgi_pass «pass»; \
     fastcgi_param SCRIPT_FILENAME «folder»/page.php; fastcgi_param REQUEST_METHOD GET;";
 
-/// A page in PHP that holds its connection to a MariaDB; by its socket where `by_socket`.
+/// A page in PHP that holds its connection to a MariaDB, by a socket where one is named.
 pub(super) fn write_page(place: &Place, host: &str, socket: &str) {
     let page = { include_str!("files/page.php").replace("«host»", host) }
         .replace("«mysql_socket»", socket);
