@@ -37,6 +37,8 @@ pub(crate) fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
         }
         thread::sleep(STEP);
     }
+    let steps = STEP * u32::try_from(n_steps).unwrap_or(u32::MAX);
+    thread::sleep(pause.saturating_sub(steps));
     !stop.load(Ordering::Relaxed)
 }
 

@@ -7,7 +7,7 @@
 use looptax_dsn::Kind;
 use looptax_record::HowKnown;
 
-use crate::connections::{Ends, Peer};
+use crate::ends::{Ends, Peer};
 use crate::home::Home;
 use crate::owners::Owners;
 use crate::process::{Process, process};
@@ -76,7 +76,7 @@ pub(crate) fn attribute(
                 uid,
                 servers: fitting,
                 clients,
-                n_closed: ends.n_closed(own),
+                n_closed: ends.closed(own).len(),
                 endpoint,
             }
         })

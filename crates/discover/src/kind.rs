@@ -4,8 +4,10 @@
 
 use looptax_dsn::Kind;
 
+use crate::process::Process;
+
 /// Names of programs, and which server each is until its version says more.
-const PROGRAMS: [(&str, Kind); 14] = [
+const PROGRAMS: [(&str, Kind); 16] = [
     ("mariadbd", Kind::Mariadb),
     ("mysqld", Kind::Mysql),
     ("postgres", Kind::Postgres),
@@ -20,15 +22,34 @@ const PROGRAMS: [(&str, Kind); 14] = [
     ("mongod", Kind::Mongodb),
     ("pgbouncer", Kind::Pgbouncer),
     ("proxysql", Kind::Proxysql),
+    ("uwsgi", Kind::Uwsgi),
+    ("uwsgi-core", Kind::Uwsgi),
 ];
+/// PHP-FPM's name, which a version follows in packages that may stand beside each other: `php-fpm8.2`.
+const PHP_FPM: &str = "php-fpm";
 
 /// The kind that a program of this name is; `redis-check-rdb` is the same file as the server on
 /// Debian.
 pub(crate) fn of_program(name: &str) -> Option<Kind> {
+    let is_version = |it: &str| it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+    if name.strip_prefix(PHP_FPM).is_some_and(is_version) {
+        return Some(Kind::PhpFpm);
+    }
     PROGRAMS
         .iter()
         .find(|(program, _)| *program == name)
         .map(|(_, kind)| *kind)
+}
+
+/// The kind of server that a process is, by its program, else by the title that it has given itself:
+/// `php-fpm: master process (/etc/php-fpm.conf)`.
+pub(crate) fn of_process(process: &Process) -> Option<Kind> {
+    let program = process.program_name();
+    of_program(&program).or_else(|| {
+        let title = program.starts_with("php").then(|| process.arguments())?;
+        let name = title.first()?.split(':').next()?;
+        of_program(name).filter(|it| *it == Kind::PhpFpm)
+    })
 }
 
 /// The kind, when the version that the program prints says more than its name: a `mysqld` may be
@@ -112,5 +133,15 @@ mod tests {
             Kind::Valkey
         );
         assert_eq!(of_program("redis-cli"), None);
+    }
+
+    #[test]
+    fn php_fpm_is_known_with_and_without_its_version() {
+        for name in ["php-fpm", "php-fpm8.2", "php-fpm7.4", "php-fpm82"] {
+            assert_eq!(of_program(name), Some(Kind::PhpFpm), "{name}");
+        }
+        for name in ["php", "php8.2", "php-fpm-exporter", "my-php-fpm"] {
+            assert_eq!(of_program(name), None, "{name}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Processes that are servers, and what each listens on.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use looptax_dsn::Kind;
 use looptax_record::HowKnown;
 
-use crate::kind::{of_program, refined};
+use crate::kind::{of_process, of_program, refined};
 use crate::namespace_id::NamespaceId;
 use crate::namespaces::Networks;
 use crate::owners::Owners;
@@ -23,6 +24,8 @@ pub struct Server {
     pub kind: Kind,
     /// Its version, where its program tells.
     pub version: Option<String>,
+    /// What people call it: `mariadbd`, `gunicorn`.
+    pub name: String,
     /// The process that listens.
     pub process: Process,
     /// What it listens on.
@@ -89,15 +92,9 @@ pub enum SocketFile {
 }
 
 impl Server {
-    /// What people call it. A file may have several names: Debian's redis-server is a link to
-    /// redis-check-rdb, so what the process calls itself counts where that is a known server.
+    /// What people call it.
     pub fn name(&self) -> String {
-        let own = &self.process.name;
-        if of_program(own).is_some() {
-            own.clone()
-        } else {
-            self.process.program_name()
-        }
+        self.name.clone()
     }
 
     /// Whether it has a socket that somebody can connect to.
@@ -156,15 +153,20 @@ pub(crate) fn servers(
 ) -> Vec<Server> {
     let named: Vec<(Kind, &Process)> = processes
         .iter()
-        .filter_map(|it| Some((of_program(&it.program_name())?, it)))
+        .filter_map(|it| Some((of_process(it)?, it)))
         .collect();
+    let listening = listening_of(networks, owners);
+    let sockets_of = |process: &Process| listening.get(&process.pid).cloned().unwrap_or_default();
     named
         .iter()
-        // A worker of PostgreSQL or a saving Redis is no server of its own.
+        // A worker of PostgreSQL or a saving Redis is no server of its own; one that uWSGI's emperor has
+        // started, with sockets of its own, is.
         .filter(|(kind, process)| {
-            !named
-                .iter()
-                .any(|(other, parent)| other == kind && parent.pid == process.parent)
+            !named.iter().any(|(other, parent)| {
+                other == kind
+                    && parent.pid == process.parent
+                    && sockets_of(process).is_subset(&sockets_of(parent))
+            })
         })
         .map(|(kind, process)| {
             let same = known.iter().find(|it| it.process == **process);
@@ -175,12 +177,38 @@ pub(crate) fn servers(
             Server {
                 kind,
                 version,
+                name: name_of(process),
                 endpoints: endpoints(process, networks, owners),
                 is_hidden: owners.hidden.contains(&process.pid),
                 process: (*process).clone(),
             }
         })
         .collect()
+}
+
+/// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
+/// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
+fn name_of(process: &Process) -> String {
+    if of_program(&process.name).is_some() {
+        process.name.clone()
+    } else {
+        process.program_name()
+    }
+}
+
+/// The numbers of the listening sockets that each process holds.
+pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32, BTreeSet<u64>> {
+    let mut found: HashMap<u32, BTreeSet<u64>> = HashMap::new();
+    for sockets in networks.sockets.values() {
+        let tcp = sockets.tcp.iter().filter(|it| it.remote.is_none());
+        let unix = sockets.unix.iter().filter(|it| it.is_listening);
+        for inode in tcp.map(|it| it.inode).chain(unix.map(|it| it.inode)) {
+            for pid in owners.of_socket(inode) {
+                found.entry(*pid).or_default().insert(inode);
+            }
+        }
+    }
+    found
 }
 
 /// Kind and version by what the program says of itself.

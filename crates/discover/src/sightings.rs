@@ -2,7 +2,7 @@
 //!
 //! What a page opens and closes within milliseconds is in no survey; whoever waits for it looks again and again.
 
-use crate::connections::Ends;
+use crate::ends::Ends;
 use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
 use crate::process::{Process, process, processes};
@@ -94,6 +94,7 @@ mod tests {
         Server {
             kind: Kind::Redis,
             version: None,
+            name: process.program_name(),
             endpoints: vec![Endpoint {
                 place: crate::Place::Tcp(at),
                 queue: crate::Queue {

@@ -2,12 +2,10 @@
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Figure, NoteCode};
+use crate::{Figure, FoundChain, NoteCode, Way};
 
 /// The version of what `find` prints as JSON.
 pub const FOUND_SCHEMA_VERSION: u32 = 1;
@@ -31,6 +29,9 @@ pub struct Found {
     pub servers: Vec<FoundServer>,
     /// Their clients on this machine.
     pub clients: Vec<FoundClient>,
+    /// What a page goes through: web servers, what runs behind them, poolers, databases.
+    #[serde(default)]
+    pub chains: Vec<FoundChain>,
     /// Listening sockets whose process is not seen, and which nothing that is public gives to one server.
     #[serde(default)]
     pub listeners: Vec<FoundListener>,
@@ -202,47 +203,6 @@ pub enum EndpointTransport {
     Abstract,
 }
 
-/// How a client's connections reach a server on the same machine.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub enum Way {
-    /// A Unix socket.
-    #[serde(rename = "unix")]
-    Unix,
-    /// TCP over 127.0.0.0/8.
-    #[serde(rename = "loopback")]
-    Loopback,
-    /// TCP over `::1`.
-    #[serde(rename = "loopback6")]
-    Loopback6,
-    /// TCP to an address of this machine's own, which takes the loopback interface too.
-    #[serde(rename = "own address")]
-    OwnAddress,
-    /// TCP between two network namespaces.
-    #[serde(rename = "bridge")]
-    Bridge,
-}
-
-impl Way {
-    /// Whether it pays for TCP.
-    pub const fn is_tcp(self) -> bool {
-        !matches!(self, Self::Unix)
-    }
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Unix => "unix",
-            Self::Loopback => "loopback",
-            Self::Loopback6 => "loopback6",
-            Self::OwnAddress => "own address",
-            Self::Bridge => "bridge",
-        })
-    }
-}
-
 /// Something to know, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
@@ -252,22 +212,4 @@ pub struct Note {
     pub what: String,
     /// What to do.
     pub next: Option<String>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_way_is_printed_as_it_is_saved() {
-        for way in [
-            Way::Unix,
-            Way::Loopback,
-            Way::Loopback6,
-            Way::OwnAddress,
-            Way::Bridge,
-        ] {
-            assert_eq!(serde_json::to_value(way).unwrap(), way.to_string());
-        }
-    }
 }

@@ -6,6 +6,7 @@
 
 mod arm;
 mod bill;
+mod chain;
 mod checked;
 mod client_like;
 mod code;
@@ -31,12 +32,14 @@ mod spelling;
 mod switched;
 mod tax;
 mod trial;
+mod way;
 mod why;
 mod withheld;
 mod words;
 
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
 pub use bill::{Bill, BillStep};
+pub use chain::{FoundChain, FoundHop};
 pub use checked::{
     Change, Checked, CheckedConnection, Edit, Outcome, Point, Step, StepPlace, SwitchVerdict, Topic,
 };
@@ -52,7 +55,7 @@ pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTa
 pub use figure::{Estimate, Figure, Missing};
 pub use found::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
-    FoundListener, FoundPeer, FoundServer, HowKnown, Note, Way,
+    FoundListener, FoundPeer, FoundServer, HowKnown, Note,
 };
 pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
@@ -108,6 +111,7 @@ pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
         .into_root_schema_for::<T>()
         .to_value()
 }
+pub use way::Way;
 pub use why::{
     CountedEpoch, EPOCHS_PER_UNSAMPLED, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow,
 };

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_diagnose::find::{cost, listing::listing};
-use looptax_discover::{Survey, survey};
+use looptax_discover::{Glimpses, Survey, survey, survey_after};
 use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_failure::Failure;
 use looptax_record::{CostSource, Found, Note, NoteCode};
@@ -47,12 +47,23 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     if args.watch {
         return watch(first, list, &stop, terminal);
     }
-    if !has_paused(BETWEEN_LOOKS, &stop) {
+    let Some(second) = second_look(&first, &stop) else {
         return Ok(Exit::Interrupted);
-    }
-    let second = survey(Some(&first));
+    };
     show(args, &list(Some(&first), &second), terminal)?;
     Ok(Exit::Done)
+}
+
+/// The look that rates are made of, with what came and went meanwhile; `None` where somebody stops it.
+fn second_look(first: &Survey, stop: &AtomicBool) -> Option<Survey> {
+    let mut glimpses = Glimpses::since(&first.servers, first.at_ns);
+    while let Some(pause) = glimpses.pause(BETWEEN_LOOKS) {
+        if !has_paused(pause, stop) {
+            return None;
+        }
+        glimpses.look();
+    }
+    Some(survey_after(first, &glimpses))
 }
 
 /// Look after look, until somebody ends it.

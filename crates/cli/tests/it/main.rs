@@ -24,6 +24,7 @@ mod exec;
 mod features;
 mod find;
 mod find_hops;
+mod find_stack;
 mod find_unprivileged;
 mod fixture;
 mod full_disk;

@@ -1,29 +1,24 @@
 //! What was seen, as it is shown and saved.
 
-use std::collections::HashMap;
-use std::net::SocketAddr;
-
 use looptax_discover::{
-    Client, Endpoint, Home, Listener, NamespaceId, OtherConnections, Peer, Place, Problem, Process,
-    Server, SocketFile, Survey, Traffic,
+    Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server,
+    SocketFile, Survey,
 };
 use looptax_record::{
-    CostSource, EndpointTransport, Estimate, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient,
-    FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
+    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
+    FoundListener, FoundPeer, FoundServer, Way,
 };
 
+use super::chains::chains;
 use super::names::Names;
 use super::notes::notes;
+use super::rates::{Rates, cost};
 
 /// The later look, with rates where there was an earlier one, and costs where rates and a source are.
 pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
     let names = Names::new();
-    let seconds = earlier.map(|it| survey.at_ns.saturating_sub(it.at_ns) as f64 / 1e9);
-    let before = earlier.map(traffic_of);
-    let rate = |peer: &Peer| {
-        let (before, seconds) = before.as_ref().zip(seconds)?;
-        requests_per_s(before, peer, seconds)
-    };
+    let rates = earlier.map(|earlier| Rates::between(earlier, survey));
+    let rate = |peer: &Peer| { rates.as_ref() }?.requests_per_s(peer.way, &peer.connections);
     let clients = survey.clients.iter().map(|client| {
         let rate = rate(&client.peer);
         found_client(client, survey, rate, sources, &names)
@@ -34,7 +29,7 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
         at: jiff::Zoned::now()
             .strftime("%Y-%m-%dT%H:%M:%S%:z")
             .to_string(),
-        rates_over_s: seconds,
+        rates_over_s: rates.as_ref().map(Rates::seconds),
         cost_sources: sources.to_vec(),
         sees_all: !{ survey.problems.iter() }.any(|it| {
             matches!(
@@ -48,10 +43,11 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
             .zip(&survey.others)
             .map(|(server, others)| FoundServer {
                 network: network(server, survey),
-                ..found_server(server, *others, &names)
+                ..found_server(server, others, &names)
             })
             .collect(),
         clients: clients.collect(),
+        chains: chains(survey, rates.as_ref(), sources),
         listeners: { survey.listeners.iter() }
             .map(|it| {
                 let clients =
@@ -63,7 +59,7 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
     }
 }
 
-fn found_server(server: &Server, others: OtherConnections, names: &Names) -> FoundServer {
+fn found_server(server: &Server, others: &OtherConnections, names: &Names) -> FoundServer {
     FoundServer {
         kind: server.kind.name().to_owned(),
         version: server.version.clone(),
@@ -79,7 +75,7 @@ fn found_server(server: &Server, others: OtherConnections, names: &Names) -> Fou
             .collect(),
         network: None,
         n_remote: others.n_remote as u64,
-        n_closed_last_minute: others.n_closed as u64,
+        n_closed_last_minute: others.closed.len() as u64,
     }
 }
 
@@ -218,53 +214,5 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
         end.program_name(),
         end.pid,
         own.peer.way
-    ))
-}
-
-/// What went over each TCP connection, by its ends.
-type TrafficOf = HashMap<(NamespaceId, SocketAddr, SocketAddr), Traffic>;
-
-fn traffic_of(survey: &Survey) -> TrafficOf {
-    let of_servers = survey.clients.iter().map(|it| &it.peer);
-    let of_unseen = survey.listeners.iter().flat_map(|it| &it.clients);
-    { of_servers.chain(of_unseen).flat_map(|it| &it.connections) }
-        .filter_map(|it| it.tcp.zip(it.traffic))
-        .collect()
-}
-
-/// Requests per second over a client's TCP connections that were there at both looks. One that is
-/// new counts from nothing; `None` for a socket, whose requests nobody counts.
-fn requests_per_s(before: &TrafficOf, peer: &Peer, seconds: f64) -> Option<f64> {
-    if !peer.way.is_tcp() || seconds <= 0.0 {
-        return None;
-    }
-    let mut n_requests = 0;
-    for connection in &peer.connections {
-        let now = connection.traffic?;
-        let was = connection.tcp.and_then(|ends| before.get(&ends));
-        let (was_in, was_out) =
-            was.map_or((0, 0), |it| (it.data_segments_in, it.data_segments_out));
-        // A request and its answer are one segment each way; a large one of either kind is more, so
-        // the smaller number counts.
-        let n_in = now.data_segments_in.wrapping_sub(was_in);
-        let n_out = now.data_segments_out.wrapping_sub(was_out);
-        n_requests += u64::from(n_in.min(n_out));
-    }
-    Some(n_requests as f64 / seconds)
-}
-
-/// The CPU time that so many requests cost, by the source for this kind of server, or else by one for
-/// all.
-fn cost(kind: &str, requests_per_s: f64, sources: &[CostSource]) -> Option<Figure> {
-    let of_kind = sources.iter().find(|it| it.kind.as_deref() == Some(kind));
-    let source = of_kind.or_else(|| sources.iter().find(|it| it.kind.is_none()))?;
-    let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
-    let ms_per_s = |us: f64| us * requests_per_s / 1e3;
-    let end = |end: Option<f64>, open: f64| end.map_or(open, ms_per_s);
-    Some(Figure::new(
-        ms_per_s(value),
-        end(lo, f64::NEG_INFINITY),
-        end(hi, f64::INFINITY),
-        n,
     ))
 }

@@ -1,11 +1,15 @@
 //! `find`: from what was seen to what is shown: names, rates, costs, next steps.
 //!
-//! `cost` says what a request over TCP costs here, `listing` puts everything together, `notes` has the
-//! words for what stands in the way, `names` the users' names.
+//! `cost` says what a request over TCP costs here, `rates` how many there are, `chains` what a page goes through,
+//! `paths` which links are a chain. `listing` puts everything together, `notes` has the words for what stands in the
+//! way, `names` the users' names.
 
+mod chains;
 pub mod cost;
 pub mod listing;
 mod names;
 mod notes;
+mod paths;
+mod rates;
 
 pub(crate) use notes::may_be;

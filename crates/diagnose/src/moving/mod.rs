@@ -37,7 +37,8 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     }
     let survey = survey(None);
     let own = survey.own_network;
-    let direct = survey.servers.iter().flat_map(|server| {
+    let databases = survey.servers.iter().filter(|it| !is_of_web(it.kind));
+    let direct = databases.flat_map(|server| {
         let pairs = pairs::pairs_of(server, own).into_iter();
         pairs.map(move |pair| (pair, server, true))
     });
@@ -65,6 +66,11 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
         found.push(pair);
     }
     Ok(found)
+}
+
+/// What runs an application behind a web server, and whose requests and logins looptax cannot try.
+fn is_of_web(kind: Kind) -> bool {
+    matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
 }
 
 /// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but

@@ -230,6 +230,7 @@ mod tests {
         let server_of = Server {
             kind: Kind::Redis,
             version: None,
+            name: "redis-server".to_owned(),
             process: looptax_discover::process(std::process::id()).unwrap(),
             is_hidden: false,
             endpoints: Vec::new(),

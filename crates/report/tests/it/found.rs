@@ -78,6 +78,7 @@ pub(crate) fn look() -> Found {
             ),
             client(9, Way::Unix, None, None),
         ],
+        chains: Vec::new(),
         listeners: Vec::new(),
         notes: vec![Note {
             code: NoteCode::SocketMissing,
@@ -87,7 +88,7 @@ pub(crate) fn look() -> Found {
     }
 }
 
-fn at(width: usize) -> Style {
+pub(crate) fn at(width: usize) -> Style {
     Style {
         width,
         color: false,

@@ -200,15 +200,23 @@ pub(crate) struct Place {
 impl Place {
     /// A folder whose files can name the server.
     pub(crate) fn beside(server: &Server) -> Self {
-        let scratch = Scratch::new();
-        let http = free_address();
         let login = &server.it.login;
-        let words = vec![
+        let mut place = Self::alone();
+        place.words.extend([
             ("«user»", login.user.clone()),
             ("«password»", server.password().to_owned()),
             ("«database»", login.database.clone().unwrap_or_default()),
             ("«port»", server.it.tcp.port().to_string()),
             ("«socket»", server.socket()),
+        ]);
+        place
+    }
+
+    /// A folder for what has no server of the fixture's.
+    pub(crate) fn alone() -> Self {
+        let scratch = Scratch::new();
+        let http = free_address();
+        let words = vec![
             ("«http»", http.to_string()),
             ("«http_port»", http.port().to_string()),
             ("«folder»", scratch.work().display().to_string()),

@@ -30,6 +30,7 @@ pm.max_children = 2
 catch_workers_output = yes
 ";
 
+const GLOBAL: &str = "[global]\nerror_log = «folder»/log\ninclude = «folder»/pool.d/*.conf\n";
 const FPM_WORDS: [&str; 3] = ["--nodaemonize", "--fpm-config", "«folder»/php-fpm.conf"];
 const FRONT_WORDS: [&str; 3] = ["-D", "-f", "«folder»/lighttpd.conf"];
 
@@ -64,6 +65,12 @@ impl Php {
         (vec![front, fpm], reload)
     }
 
+    /// Starts PHP alone, for a pool that was written with [`write_pool`].
+    pub(crate) fn start_fpm(&self, place: &Place) -> Group {
+        place.write(&[("php-fpm.conf", GLOBAL)]);
+        place.start(&self.fpm, &FPM_WORDS)
+    }
+
     /// The line of a shell that starts both in the foreground.
     pub(crate) fn line(&self, place: &Place, root: &str) -> String {
         Self::write(place, root);
@@ -76,9 +83,8 @@ impl Php {
         if !place.path("pool.d/www.conf").exists() {
             write_pool(place, POOL);
         }
-        let global = "[global]\nerror_log = «folder»/log\ninclude = «folder»/pool.d/*.conf\n";
         let front = FRONT.replace("«root»", root);
-        place.write(&[("php-fpm.conf", global), ("lighttpd.conf", &front)]);
+        place.write(&[("php-fpm.conf", GLOBAL), ("lighttpd.conf", &front)]);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every name comes from outside and is cleaned.
 
 pub(super) mod cells;
+mod chains;
 mod clients;
 mod costs;
 mod servers;
@@ -35,9 +36,11 @@ pub fn found(found: &Found, first: First, style: Style) -> String {
             servers::write(found, &mut lines);
             servers::write_listeners(found, &mut lines);
             clients_of(found, &mut lines);
+            chains::write(found, &mut lines);
         }
         First::Clients => {
             clients_of(found, &mut lines);
+            chains::write(found, &mut lines);
             servers::write(found, &mut lines);
             servers::write_listeners(found, &mut lines);
         }

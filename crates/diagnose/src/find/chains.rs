@@ -1,0 +1,280 @@
+//! What is said of chains of hops: what a page goes through, and what that costs.
+//!
+//! Which hops belong to a chain, `paths` knows.
+
+use std::collections::BTreeSet;
+
+use looptax_discover::{Closed, Link, Survey};
+use looptax_record::{CostSource, FoundChain, FoundHop, Way};
+
+use super::paths::{Graph, Path};
+use super::rates::{Rates, cost, sum};
+
+/// The chains of a look; a database's clients that nothing else is connected to are none.
+pub(super) fn chains(
+    survey: &Survey,
+    rates: Option<&Rates<'_>>,
+    sources: &[CostSource],
+) -> Vec<FoundChain> {
+    let graph = Graph::new(survey);
+    let view = View {
+        survey,
+        rates,
+        sources,
+    };
+    let paths = graph.paths();
+    paths.iter().map(|it| view.chain(it)).collect()
+}
+
+/// What is said of the links of a path.
+struct View<'a> {
+    survey: &'a Survey,
+    rates: Option<&'a Rates<'a>>,
+    sources: &'a [CostSource],
+}
+
+impl View<'_> {
+    fn chain(&self, path: &Path) -> FoundChain {
+        let stack = &self.survey.stack;
+        let first = &stack.services[path.first];
+        let unseen = self.unseen(path.first);
+        // Any server but a web server is asked by somebody.
+        let begins_here = first.is_web_server || first.server_idx.is_none();
+        let links = path.links.iter().map(|idx| self.hop(&stack.links[*idx]));
+        let hops: Vec<FoundHop> = unseen.into_iter().chain(links).collect();
+        let without = { hops.iter() }
+            .filter(|it| it.way.is_tcp() && it.cpu_ms_per_s.is_none())
+            .filter(|it| self.is_without_cost(it));
+        let kinds: BTreeSet<String> = without
+            .map(|it| it.kind.clone().unwrap_or_else(|| it.server.clone()))
+            .collect();
+        FoundChain {
+            cpu_ms_per_s: sum(hops.iter().filter_map(|it| it.cpu_ms_per_s.as_ref())),
+            kinds_without_cost: kinds.into_iter().collect(),
+            begins_here,
+            hops,
+        }
+    }
+
+    /// Whether no source has a figure, whatever the rate.
+    fn is_without_cost(&self, hop: &FoundHop) -> bool {
+        cost(hop.kind.as_deref().unwrap_or_default(), 1.0, self.sources).is_none()
+    }
+
+    fn hop(&self, link: &Link) -> FoundHop {
+        let client = link.client.map(|idx| &self.survey.stack.services[idx]);
+        let rate = |it: &Rates<'_>| it.requests_per_s(link.way, &link.connections);
+        let closed_per_s = if link.n_passing > 0 && self.is_only_passing(link) {
+            self.closed_per_s(link.server, link.way)
+        } else {
+            None
+        };
+        self.with_cost(FoundHop {
+            client_pid: client.map(|it| it.process.pid),
+            client: client.map(|it| it.name.clone()),
+            n_processes: link.processes.len() as u64,
+            n_connections: link.connections.len() as u64,
+            n_passing: link.n_passing as u64,
+            requests_per_s: self.rates.and_then(rate),
+            closed_per_s,
+            ..self.empty(link.server, link.way)
+        })
+    }
+
+    /// Whether nobody else was seen to connect to that server for a moment: then what was closed was this one's.
+    fn is_only_passing(&self, link: &Link) -> bool {
+        let mut links = self.survey.stack.links.iter();
+        !links.any(|it| {
+            let is_same = (it.server, it.way) == (link.server, link.way);
+            is_same && it.client != link.client && it.n_passing > 0
+        })
+    }
+
+    /// Connections to a server that nobody is seen to ask: those that came and went, and others' whose process is
+    /// not seen.
+    fn unseen(&self, service: usize) -> Vec<FoundHop> {
+        let Some(idx) = self.survey.stack.services[service].server_idx else {
+            return Vec::new();
+        };
+        let closed = self.survey.others[idx].closed.iter();
+        let mut ways: BTreeSet<Way> = closed.filter_map(Closed::way).collect();
+        let links = self.survey.stack.links.iter();
+        let hidden = links.filter(|it| it.client.is_none() && it.server == service);
+        let mut hops = Vec::new();
+        for link in hidden {
+            ways.remove(&link.way);
+            let closed_per_s = self.closed_per_s(service, link.way);
+            hops.push(self.with_cost(FoundHop {
+                closed_per_s,
+                ..self.hop(link)
+            }));
+        }
+        hops.extend(ways.into_iter().map(|way| {
+            self.with_cost(FoundHop {
+                closed_per_s: self.closed_per_s(service, way),
+                ..self.empty(service, way)
+            })
+        }));
+        hops
+    }
+
+    fn closed_per_s(&self, service: usize, way: Way) -> Option<f64> {
+        let idx = self.survey.stack.services[service].server_idx?;
+        self.rates?.closed_per_s(self.survey, idx, way)
+    }
+
+    fn empty(&self, server: usize, way: Way) -> FoundHop {
+        let server = &self.survey.stack.services[server];
+        let kind = server.server_idx.map(|idx| self.survey.servers[idx].kind);
+        FoundHop {
+            client_pid: None,
+            client: None,
+            n_processes: 0,
+            server_pid: server.process.pid,
+            server: server.name.clone(),
+            kind: kind.map(|it| it.name().to_owned()),
+            way,
+            n_connections: 0,
+            n_passing: 0,
+            requests_per_s: None,
+            closed_per_s: None,
+            cpu_ms_per_s: None,
+        }
+    }
+
+    /// Each connection that was closed counts as one request.
+    fn with_cost(&self, hop: FoundHop) -> FoundHop {
+        let open = hop.requests_per_s.filter(|_| hop.n_connections > 0);
+        let rate = match (open, hop.closed_per_s) {
+            (None, None) => None,
+            (open, closed) => Some(open.unwrap_or(0.0) + closed.unwrap_or(0.0)),
+        };
+        let kind = hop.kind.as_deref().unwrap_or_default();
+        FoundHop {
+            cpu_ms_per_s: rate.and_then(|rate| cost(kind, rate, self.sources)),
+            ..hop
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_discover::{OtherConnections, Process, Server, Service, Stack};
+    use looptax_dsn::Kind;
+
+    use super::*;
+
+    fn process(pid: u32) -> Process {
+        let own = looptax_discover::process(std::process::id()).unwrap();
+        Process { pid, ..own }
+    }
+
+    /// A survey of servers and others by name, and of who asks whom; a process's number is its place.
+    fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey {
+        let places = (0..).zip(servers);
+        let listed = places.map(|(pid, kind)| Server {
+            kind: *kind,
+            version: None,
+            name: kind.name().to_owned(),
+            process: process(pid),
+            endpoints: Vec::new(),
+            is_hidden: false,
+        });
+        let listed: Vec<Server> = listed.collect();
+        let service = |idx: usize, name: &str, is_server: bool| Service {
+            process: process(u32::try_from(idx).unwrap()),
+            name: name.to_owned(),
+            server_idx: is_server.then_some(idx),
+            is_web_server: name == "nginx",
+            hands_on: ["nginx", "haproxy", "pgbouncer"].contains(&name),
+        };
+        let own = listed.iter().enumerate();
+        let own = own.map(|(idx, it)| service(idx, &it.name, true));
+        let more = (servers.len()..).zip(others);
+        let more = more.map(|(idx, name)| service(idx, name, false));
+        let links = links.iter().map(|(client, server)| Link {
+            client: Some(*client),
+            server: *server,
+            way: Way::Loopback,
+            connections: Vec::new(),
+            n_passing: 0,
+            processes: BTreeSet::new(),
+        });
+        Survey {
+            others: vec![OtherConnections::default(); listed.len()],
+            stack: Stack {
+                services: own.chain(more).collect(),
+                links: links.collect(),
+            },
+            servers: listed,
+            ..Survey::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(survey: &Survey, expected: &[&str]) {
+        let all = chains(survey, None, &[]);
+        let each = all.iter().map(|chain| {
+            let hops = chain.hops.iter();
+            let named = hops.map(|it| format!("{}>{}", it.client.as_deref().unwrap(), it.server));
+            named.collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(each.collect::<Vec<_>>(), expected);
+    }
+
+    const PHP: [Kind; 4] = [Kind::PhpFpm, Kind::Mariadb, Kind::Redis, Kind::Http];
+
+    #[test]
+    fn a_web_server_parts_chains_and_an_application_keeps_all_that_it_asks() {
+        let links = [(4, 0), (4, 3), (0, 1), (0, 2), (3, 2)];
+        let survey = survey(&PHP, &["nginx"], &links);
+        let php = "nginx>php-fpm php-fpm>mariadb php-fpm>redis";
+        check(&survey, &[php, "nginx>http http>redis"]);
+    }
+
+    #[test]
+    fn a_program_with_its_databases_is_no_chain_and_with_a_pooler_it_is_one() {
+        let kinds = [Kind::Pgbouncer, Kind::Postgres, Kind::Redis];
+        let app = ["ruby"];
+        check(&survey(&kinds, &app, &[(3, 1), (3, 2)]), &[]);
+        let links = [(3, 0), (3, 2), (0, 1)];
+        let expected = "ruby>pgbouncer ruby>redis pgbouncer>postgres";
+        check(&survey(&kinds, &app, &links), &[expected]);
+    }
+
+    #[test]
+    fn a_replica_of_a_database_belongs_to_no_page() {
+        let kinds = [Kind::PhpFpm, Kind::Redis, Kind::Redis];
+        let links = [(3, 0), (0, 1), (1, 2)];
+        let expected = "nginx>php-fpm php-fpm>redis";
+        check(&survey(&kinds, &["nginx"], &links), &[expected]);
+        check(&survey(&kinds, &[], &[(1, 2)]), &[]);
+    }
+
+    #[test]
+    fn services_that_ask_each_other_end_in_one_chain() {
+        let kinds = [Kind::Http, Kind::Uwsgi];
+        check(
+            &survey(&kinds, &[], &[(0, 1), (1, 0)]),
+            &["http>uwsgi uwsgi>http"],
+        );
+        let web = ["nginx", "haproxy"];
+        let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, &[]);
+        assert_eq!(found.len(), 1, "{found:#?}");
+    }
+
+    #[test]
+    fn a_cost_that_nobody_measured_is_named_by_its_kind() {
+        let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
+        let source = CostSource {
+            kind: Some("mariadb".to_owned()),
+            cpu_us_per_request: looptax_record::Figure::new(3.0, 2.0, 4.0, 20),
+            source: "run x".to_owned(),
+            is_size_uncertain: false,
+            is_undecided: false,
+        };
+        let found = chains(&survey, None, &[source]);
+        assert_eq!(found[0].kinds_without_cost, ["php-fpm"]);
+        assert_eq!(found[0].cpu_ms_per_s, None);
+    }
+}

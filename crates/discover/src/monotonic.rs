@@ -1,0 +1,9 @@
+//! The monotonic clock. Good for the time between two looks; measurements have a clock of their own.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds since some moment before now.
+pub(crate) fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

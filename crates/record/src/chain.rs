@@ -1,0 +1,52 @@
+//! What a page goes through on this machine, from the web server to the last table: chains of hops.
+//!
+//! A part of what `looptax find` saw, beside its servers and clients.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Figure, Way};
+
+/// Hops from one program to the servers at the end: `nginx -> php-fpm -> mariadbd`. Where a program asks several
+/// servers for a page, all of them are in one chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundChain {
+    /// Its hops: each begins at the first program, or at a server of an earlier hop.
+    pub hops: Vec<FoundHop>,
+    /// Whether its first program is where requests come in, as far as is seen; else somebody asks it whose
+    /// connections are gone, or are not seen.
+    pub begins_here: bool,
+    /// CPU time that TCP costs over all of its hops that have a figure, ms per second; `null` where none has.
+    pub cpu_ms_per_s: Option<Figure>,
+    /// Servers over TCP that are not in that sum, since nobody measured what a request costs there: `http`.
+    pub kinds_without_cost: Vec<String>,
+}
+
+/// The connections of one program, with its workers, to one server, of one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundHop {
+    /// The process that stands for who asks; `null` where we do not see who that is.
+    pub client_pid: Option<u32>,
+    /// Its program's name.
+    pub client: Option<String>,
+    /// How many of its processes hold the connections that are open.
+    pub n_processes: u64,
+    /// The process of who is asked: a server of the list, a web server or a proxy.
+    pub server_pid: u32,
+    /// Its program's name.
+    pub server: String,
+    /// The kind of server; `null` for what only hands on: a web server or a proxy.
+    pub kind: Option<String>,
+    /// How they reach it.
+    pub way: Way,
+    /// Connections that are open.
+    pub n_connections: u64,
+    /// Connections that were seen between the two looks and are gone.
+    pub n_passing: u64,
+    /// Requests per second over the open ones, counted as segments with data.
+    pub requests_per_s: Option<f64>,
+    /// Connections over TCP that were closed per second between the two looks, each of one request or more.
+    pub closed_per_s: Option<f64>,
+    /// CPU time that TCP costs over the socket, ms per second: an estimate.
+    pub cpu_ms_per_s: Option<Figure>,
+}

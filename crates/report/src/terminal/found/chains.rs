@@ -1,0 +1,203 @@
+//! What a page goes through, hop by hop, and what TCP costs it in all.
+
+use std::collections::BTreeSet;
+
+use looptax_record::{Figure, Found, FoundChain, FoundHop};
+
+use super::super::lines::Lines;
+use super::cells::shown;
+use crate::format::{Text, counted, rate};
+
+/// More chains than these are counted.
+const MOST_CHAINS: usize = 8;
+/// More hops of a chain than these are counted.
+const MOST_HOPS: usize = 12;
+/// More names in a row than these are left out.
+const MOST_NAMES: usize = 12;
+/// Below this, in ms per second, the shown digits are all zero.
+const LEAST_SHOWN_MS: f64 = 0.05;
+
+pub(super) fn write(found: &Found, lines: &mut Lines) {
+    if found.chains.is_empty() {
+        return;
+    }
+    lines.heading(0, "what a page goes through");
+    for chain in found.chains.iter().take(MOST_CHAINS) {
+        write_chain(chain, found, lines);
+    }
+    let n_more = found.chains.len().saturating_sub(MOST_CHAINS);
+    if n_more > 0 {
+        lines.item(2, &format!("{n_more} more, with --json"));
+    }
+    lines.blank();
+}
+
+fn write_chain(chain: &FoundChain, found: &Found, lines: &mut Lines) {
+    let text = lines.style.text();
+    lines.item(2, &names(chain, text));
+    for hop in chain.hops.iter().take(MOST_HOPS) {
+        lines.item(4, &hop_line(hop, found, text));
+    }
+    let n_more = chain.hops.len().saturating_sub(MOST_HOPS);
+    if n_more > 0 {
+        lines.item(4, &format!("{n_more} more, with --json"));
+    }
+    if let Some(line) = who_asks(chain, found, text) {
+        lines.item(4, &line);
+    }
+    if let Some(line) = sum_line(chain, found.rates_over_s.is_some(), text) {
+        lines.item(4, &line);
+    }
+}
+
+/// Why nobody stands before the first program, where it is one that is asked.
+fn who_asks(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let first = chain.hops.first().filter(|_| !chain.begins_here)?;
+    let (name, pid) = (first.client.as_ref()?, first.client_pid?);
+    let name = shown(name, text);
+    let server = { found.servers.iter() }.find(|it| it.pid == pid);
+    let n_remote = server.map_or(0, |it| it.n_remote);
+    if n_remote > 0 {
+        let connections = counted(n_remote, "connection");
+        return Some(format!("{name} is asked from elsewhere: {connections}"));
+    }
+    Some(if found.sees_all {
+        format!(
+            "who asks {name} is not seen: nobody is connected now, and over a Unix socket what was closed leaves no trace"
+        )
+    } else {
+        format!("who asks {name} is seen by root only")
+    })
+}
+
+/// `nginx 812 -> php-fpm8.2 901 -> mariadbd 640 + redis-server 650`.
+fn names(chain: &FoundChain, text: Text) -> String {
+    let Some(first) = chain.hops.first() else {
+        return String::new();
+    };
+    let mut told = BTreeSet::new();
+    let (start, pid) = match (&first.client, first.client_pid) {
+        (Some(name), Some(pid)) => (format!("{} {pid}", shown(name, text)), Some(pid)),
+        _ => ("(not seen)".to_owned(), None),
+    };
+    let onward = onward(chain, pid, &mut told, text);
+    let before = if chain.begins_here || pid.is_none() {
+        ""
+    } else {
+        "(not seen) -> "
+    };
+    format!("{before}{start}{onward}")
+}
+
+/// What stands behind a process's name; a process that was told already is named only.
+fn onward(
+    chain: &FoundChain,
+    client: Option<u32>,
+    told: &mut BTreeSet<Option<u32>>,
+    text: Text,
+) -> String {
+    if !told.insert(client) || told.len() > MOST_NAMES {
+        return String::new();
+    }
+    let mut servers: Vec<(u32, &str)> = Vec::new();
+    for hop in chain.hops.iter().filter(|it| it.client_pid == client) {
+        let server = (hop.server_pid, &*hop.server);
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
+    }
+    let is_alone = servers.len() == 1;
+    let named = servers.into_iter().map(|(pid, name)| {
+        let behind = onward(chain, Some(pid), told, text);
+        let name = format!("{} {pid}{behind}", shown(name, text));
+        let is_plain = is_alone || behind.is_empty();
+        if is_plain { name } else { format!("({name})") }
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    format!(" -> {}", named.join(" + "))
+}
+
+/// `php-fpm8.2 -> mariadbd: loopback, 5 connections of 5 processes, 1.20K requests/s, 4.1 [3.7, 4.4] ms/s lost`.
+fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
+    let client = hop.client.as_deref();
+    let client = client.map_or_else(|| "(not seen)".to_owned(), |it| shown(it, text));
+    let mut facts = vec![hop.way.to_string()];
+    if hop.n_connections > 0 {
+        let processes = (hop.n_processes > 1).then(|| format!(" of {} processes", hop.n_processes));
+        let connections = counted(hop.n_connections, "connection");
+        facts.push(format!("{connections}{}", processes.unwrap_or_default()));
+    }
+    if hop.n_passing > 0 {
+        facts.push(format!("{} seen come and go", hop.n_passing));
+    }
+    facts.extend(rates(hop));
+    facts.extend(gone(hop, found));
+    facts.extend(lost(hop.cpu_ms_per_s.as_ref()));
+    format!(
+        "{client} -> {}: {}",
+        shown(&hop.server, text),
+        facts.join(", ")
+    )
+}
+
+fn rates(hop: &FoundHop) -> Vec<String> {
+    if !hop.way.is_tcp() {
+        return vec!["requests are not counted".to_owned()];
+    }
+    let plain = |per_s: f64| rate(per_s).trim_end_matches("/s").to_owned();
+    let is_idle = |per_s: &f64| *per_s <= 0.0 && hop.closed_per_s.is_some();
+    let open = { hop.requests_per_s }.filter(|it| hop.n_connections > 0 && !is_idle(it));
+    let open = open.map(|it| format!("{} requests/s", plain(it)));
+    let closed = hop
+        .closed_per_s
+        .map(|it| format!("{} connections/s closed, a request or more each", plain(it)));
+    open.into_iter().chain(closed).collect()
+}
+
+/// What is known of connections that are all gone, without a second look.
+fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
+    let is_all = hop.client.is_none() && hop.n_connections == 0 && hop.closed_per_s.is_none();
+    let server = { found.servers.iter() }.find(|it| it.pid == hop.server_pid)?;
+    let n = server.n_closed_last_minute;
+    is_all.then(|| format!("{} closed within the last minute", counted(n, "connection")))
+}
+
+fn lost(cost: Option<&Figure>) -> Option<String> {
+    Some(format!("{} ms/s lost", ms_per_s(cost?)?))
+}
+
+fn sum_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
+    if !chain.hops.iter().any(|it| it.way.is_tcp()) {
+        return Some("no hop over TCP: these pages pay no loopback tax".to_owned());
+    }
+    let sum = chain.cpu_ms_per_s.as_ref().and_then(ms_per_s);
+    let sum = sum.map(|it| format!("in all, TCP costs these pages {it} ms of CPU time per second"));
+    let kinds: Vec<String> = { chain.kinds_without_cost.iter() }
+        .map(|it| shown(it, text))
+        .collect();
+    let open = (has_rates && !kinds.is_empty()).then(|| {
+        format!(
+            "what a request to {} costs over TCP nobody measured here",
+            kinds.join(", ")
+        )
+    });
+    match (sum, open) {
+        (None, None) => None,
+        (Some(one), None) | (None, Some(one)) => Some(one),
+        (Some(sum), Some(open)) => Some(format!("{sum}; {open}, and is not in it")),
+    }
+}
+
+/// `13.3 [12.0, 14.9]`.
+fn ms_per_s(figure: &Figure) -> Option<String> {
+    let it = figure.known()?;
+    let is_shown = |ms: f64| ms.abs() >= LEAST_SHOWN_MS;
+    if !is_shown(it.value) && !it.hi.is_none_or(is_shown) {
+        return Some("under 0.1".to_owned());
+    }
+    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), |it| format!("{it:.1}"));
+    Some(format!("{:.1} [{}, {}]", it.value, end(it.lo), end(it.hi)))
+}

@@ -1,0 +1,143 @@
+//! What a page goes through, as `find` shows it.
+
+use looptax_record::{Figure, Found, FoundChain, FoundHop, Way};
+use looptax_report::terminal::{First, found};
+
+use crate::found::{at, look};
+
+fn hop(client: Option<(&str, u32)>, server: (&str, u32), kind: &str, way: Way) -> FoundHop {
+    FoundHop {
+        client_pid: client.map(|it| it.1),
+        client: client.map(|it| it.0.to_owned()),
+        n_processes: 2,
+        server_pid: server.1,
+        server: server.0.to_owned(),
+        kind: Some(kind.to_owned()),
+        way,
+        n_connections: 4,
+        n_passing: 0,
+        requests_per_s: None,
+        closed_per_s: None,
+        cpu_ms_per_s: None,
+    }
+}
+
+const NGINX: (&str, u32) = ("nginx", 5);
+const FPM: (&str, u32) = ("php-fpm8.2", 7);
+const MARIADB: (&str, u32) = ("mariadbd", 812);
+const REDIS: (&str, u32) = ("redis-server", 9);
+
+/// nginx on the socket to PHP, PHP over TCP to MariaDB and Redis; of Redis no cost is known.
+fn shop() -> FoundChain {
+    FoundChain {
+        hops: vec![
+            hop(Some(NGINX), FPM, "php-fpm", Way::Unix),
+            FoundHop {
+                requests_per_s: Some(1200.0),
+                closed_per_s: Some(31.0),
+                cpu_ms_per_s: Some(Figure::new(4.1, 3.7, 4.4, 20)),
+                ..hop(Some(FPM), MARIADB, "mariadb", Way::Loopback)
+            },
+            FoundHop {
+                n_passing: 3,
+                requests_per_s: Some(50.0),
+                ..hop(Some(FPM), REDIS, "redis", Way::Loopback)
+            },
+        ],
+        begins_here: true,
+        cpu_ms_per_s: Some(Figure::new(4.1, 3.7, 4.4, 20)),
+        kinds_without_cost: vec!["redis".to_owned()],
+    }
+}
+
+/// The section alone, of a look with these chains.
+fn section(chains: Vec<FoundChain>, width: usize) -> String {
+    let look = Found { chains, ..look() };
+    let text = found(&look, First::Servers, at(width));
+    let from = text
+        .find("what a page goes through")
+        .expect("there are chains");
+    let section = &text[from..];
+    section[..section.find("\n\n").expect("more follows")].to_owned()
+}
+
+#[test]
+fn a_chain_says_of_each_hop_what_it_costs_and_of_all_what_they_cost_together() {
+    insta::assert_snapshot!(section(vec![shop()], 80), @r"
+    what a page goes through
+      nginx 5 -> php-fpm8.2 7 -> mariadbd 812 + redis-server 9
+        nginx -> php-fpm8.2: unix, 4 connections of 2 processes, requests are not
+          counted
+        php-fpm8.2 -> mariadbd: loopback, 4 connections of 2 processes, 1.20K
+          requests/s, 31.0 connections/s closed, a request or more each, 4.1 [3.7,
+          4.4] ms/s lost
+        php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
+          come and go, 50.0 requests/s
+        in all, TCP costs these pages 4.1 [3.7, 4.4] ms of CPU time per second; what
+          a request to redis costs over TCP nobody measured here, and is not in it
+    ");
+}
+
+#[test]
+fn a_chain_over_sockets_says_that_nothing_is_lost() {
+    let mut chain = shop();
+    chain.hops.truncate(1);
+    chain.kinds_without_cost.clear();
+    chain.cpu_ms_per_s = None;
+    insta::assert_snapshot!(section(vec![chain], 80), @r"
+    what a page goes through
+      nginx 5 -> php-fpm8.2 7
+        nginx -> php-fpm8.2: unix, 4 connections of 2 processes, requests are not
+          counted
+        no hop over TCP: these pages pay no loopback tax
+    ");
+}
+
+#[test]
+fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
+    let asked = FoundChain {
+        begins_here: false,
+        ..shop()
+    };
+    let mut asked = asked;
+    asked.hops.remove(0);
+    let passing = FoundHop {
+        n_connections: 0,
+        closed_per_s: Some(12.0),
+        ..hop(None, FPM, "php-fpm", Way::Loopback)
+    };
+    let passing = FoundChain {
+        hops: vec![passing],
+        begins_here: false,
+        cpu_ms_per_s: None,
+        kinds_without_cost: vec!["php-fpm".to_owned()],
+    };
+    insta::assert_snapshot!(section(vec![asked, passing], 80), @r"
+    what a page goes through
+      (not seen) -> php-fpm8.2 7 -> mariadbd 812 + redis-server 9
+        php-fpm8.2 -> mariadbd: loopback, 4 connections of 2 processes, 1.20K
+          requests/s, 31.0 connections/s closed, a request or more each, 4.1 [3.7,
+          4.4] ms/s lost
+        php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
+          come and go, 50.0 requests/s
+        who asks php-fpm8.2 is not seen: nobody is connected now, and over a Unix
+          socket what was closed leaves no trace
+        in all, TCP costs these pages 4.1 [3.7, 4.4] ms of CPU time per second; what
+          a request to redis costs over TCP nobody measured here, and is not in it
+      (not seen) -> php-fpm8.2 7
+        (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed, a request or
+          more each
+        what a request to php-fpm costs over TCP nobody measured here
+    ");
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_and_no_name_steers_it() {
+    let mut chain = shop();
+    chain.hops[1].server = format!("\u{1b}[2J{}", "x".repeat(1 << 20));
+    chain.kinds_without_cost = vec!["\u{1b}[2J".to_owned()];
+    let text = section(vec![chain; 100], 80);
+    assert!(!text.contains('\u{1b}') && text.len() < 8 << 10, "{text}");
+    let text = section(vec![shop()], 79);
+    assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+}
