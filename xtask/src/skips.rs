@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -14,6 +15,14 @@ use crate::workspace::{metadata, root};
 
 /// What `looptax_testkit::skips::FILE_VARIABLE` says, too.
 pub(crate) const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
+
+/// Tests that have passed in this process, to be told beside those that were skipped.
+static N_PASSED: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts tests that have passed.
+pub(crate) fn note_passed(n: usize) {
+    N_PASSED.fetch_add(n, Ordering::Relaxed);
+}
 
 /// The reasons that are known and fine.
 #[derive(Deserialize)]
@@ -47,6 +56,11 @@ pub(crate) fn judge() -> Result<()> {
     let counts = counts(&noted);
     for (why, n_tests) in &counts {
         println!("{n_tests} skipped: {why}");
+    }
+    let n_skipped: usize = counts.values().sum();
+    match N_PASSED.load(Ordering::Relaxed) {
+        0 => {}
+        n_passed => println!("{n_passed} passed, 0 failed, {n_skipped} skipped"),
     }
     let unknown = counts.keys().filter(|why| !known.may_skip(why));
     let unknown: Vec<&str> = unknown.copied().collect();

@@ -115,10 +115,32 @@ impl Program {
             let closing = stdout.lines().rfind(|line| !line.is_empty());
             let closing = closing.unwrap_or("no tests");
             println!("{seconds:6.1} s {}: {closing}", self.name);
+            skips::note_passed(passed(closing));
             return Ok(());
         }
         let stderr = String::from_utf8_lossy(&output.stderr);
         println!("{seconds:6.1} s {}\n{stdout}\n{stderr}", self.name);
         bail!("{}", output.status)
+    }
+}
+
+/// The number in `test result: ok. 103 passed; 0 failed; …`; 0 where there is none.
+fn passed(closing: &str) -> usize {
+    let words: Vec<&str> = closing.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "passed;");
+    let number = at.and_then(|at| words.get(at.checked_sub(1)?)?.parse().ok());
+    number.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closing_line_of_a_program_says_how_many_passed() {
+        let line = "test result: ok. 103 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out";
+        assert_eq!(passed(line), 103);
+        assert_eq!(passed("no tests"), 0);
+        assert_eq!(passed("passed; 3"), 0);
     }
 }
