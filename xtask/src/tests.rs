@@ -133,7 +133,7 @@ fn passed(closing: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+mod closing_lines {
     use super::*;
 
     #[test]
