@@ -134,6 +134,20 @@ impl Address {
         .address()
     }
 
+    /// The same, of what somebody can log in to: a page is refused as any unknown scheme is.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn parse_login(text: &str) -> Result<Self, AddressError> {
+        let address = Self::parse(text)?;
+        match address.protocol {
+            Protocol::Fastcgi | Protocol::Http => Err(AddressError::Scheme {
+                scheme: text.split(':').next().unwrap_or_default().to_owned(),
+            }),
+            _ => Ok(address),
+        }
+    }
+
     /// The socket's file: PostgreSQL's clients are told the folder that it lies in.
     pub fn socket_file(&self) -> Option<PathBuf> {
         let path = self.socket.as_deref()?;
@@ -509,6 +523,21 @@ mod tests {
         ] {
             assert_eq!(shown(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_page_is_an_address_and_nobody_s_login() {
+        let page = Address::parse("http://127.0.0.1:8000/shop?id=1").unwrap();
+        assert_eq!(
+            (page.port, page.page.as_deref()),
+            (8000, Some("/shop?id=1"))
+        );
+        assert!(page.unread.is_empty() && page.database.is_none());
+        for url in ["http://x", "fastcgi://127.0.0.1"] {
+            let error = Address::parse_login(url).unwrap_err().to_string();
+            assert!(error.contains("is no database"), "{error}");
+        }
+        assert!(Address::parse_login("mysql://h").is_ok());
     }
 
     #[test]

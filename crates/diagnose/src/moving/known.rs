@@ -143,7 +143,7 @@ pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
             "it is a connection's address, for example --check mysql://user@127.0.0.1:3306/db",
         )
     };
-    let parsed = args.check.iter().map(|text| Address::parse(text));
+    let parsed = args.check.iter().map(|text| Address::parse_login(text));
     parsed.map(|it| it.map_err(wrong)).collect()
 }
 
@@ -186,7 +186,7 @@ fn spelled(word: &str) -> Option<Address> {
         .map_or(0, |at| at + 1);
     let url = word[start..].trim_end_matches(['"', '\'', ')', ';']);
     let url = url.strip_prefix("jdbc:").unwrap_or(url);
-    let address = Address::parse(url).ok()?;
+    let address = Address::parse_login(url).ok()?;
     (address.user.is_some() && address.socket.is_none()).then_some(address)
 }
 

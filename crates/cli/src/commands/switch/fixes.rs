@@ -20,7 +20,7 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
     let Some(url) = &args.admin else {
         return Ok(None);
     };
-    let mut address = Address::parse(url).map_err(|error| {
+    let mut address = Address::parse_login(url).map_err(|error| {
         let hint = "for example --admin mysql://root@localhost/?socket=/run/mysqld/mysqld.sock";
         Failure::usage(error, hint)
     })?;

@@ -28,7 +28,6 @@ pub(super) fn check(
     protocol: Protocol,
     requests: &Requests,
 ) -> Result<(), Failure> {
-    let is_sql = SQL.contains(&protocol);
     if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
         return Err(Failure::usage(
             "--protocol does not apply to `dump`: it goes out as text, as dumps do",
@@ -43,30 +42,7 @@ pub(super) fn check(
         return check_connect(requests);
     }
     check_reconnect(workload, protocol, requests)?;
-    if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
-        return Err(Failure::usage(
-            format!(
-                "--pipeline is not for `{workload}`: web servers ask for one page after the other"
-            ),
-            "-c chooses how many are asked for at once",
-        ));
-    }
-    if requests.pipeline > 1 && is_sql {
-        return Err(Failure::usage(
-            format!(
-                "--pipeline {} is not for {}: a statement is sent when the answer before it is in",
-                requests.pipeline,
-                protocol.title()
-            ),
-            "Redis, Valkey, memcached and echo take pipelines",
-        ));
-    }
-    if requests.sent == Sent::Text && !is_sql {
-        return Err(Failure::usage(
-            format!("--protocol text is not for {}", protocol.title()),
-            "MySQL, MariaDB and PostgreSQL have prepared statements and text",
-        ));
-    }
+    check_forms(workload, protocol, requests)?;
     let value_bytes = match workload {
         Workload::DumpValues { .. } if requests.pipeline > 1 => {
             return Err(Failure::usage(
@@ -102,6 +78,40 @@ pub(super) fn check(
                 sent_bytes >> 20
             ),
             "at most 64 MiB: a smaller --pipeline or --value-size",
+        ));
+    }
+    Ok(())
+}
+
+/// Pipelines and text are for some protocols.
+fn check_forms(
+    workload: &Workload,
+    protocol: Protocol,
+    requests: &Requests,
+) -> Result<(), Failure> {
+    let is_sql = SQL.contains(&protocol);
+    if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
+        return Err(Failure::usage(
+            format!(
+                "--pipeline is not for `{workload}`: web servers ask for one page after the other"
+            ),
+            "-c chooses how many are asked for at once",
+        ));
+    }
+    if requests.pipeline > 1 && is_sql {
+        return Err(Failure::usage(
+            format!(
+                "--pipeline {} is not for {}: a statement is sent when the answer before it is in",
+                requests.pipeline,
+                protocol.title()
+            ),
+            "Redis, Valkey, memcached and echo take pipelines",
+        ));
+    }
+    if requests.sent == Sent::Text && !is_sql {
+        return Err(Failure::usage(
+            format!("--protocol text is not for {}", protocol.title()),
+            "MySQL, MariaDB and PostgreSQL have prepared statements and text",
         ));
     }
     Ok(())
