@@ -36,7 +36,7 @@ pub use kind::{how_to_add_a_socket, how_to_raise_the_backlog};
 pub use namespace_id::NamespaceId;
 pub use process::{Process, any_process, process};
 pub use published::Published;
-pub use servers::{Endpoint, Place, Server, SocketFile};
+pub use servers::{Endpoint, Place, Server, SocketFile, is_listened_at, listens_on};
 pub use sighting::Sighting;
 pub use sightings::{Outlook, holders};
 pub use sock_diag::{Queue, Traffic};

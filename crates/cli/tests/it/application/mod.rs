@@ -200,15 +200,23 @@ pub(crate) struct Place {
 impl Place {
     /// A folder whose files can name the server.
     pub(crate) fn beside(server: &Server) -> Self {
-        let scratch = Scratch::new();
-        let http = free_address();
+        let mut place = Self::alone();
         let login = &server.it.login;
-        let words = vec![
+        place.words.extend([
             ("«user»", login.user.clone()),
             ("«password»", server.password().to_owned()),
             ("«database»", login.database.clone().unwrap_or_default()),
             ("«port»", server.it.tcp.port().to_string()),
             ("«socket»", server.socket()),
+        ]);
+        place
+    }
+
+    /// A folder of programs that need no server.
+    pub(crate) fn alone() -> Self {
+        let scratch = Scratch::new();
+        let http = free_address();
+        let words = vec![
             ("«http»", http.to_string()),
             ("«http_port»", http.port().to_string()),
             ("«folder»", scratch.work().display().to_string()),
@@ -219,6 +227,13 @@ impl Place {
             uid: None,
             words,
         }
+    }
+
+    /// With a word of its own.
+    #[must_use]
+    pub(crate) fn with(mut self, word: &'static str, value: String) -> Self {
+        self.words.push((word, value));
+        self
     }
 
     /// The same for another account, which is given the folder. Needs root.
@@ -327,7 +342,7 @@ pub(crate) fn fill_table(server: &Server) {
 }
 
 /// A page's text; what is no page is an error.
-fn get(address: SocketAddr, path: &str) -> Result<String, String> {
+pub(crate) fn get(address: SocketAddr, path: &str) -> Result<String, String> {
     let fail = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(fail)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(fail)?;
