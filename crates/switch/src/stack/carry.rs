@@ -166,11 +166,12 @@ impl Carrying<'_, '_> {
         let shown = socket.display();
         let start = Since::now();
         while !self.eyes.is_on(socket) {
+            self.go_on()?;
             if !self.eyes.pool_runs() {
                 let words = format!("PHP-FPM {} has ended", self.stack.pool.pid);
                 return Err(step(StepCode::ServerGone, words));
             }
-            if start.elapsed() > TAKEN || self.order.stop.load(Ordering::Relaxed) {
+            if start.elapsed() > TAKEN {
                 let words = format!("PHP-FPM {} does not listen on {shown}", self.stack.pool.pid);
                 return Err(step(StepCode::ServerGone, words));
             }
@@ -181,11 +182,21 @@ impl Carrying<'_, '_> {
         };
         // The master sets its rights after it has made it.
         while reach(socket, &client).end != WayEnd::Connected {
+            self.go_on()?;
             if start.elapsed() > TAKEN {
                 let words = format!("{} cannot connect to {shown}", client.shown);
                 return Err(step(StepCode::LoginsRefused, words));
             }
             thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Unless somebody wants to end.
+    fn go_on(&self) -> Result<(), SwitchStep> {
+        if self.order.stop.load(Ordering::Relaxed) {
+            let words = "stopped before it was proved".to_owned();
+            return Err(step(StepCode::Stopped, words));
         }
         Ok(())
     }

@@ -253,6 +253,11 @@ fn planned(
             // What it says beside is done here.
             change.advice.clear();
         }
+        it.checked.verdict = match fate {
+            Fate::Moves(_) => SwitchVerdict::WouldWork,
+            Fate::Blocked => SwitchVerdict::WouldNotWork,
+            _ => it.checked.verdict,
+        };
         connections.push(Planned { found: it, fate });
     }
     let mut plan = Plan {

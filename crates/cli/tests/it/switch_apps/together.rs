@@ -304,6 +304,44 @@ fn a_reload_that_fails_brings_both_files_back() {
 }
 
 #[test]
+fn whoever_interrupts_it_has_both_files_back() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let url = shop.url("/");
+    // Nobody reads the new files, so that there is nothing to be seen.
+    let words = ["--yes", "--url", &*url, "--reload", "true"];
+    let mut running = shop.switching(&words).spawn();
+    running.wait_for("the new files", || {
+        (shop.files()[1] != before[1]).then_some(())
+    });
+    running.signal(rustix::process::Signal::INT);
+    running.wait().expect_code(130);
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
+    use std::os::unix::process::CommandExt;
+    if !is_root() {
+        return;
+    }
+    let Some(shop) = Shop::open() else { return };
+    // A program of that name which anybody may start.
+    let theirs = shop.place.path("theirs/nginx");
+    fs::create_dir(shop.place.path("theirs")).unwrap();
+    // By a program of its own: no thread of ours may hold it open for writing when it starts.
+    shop.place
+        .run("cp", &["/bin/sleep", &theirs.display().to_string()]);
+    let mut command = std::process::Command::new(&theirs);
+    let _theirs = shop.place.start_logged(command.arg("60").uid(65_534));
+    shop.place.write(&[("unread", SITE)]);
+    let (site, pool) = (shop.path("unread"), shop.path("pool.d/www.conf"));
+    let run = shop.looptax().args(["switch", &*site, &*pool]).run();
+    // Not that its files are wrong: nobody has asked it.
+    run.expect_error(2, &["no nginx that runs here reads"]);
+}
+
+#[test]
 fn a_pool_that_would_keep_nginx_out_is_opened_in_the_plan() {
     if !is_root() {
         return;
