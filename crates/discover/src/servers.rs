@@ -11,7 +11,7 @@ use looptax_record::HowKnown;
 
 use crate::kind::{of_process, of_program, refined};
 use crate::namespace_id::NamespaceId;
-use crate::namespaces::Networks;
+use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::sock_diag::{FileId, Queue, UnixName};
@@ -216,6 +216,32 @@ fn kind_and_version(kind: Kind, process: &Process) -> (Kind, Option<String>) {
     let text = version_text(kind, process);
     let refined = text.as_deref().map_or(kind, |text| refined(kind, text));
     (refined, text.as_deref().and_then(version_in))
+}
+
+/// What one process listens on now, TCP first, whatever its program is; nothing where it may not be looked into.
+///
+/// # Cost
+/// A netlink dump per address family, and a `readlink` per file that it has open.
+pub fn listens_on(process: &Process) -> Vec<Endpoint> {
+    let one = std::slice::from_ref(process);
+    endpoints(process, &around(process), &Owners::from_processes(one))
+}
+
+/// Whether anybody listens at this address where a process would connect to it.
+///
+/// # Cost
+/// A netlink dump per address family.
+pub fn is_listened_at(to: SocketAddr, process: &Process) -> bool {
+    let networks = around(process);
+    let own = { networks.sockets.iter() }.filter(|(it, _)| Some(**it) == process.network);
+    let mut all = own.flat_map(|(_, sockets)| &sockets.tcp);
+    all.any(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to))
+}
+
+/// The sockets of our own network namespace and of a process's.
+fn around(process: &Process) -> Networks {
+    let own = crate::process::process(std::process::id()).and_then(|own| own.network);
+    networks(std::slice::from_ref(process), own)
 }
 
 /// What a process listens on, TCP first.

@@ -58,6 +58,12 @@ codes! {
         ConfinementDenies,
         /// The way to the socket could not be tried.
         PathNotTried,
+        /// The socket that is yet to be made will let the client in.
+        SocketWillLetIn,
+        /// Something lies where the socket is to be made.
+        PathTaken,
+        /// Others go to the same port, where nobody would listen any more.
+        PortUsedByOthers,
         /// A driver's usual socket, which `localhost` means, cannot be reached.
         UsualSocketUnreachable,
         /// No security module confines the client.

@@ -16,15 +16,15 @@ use crate::reload;
 use crate::work::{Edited, Work};
 
 /// Shortest pause between two looks.
-const LEAST_PAUSE: Duration = Duration::from_millis(3);
+pub(crate) const LEAST_PAUSE: Duration = Duration::from_millis(3);
 /// A pause is so many times as long as the look before it.
-const PAUSE_PER_LOOK: u32 = 4;
+pub(crate) const PAUSE_PER_LOOK: u32 = 4;
 /// Pause between two requests for the page.
 const PAGE_PAUSE: Duration = Duration::from_millis(500);
 /// So long a page has to be another one before that counts: whatever restarts may stumble at first.
-const STUBBORN: Duration = Duration::from_secs(5);
+pub(crate) const STUBBORN: Duration = Duration::from_secs(5);
 /// So long the application is waited for after the old files are back.
-const AGAIN: Duration = Duration::from_secs(15);
+pub(crate) const AGAIN: Duration = Duration::from_secs(15);
 
 /// What is to be done.
 #[derive(Debug)]
@@ -82,6 +82,7 @@ pub fn carry_out(
     };
     work.note(Step::Moving {
         connections: watches.iter().map(moved_from).collect(),
+        stack: None,
     })?;
     watches.iter_mut().for_each(Watch::restart);
     work.write(order.edited)?;
@@ -259,14 +260,19 @@ fn watch(order: &Order<'_>, watches: &mut [Watch]) -> Judged {
 
 /// How the page is now.
 #[derive(Debug, Clone, Default)]
-struct PageSeen {
+pub(crate) struct PageSeen {
     /// Since when it is as it was before.
-    fine_since: Option<Duration>,
+    pub(crate) fine_since: Option<Duration>,
     /// Since when it is not, and how.
-    differs: Option<(Duration, String)>,
+    pub(crate) differs: Option<(Duration, String)>,
 }
 
-fn ask_again(mut page: Page, start: Since, is_over: &AtomicBool, last: &Mutex<PageSeen>) {
+pub(crate) fn ask_again(
+    mut page: Page,
+    start: Since,
+    is_over: &AtomicBool,
+    last: &Mutex<PageSeen>,
+) {
     while !is_over.load(Ordering::Relaxed) {
         let differs = page.differs();
         let now = start.elapsed();
@@ -356,7 +362,7 @@ fn decide(
 }
 
 /// That the old files are back, and whose lines stayed.
-fn back(work: &Work) -> SwitchStep {
+pub(crate) fn back(work: &Work) -> SwitchStep {
     let shared = { work.shared().iter() }.map(|it| it.display().to_string());
     let words = match &*shared.collect::<Vec<_>>() {
         [] => "the old files are back".to_owned(),
@@ -380,7 +386,11 @@ fn server_gone(watch: &mut Watch) -> Option<SwitchStep> {
 }
 
 /// Runs the command; the step that says how it went, as an error where it failed.
-fn run(command: &str, within: Duration, stop: &AtomicBool) -> Result<SwitchStep, SwitchStep> {
+pub(crate) fn run(
+    command: &str,
+    within: Duration,
+    stop: &AtomicBool,
+) -> Result<SwitchStep, SwitchStep> {
     let failed = |words| Err(step(StepCode::ReloadFailed, words));
     match reload::run(command, within, stop) {
         Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {command}"))),
@@ -404,6 +414,6 @@ fn run(command: &str, within: Duration, stop: &AtomicBool) -> Result<SwitchStep,
     }
 }
 
-fn step(code: StepCode, words: String) -> SwitchStep {
+pub(crate) fn step(code: StepCode, words: String) -> SwitchStep {
     SwitchStep { code, words }
 }

@@ -43,7 +43,7 @@ fn is_over_socket(switch: &Switch) -> bool {
 
 fn moved_from(step: &Step) -> &[MovedFrom] {
     match step {
-        Step::Moving { connections } => connections,
+        Step::Moving { connections, .. } => connections,
         _ => &[],
     }
 }

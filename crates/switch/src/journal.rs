@@ -46,6 +46,9 @@ pub enum Step {
     Moving {
         /// Each of them.
         connections: Vec<MovedFrom>,
+        /// Where a web server moves together with what is behind it: the programs that read the files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stack: Option<StackOf>,
     },
     /// All files are about to become new.
     Writing,
@@ -112,6 +115,26 @@ pub struct MovedFrom {
     pub tcp: SocketAddr,
     /// The processes that were seen there as the account.
     pub kin: Vec<Kin>,
+}
+
+/// The programs of a web server's switch, to be found again when it is undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackOf {
+    /// The web server.
+    pub front: ProgramOf,
+    /// What is behind it; `None` where its file stayed as it was.
+    pub pool: Option<ProgramOf>,
+    /// Where it listened.
+    pub tcp: SocketAddr,
+}
+
+/// A program that runs all the time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramOf {
+    /// Its file.
+    pub program: PathBuf,
+    /// Its command line.
+    pub words: String,
 }
 
 /// How a switch ended.

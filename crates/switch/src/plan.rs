@@ -274,7 +274,7 @@ impl Edits {
 }
 
 impl Plan {
-    fn leave_to_people(&mut self) {
+    pub(crate) fn leave_to_people(&mut self) {
         for planned in &mut self.connections {
             if matches!(planned.fate, Fate::Moves(_)) {
                 planned.fate = Fate::ByHand;

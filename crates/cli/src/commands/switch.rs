@@ -4,6 +4,7 @@ mod doing;
 mod earlier;
 mod fixes;
 mod planned;
+mod together;
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use looptax_discover::survey;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_switch::{
-    About, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
+    About, Carried, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
 };
 
 use crate::args::SwitchArgs;
@@ -43,7 +44,10 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
     if !args.patch {
         earlier::offer(doing)?;
     }
-    doing.switch(&file)
+    match &args.pool {
+        Some(pool) => doing.switch_together([&file, pool]),
+        None => doing.switch(&file),
+    }
 }
 
 /// The one file of a process's working folder that names a connection.
@@ -92,12 +96,7 @@ impl Doing<'_> {
             socket: args.socket.as_deref(),
             n_connections: args.connections,
         };
-        if !args.patch && !args.dry_run && kept()?.is_busy() {
-            return Err(Failure::usage(
-                "another looptax switch is under way, and its proof would take our logins for the application's",
-                "wait until it has ended",
-            ));
-        }
+        self.refuse_while_busy()?;
         let mut subject = look_at(wish, about, &survey)?;
         if args.patch {
             return planned::print_patch(&subject.plan);
@@ -106,7 +105,7 @@ impl Doing<'_> {
         if !prepared.is_empty() {
             subject = look_at(wish, about, &looptax_discover::survey(Some(&survey)))?;
         }
-        let mut switched = planned::told(&subject, args);
+        let mut switched = planned::told(&subject.plan, args);
         switched.prepared = prepared;
         self.hint_at_owner(file, &subject);
         let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
@@ -117,6 +116,7 @@ impl Doing<'_> {
             self.terminal.style(),
         ))?;
         if subject.plan.edited.is_empty() {
+            together::hint(self, &switched, file);
             self.show(&fixes::offered(self, &subject))?;
             return self.nothing(switched);
         }
@@ -134,6 +134,16 @@ impl Doing<'_> {
         let reload = self.reload(&subject);
         switched.proof.reload.clone_from(&reload);
         self.carry_out(&mut subject, switched, page, reload.as_deref(), &source)
+    }
+
+    fn refuse_while_busy(self) -> Result<(), Failure> {
+        if !self.args.patch && !self.args.dry_run && kept()?.is_busy() {
+            return Err(Failure::usage(
+                "another looptax switch is under way, and its proof would take our logins for the application's",
+                "wait until it has ended",
+            ));
+        }
+        Ok(())
     }
 
     /// Root reaches what an application may not.
@@ -235,6 +245,11 @@ impl Doing<'_> {
         };
         let carried = carry_out(&order, &mut subject.watches, &mut tell)?;
         switched.steps = steps;
+        self.came_of(switched, carried)
+    }
+
+    /// How it ended.
+    fn came_of(self, mut switched: Switched, carried: Carried) -> Result<Exit, Failure> {
         switched.id = Some(carried.id);
         switched.outcome = carried.outcome;
         let exit = match carried.outcome {

@@ -36,17 +36,7 @@ pub(super) fn found(
     found: &Found,
     around: Around<'_>,
 ) -> Result<(CheckedConnection, Option<SocketOf>), Failure> {
-    let mut answer = CheckedConnection {
-        source: looked.name.clone(),
-        applications: found.titles.clone(),
-        label: found.label.clone(),
-        product: found.kind.to_owned(),
-        place: found.address.as_ref().map(place).unwrap_or_default(),
-        line: found.line,
-        verdict: SwitchVerdict::Open,
-        points: vec![transport(found)],
-        changes: Vec::new(),
-    };
+    let mut answer = unasked(looked, found);
     if found.takes == Some(Takes::Unix) {
         answer.verdict = SwitchVerdict::AlreadyThere;
         // The path of a service is one within its container.
@@ -84,6 +74,21 @@ pub(super) fn found(
         return Ok((answer, Some(socket)));
     }
     Ok((answer, None))
+}
+
+/// What is said of it by its file alone.
+pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
+    CheckedConnection {
+        source: looked.name.clone(),
+        applications: found.titles.clone(),
+        label: found.label.clone(),
+        product: found.kind.to_owned(),
+        place: found.address.as_ref().map(place).unwrap_or_default(),
+        line: found.line,
+        verdict: SwitchVerdict::Open,
+        points: vec![transport(found)],
+        changes: Vec::new(),
+    }
 }
 
 /// The lines to change where nobody can try the socket: only for one that was seen or named.

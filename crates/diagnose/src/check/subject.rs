@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_advise::app::{self, Moves};
+use looptax_advise::{Fields, Takes};
 use looptax_discover::Survey;
 use looptax_dsn::Address;
 use looptax_failure::Failure;
-use looptax_record::CheckedConnection;
+use looptax_record::{CheckedConnection, SwitchVerdict};
 
 use super::answer::{self, Around};
 use super::own_ip;
@@ -176,6 +177,52 @@ impl Sources {
                 variables: sorted(found.variables()),
             });
         }
+        let sources = Self {
+            looked: vec![looked],
+            connected: Vec::new(),
+            unseen: Vec::new(),
+        };
+        Ok((all, sources))
+    }
+
+    /// The connections of a file's text, with what would be written for a socket that need not be there yet: nobody is
+    /// asked, so those over TCP are open until whoever calls has looked.
+    ///
+    /// # Errors
+    /// That the process' environment cannot be read, or no application has that name.
+    pub fn for_socket(
+        file: &FileText<'_>,
+        socket: &Path,
+    ) -> Result<(Vec<Switchable>, Self), Failure> {
+        let looked = sources::text(file)?;
+        let path = socket.to_string_lossy().into_owned();
+        let folder = socket.parent().unwrap_or(socket);
+        let fields = Fields {
+            socket: path.clone(),
+            folder: folder.to_string_lossy().into_owned(),
+            ..Fields::default()
+        };
+        let all = looked.reading.found.iter().map(|found| {
+            let mut checked = answer::unasked(&looked, found);
+            let is_there = found.takes == Some(Takes::Unix);
+            if is_there {
+                checked.verdict = SwitchVerdict::AlreadyThere;
+            } else {
+                checked.changes = found.changes(&fields);
+            }
+            Switchable {
+                checked,
+                is_guessed: found.is_guessed,
+                tcp: { found.address.as_ref() }
+                    .and_then(tcp_here)
+                    .filter(|_| !is_there),
+                address: found.address.clone(),
+                socket: Some(path.clone()).filter(|_| !is_there),
+                moves: found.moves(&fields, file.text),
+                variables: sorted(found.variables()),
+            }
+        });
+        let all = all.collect();
         let sources = Self {
             looked: vec![looked],
             connected: Vec::new(),

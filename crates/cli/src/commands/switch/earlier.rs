@@ -3,7 +3,7 @@
 use looptax_failure::Failure;
 use looptax_record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
-use looptax_switch::{Kept, Step, Switch};
+use looptax_switch::{Kept, StackOf, Step, Switch};
 
 use super::doing::{Doing, kept};
 use super::fixes;
@@ -55,16 +55,21 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
         let after = find(&kept, &switch.id)?.listed();
         return outputs::show(&after, &args.json, || "undone\n".to_owned()).map(|()| Exit::Done);
     }
-    let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
     let stop = signals::stop_flag()?;
     let mut steps = Vec::new();
     let mut tell = |step: SwitchStep| {
         let _gone = doing.show(&report::switch_step(&step, terminal.style()));
         steps.push(step);
     };
-    looptax_switch::undo(work, reload.as_deref(), args.within, &stop, &mut tell)?;
-    if reload.is_none() {
-        tell(still_over_the_socket(&switch));
+    if let Some(stack) = stack_of(&switch) {
+        let reload = args.reload.as_deref();
+        looptax_switch::undo_stack(work, stack, reload, args.within, &mut tell)?;
+    } else {
+        let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
+        looptax_switch::undo(work, reload.as_deref(), args.within, &stop, &mut tell)?;
+        if reload.is_none() {
+            tell(still_over_the_socket(&switch));
+        }
     }
     for it in others.iter().filter(|it| it.fix.is_some()) {
         let (id, title) = (&it.id, &it.title);
@@ -79,9 +84,19 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// The programs of a web server's switch.
+fn stack_of(switch: &Switch) -> Option<&StackOf> {
+    switch.steps.iter().find_map(|it| match it {
+        Step::Moving { stack, .. } => stack.as_ref(),
+        _ => None,
+    })
+}
+
 fn question(switch: &Switch) -> &'static str {
     if switch.fix.is_some() {
         "Take that back?"
+    } else if stack_of(switch).is_some() {
+        "Put both old files back, and reload PHP-FPM and nginx?"
     } else {
         "Put the old files back?"
     }
@@ -225,7 +240,9 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
             switch.title
         );
         doing.terminal.words_for(true, &words);
-        if doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
+        // Two programs are reloaded with a web server's files: that is for --undo.
+        let is_stack = stack_of(&switch).is_some();
+        if is_stack || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;
         }
         if terminal::agrees(&format!("Undo {id} now?")) {

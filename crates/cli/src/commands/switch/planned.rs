@@ -4,16 +4,16 @@ use std::path::Path;
 
 use looptax_failure::Failure;
 use looptax_record::{SwitchFate, SwitchOutcome, SwitchProof, Switched};
-use looptax_switch::{Plan, Subject};
+use looptax_switch::Plan;
 
 use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::terminal;
 
 /// The plan, without passwords.
-pub(super) fn told(subject: &Subject, args: &SwitchArgs) -> Switched {
-    let connections = subject.plan.connections();
-    let mut reload_words: Vec<String> = subject.plan.reload.iter().cloned().collect();
+pub(super) fn told(plan: &Plan, args: &SwitchArgs) -> Switched {
+    let connections = plan.connections();
+    let mut reload_words: Vec<String> = plan.reload.iter().cloned().collect();
     for it in &connections {
         let change = it.change_idx.and_then(|idx| it.check.changes.get(idx));
         let words = change.map(|it| it.restart.clone());
@@ -23,9 +23,9 @@ pub(super) fn told(subject: &Subject, args: &SwitchArgs) -> Switched {
     Switched {
         id: None,
         prepared: Vec::new(),
-        files: subject.plan.files(),
+        files: plan.files(),
         connections,
-        unread: subject.plan.unread.clone(),
+        unread: plan.unread.clone(),
         proof: SwitchProof {
             reload: args.reload.clone(),
             reload_words,

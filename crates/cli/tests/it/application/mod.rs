@@ -229,6 +229,13 @@ impl Place {
         }
     }
 
+    /// With a word of its own.
+    #[must_use]
+    pub(crate) fn with(mut self, word: &'static str, value: String) -> Self {
+        self.words.push((word, value));
+        self
+    }
+
     /// The same for another account, which is given the folder. Needs root.
     #[must_use]
     pub(crate) fn owned_by(mut self, uid: u32) -> Self {
@@ -335,7 +342,7 @@ pub(crate) fn fill_table(server: &Server) {
 }
 
 /// A page's text; what is no page is an error.
-fn get(address: SocketAddr, path: &str) -> Result<String, String> {
+pub(crate) fn get(address: SocketAddr, path: &str) -> Result<String, String> {
     let fail = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(fail)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(fail)?;

@@ -97,7 +97,7 @@ pub(crate) fn write_pool(place: &Place, text: &str) {
 }
 
 /// A program of `/usr/sbin`, with or without a version behind its name.
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let entries = fs::read_dir("/usr/sbin").into_iter().flatten().flatten();
     let has_name = |path: &PathBuf| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();

@@ -7,6 +7,7 @@ mod between;
 mod hurt;
 mod php;
 mod programs;
+mod together;
 
 use std::os::unix::fs::MetadataExt;
 

@@ -218,6 +218,9 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
             "none: what goes to a container's server is not seen from here; the new file stays";
         return text + &labelled("proof", words, style) + &undo;
     }
+    if moved.iter().all(|it| it.check.product == "php-fpm") {
+        return text + &labelled("proof", &of_stack(proof), style) + &undo;
+    }
     let whom: Vec<String> = seen
         .map(|it| {
             it.user
@@ -235,6 +238,15 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
         whom.join(" and ")
     );
     text + &labelled("proof", &words, style) + &undo
+}
+
+/// What proves a web server and its pool: nobody logs in there.
+fn of_stack(proof: &SwitchProof) -> String {
+    let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
+    format!(
+        "within {} s the kernel must show the pool on the socket and nothing at the port any more, with {page} as it is now; else both old files come back",
+        proof.within_s
+    )
 }
 
 fn is_in_container(connection: &SwitchConnection) -> bool {

@@ -1,0 +1,131 @@
+//! A pool's section of PHP-FPM's configuration: what it says beside its address, and how that is written.
+//!
+//! FPM takes the last line of a section that sets something. Text in, places out.
+
+use std::ops::Range;
+
+use looptax_record::Edit;
+
+use super::rewrite::Rewrite;
+
+/// A pool's section of a text.
+#[derive(Debug)]
+pub struct PoolSection<'a> {
+    text: &'a str,
+    /// The section in the text.
+    at: Range<usize>,
+}
+
+impl<'a> PoolSection<'a> {
+    /// The pool of that name.
+    pub fn find(text: &'a str, pool: &str) -> Option<Self> {
+        let mut start = None;
+        let mut at = 0;
+        for whole in text.split_inclusive('\n') {
+            let name = { whole.trim().strip_prefix('[') }.and_then(|it| it.split(']').next());
+            if let (Some(start), Some(_)) = (start, name) {
+                return Some(Self {
+                    text,
+                    at: start..at,
+                });
+            }
+            at += whole.len();
+            if name.is_some_and(|it| it.trim() == pool) {
+                start = Some(at);
+            }
+        }
+        start.map(|start| Self {
+            text,
+            at: start..at,
+        })
+    }
+
+    /// The last line that sets it, without its end.
+    fn line_of(&self, key: &str) -> Option<Range<usize>> {
+        let mut at = self.at.start;
+        let mut found = None;
+        for whole in self.text[self.at.clone()].split_inclusive('\n') {
+            let name = whole.split_once('=').map(|it| it.0.trim());
+            if name == Some(key) {
+                found = Some(at..at + whole.trim_end_matches(['\n', '\r']).len());
+            }
+            at += whole.len();
+        }
+        found
+    }
+
+    /// A setting's value, without quotes and what stands behind `;`.
+    pub fn value(&self, key: &str) -> Option<String> {
+        let line = &self.text[self.line_of(key)?];
+        let value = line.split_once('=')?.1.split(';').next()?.trim();
+        let value = value.trim_matches(['"', '\'']);
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// These settings as bytes of the text, and as lines for a person: in the place of what is there, else below `listen`; `None` where
+    /// that is not there.
+    pub fn written(&self, wanted: &[(&str, String)]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
+        let below = self.line_of("listen")?;
+        let newline = if self.text[below.end..].starts_with('\r') {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        let (mut rewrites, mut edits) = (Vec::new(), Vec::new());
+        for (key, value) in wanted {
+            let new = format!("{key} = {value}");
+            let old = self.line_of(key);
+            let at = old.clone().unwrap_or(below.end..below.end);
+            let number = self.text[..at.start].matches('\n').count() + 1;
+            edits.push(Edit {
+                line: Some(number),
+                before: old.clone().map(|it| self.text[it].to_owned()),
+                after: Some(new.clone()),
+            });
+            let text = if old.is_some() {
+                new
+            } else {
+                format!("{newline}{new}")
+            };
+            rewrites.push(Rewrite { at, text });
+        }
+        Some((rewrites, edits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rewrite::rewritten;
+    use super::*;
+
+    const POOLS: &str = "[one]\nlisten = 127.0.0.1:9000\n;listen.mode = 0600\n\n[two]\r\nlisten.mode = 0600 ; closed\r\nlisten = 9001\r\nlisten.mode = 0640\r\n";
+
+    #[test]
+    fn settings_are_written_where_they_stand_or_below_the_address() {
+        let written = |pool, wanted: &[(&str, String)]| {
+            let (rewrites, _) = PoolSection::find(POOLS, pool)
+                .unwrap()
+                .written(wanted)
+                .unwrap();
+            rewritten(POOLS, &rewrites).unwrap()
+        };
+        let owner = ("listen.owner", "www-data".to_owned());
+        let mode = ("listen.mode", "0660".to_owned());
+        let expected = POOLS.replace("9000\n", "9000\nlisten.owner = www-data\n");
+        assert_eq!(written("one", std::slice::from_ref(&owner)), expected);
+        let expected = POOLS
+            .replace("9001\r\n", "9001\r\nlisten.owner = www-data\r\n")
+            .replace("listen.mode = 0640", "listen.mode = 0660");
+        assert_eq!(written("two", &[owner, mode]), expected);
+        assert!(PoolSection::find(POOLS, "three").is_none());
+    }
+
+    #[test]
+    fn a_value_is_the_last_one_of_its_section() {
+        let one = PoolSection::find(POOLS, "one").unwrap();
+        let two = PoolSection::find(POOLS, "two").unwrap();
+        assert_eq!(one.value("listen.mode"), None);
+        assert_eq!(two.value("listen.mode").as_deref(), Some("0640"));
+        assert_eq!(two.value("listen").as_deref(), Some("9001"));
+    }
+}

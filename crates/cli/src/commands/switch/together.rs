@@ -1,0 +1,111 @@
+//! A web server and what is behind it as one switch: plan, agreement, the work.
+
+use std::path::Path;
+
+use looptax_failure::Failure;
+use looptax_record::{SwitchFate, SwitchOutcome, SwitchStep, Switched};
+use looptax_report::terminal as report;
+use looptax_switch::{Stack, StackOrder, StackWish, carry_out_stack, look_at_stack};
+
+use super::doing::{Doing, kept};
+use super::planned;
+use crate::failure::Exit;
+use crate::signals;
+
+/// What stands behind web servers, and has no list of sessions that would prove a move.
+const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
+
+/// Says what can be done for a web server's file alone, which no server's list of sessions proves.
+pub(super) fn hint(doing: Doing<'_>, switched: &Switched, file: &Path) {
+    let is_behind = |it: &looptax_record::SwitchConnection| {
+        it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product)
+    };
+    let Some(found) = switched.connections.iter().find(|it| is_behind(it)) else {
+        return;
+    };
+    let together = if found.check.product == "php-fpm" {
+        "nginx's file and the pool's move together: looptax switch SITE POOL --url PAGE; for others "
+    } else {
+        "both sides have to move together, which is done by hand: "
+    };
+    doing.terminal.words_for(
+        true,
+        &format!(
+            "hint: {together}`looptax check --app {} --socket PATH` says the lines\n",
+            file.display()
+        ),
+    );
+}
+
+impl Doing<'_> {
+    /// Moves both files, or says why not.
+    pub(super) fn switch_together(self, files: [&Path; 2]) -> Result<Exit, Failure> {
+        let args = self.args;
+        self.refuse_while_busy()?;
+        let stack = look_at_stack(StackWish {
+            files,
+            socket: args.socket.as_deref(),
+        })?;
+        if args.patch {
+            return planned::print_patch(&stack.plan);
+        }
+        let mut switched = planned::told(&stack.plan, args);
+        let (tests, reloads) = stack.commands(args.reload.as_deref());
+        switched.proof.reload = Some([tests, reloads].concat().join(" && "));
+        let source = std::path::absolute(files[0]).unwrap_or_else(|_| files[0].to_owned());
+        let source = source.display().to_string();
+        let plan = report::switch_plan(&switched, &source, self.terminal.style());
+        self.show(&plan)?;
+        if stack.plan.edited.is_empty() {
+            return self.nothing(switched);
+        }
+        planned::refuse_unwritable(&switched)?;
+        if args.dry_run {
+            switched.outcome = SwitchOutcome::Planned;
+            return self.end(&switched, Exit::Done);
+        }
+        let Some(url) = &args.url else {
+            return Err(Failure::usage(
+                "only a page can prove this: a web server's connections to PHP-FPM last a millisecond, and nobody logs in",
+                "name one that PHP makes: --url http://127.0.0.1/",
+            ));
+        };
+        self.may_ask()?;
+        let page = stack.page_before(url)?;
+        if !self.agrees(&switched) {
+            switched.outcome = SwitchOutcome::Planned;
+            return self.end(&switched, Exit::No);
+        }
+        self.carry_out_together(&stack, switched, page, &source)
+    }
+
+    fn carry_out_together(
+        self,
+        stack: &Stack,
+        mut switched: Switched,
+        page: looptax_switch::Page,
+        source: &str,
+    ) -> Result<Exit, Failure> {
+        let now = jiff::Zoned::now();
+        let stop = signals::stop_flag()?;
+        let order = StackOrder {
+            kept: &kept()?,
+            day: &now.strftime("%Y%m%d").to_string(),
+            at: &now.timestamp().to_string(),
+            title: &planned::title(&switched, source),
+            reload: self.args.reload.as_deref(),
+            page,
+            within: self.args.within,
+            stop: &stop,
+        };
+        let mut steps = Vec::new();
+        let mut tell = |step: SwitchStep| {
+            // Who reads has gone; the switch goes on all the same.
+            let _gone = self.show(&report::switch_step(&step, self.terminal.style()));
+            steps.push(step);
+        };
+        let carried = carry_out_stack(stack, &order, &mut tell)?;
+        switched.steps = steps;
+        self.came_of(switched, carried)
+    }
+}

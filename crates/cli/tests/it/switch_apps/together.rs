@@ -1,0 +1,495 @@
+//! nginx and PHP-FPM's pool moved together, with the programs themselves: moved, proved, undone, and back where it fails.
+
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+use looptax_testkit::patience;
+use looptax_testkit::runner::{Finished, Looptax};
+
+use crate::application::php::program;
+use crate::application::{Group, PATIENCE, Place, get};
+use crate::fixture::{exe, free_address, is_root};
+
+const GLOBAL: &str =
+    "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n";
+const POOL: &str = "; the shop\n[www]\n«account»listen = «behind» ; where nginx asks\nlisten.backlog = 64\npm = static\npm.max_children = 2\n";
+const MAIN: &str = "\
+daemon off;
+«user_line»worker_processes 1;
+pid «folder»/nginx.pid;
+error_log «folder»/log;
+events { }
+http {
+    access_log off;
+    client_body_temp_path «folder»/t1;
+    proxy_temp_path «folder»/t2;
+    fastcgi_temp_path «folder»/t3;
+    uwsgi_temp_path «folder»/t4;
+    scgi_temp_path «folder»/t5;
+    include «folder»/sites/*;
+}
+";
+const SITE: &str = "\
+server {
+    listen «http»;
+    root «folder»/site;
+    location /plain { return 200 'no PHP'; }
+    location / {
+        fastcgi_pass   «behind»;   # the pool
+        fastcgi_param SCRIPT_FILENAME $document_root/index.php;
+        fastcgi_param REQUEST_METHOD $request_method;
+    }
+}
+";
+const PAGE: &str = "<?php echo 'a page of ', get_current_user() === '' ? 'nobody' : 'PHP';\n";
+
+const FPM_WORDS: [&str; 4] = ["-n", "-F", "-y", "«folder»/fpm.conf"];
+
+/// nginx with a site, PHP-FPM with its pool.
+struct Shop {
+    fpm: Group,
+    nginx: Group,
+    place: Place,
+    behind: SocketAddr,
+}
+
+impl Shop {
+    /// `None`, said aloud, where one of them is not installed.
+    fn open() -> Option<Self> {
+        Self::with(POOL, &[])
+    }
+
+    fn with(pool: &str, more: &[(&str, &str)]) -> Option<Self> {
+        let (fpm, nginx) = (program("php-fpm")?, program("nginx")?);
+        let behind = free_address();
+        let [account, user] = if is_root() {
+            ["user = www-data\ngroup = www-data\n", "user www-data;\n"]
+        } else {
+            ["", ""]
+        };
+        let place = Place::alone()
+            .with("«behind»", behind.to_string())
+            .with("«account»", account.to_owned())
+            .with("«user_line»", user.to_owned());
+        place.write(&[
+            ("fpm.conf", GLOBAL),
+            ("nginx.conf", MAIN),
+            ("pool.d/www.conf", pool),
+            ("sites/shop", SITE),
+            ("site/index.php", PAGE),
+        ]);
+        place.write(more);
+        let fpm = place.start(&fpm, &FPM_WORDS);
+        let nginx = place.start(&nginx, &["-e", "«folder»/log", "-c", "«folder»/nginx.conf"]);
+        let shop = Self {
+            fpm,
+            nginx,
+            place,
+            behind,
+        };
+        shop.expect_page();
+        Some(shop)
+    }
+
+    /// A reload keeps its socket, with the rights that it was made with.
+    fn restart_fpm(&mut self) {
+        let idle = self.place.start("true", &[]);
+        drop(std::mem::replace(&mut self.fpm, idle));
+        let fpm = program("php-fpm").expect("it ran already");
+        self.fpm = self.place.start(fpm, &FPM_WORDS);
+        self.expect_page();
+    }
+
+    #[track_caller]
+    fn expect_page(&self) {
+        let answer = || {
+            get(self.place.http, "/")
+                .ok()
+                .filter(|it| it.contains("a page of"))
+        };
+        let told = || fs::read_to_string(self.place.path("log")).unwrap_or_default();
+        assert!(
+            patience::wait(PATIENCE, answer).is_some(),
+            "no page\n{}",
+            told()
+        );
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.place.path("php.sock")
+    }
+
+    fn looptax(&self) -> Looptax<'_> {
+        let scratch = &self.place.scratch;
+        Looptax::new(exe(), scratch).env("XDG_DATA_HOME", scratch.file("data"))
+    }
+
+    fn switching(&self, args: &[&str]) -> Looptax<'_> {
+        let (site, pool, socket) = (
+            self.path("sites/shop"),
+            self.path("pool.d/www.conf"),
+            self.path("php.sock"),
+        );
+        let mut words = vec!["switch", &*site, &*pool, "--socket", &*socket];
+        words.extend(args);
+        self.looptax().args(words)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.place.path(name).display().to_string()
+    }
+
+    fn url(&self, page: &str) -> String {
+        format!("http://{}{page}", self.place.http)
+    }
+
+    /// As somebody who has read the plan.
+    fn switch(&self, args: &[&str]) -> Finished {
+        let url = self.url("/");
+        let words = ["--yes", "--within", "20s", "--url", &*url];
+        self.switching(&[&words, args].concat()).run()
+    }
+
+    /// Both files, and who may do what with them.
+    fn files(&self) -> Vec<(Vec<u8>, u32, u32)> {
+        let all = ["sites/shop", "pool.d/www.conf"].map(|name| {
+            let path = self.place.path(name);
+            let found = path.metadata().unwrap();
+            (fs::read(&path).unwrap(), found.mode(), found.uid())
+        });
+        all.into()
+    }
+
+    fn is_port_open(&self) -> bool {
+        TcpStream::connect(self.behind).is_ok()
+    }
+
+    /// Who serves.
+    fn workers(&self) -> Vec<String> {
+        let masters = [self.fpm.pid(), self.nginx.pid()];
+        let lists = masters.map(|it| fs::read_to_string(format!("/proc/{it}/task/{it}/children")));
+        lists.map(Result::unwrap_or_default).into()
+    }
+
+    /// The page comes, by the port, from files as they were.
+    #[track_caller]
+    fn expect_as_before(&self, files: &[(Vec<u8>, u32, u32)]) {
+        assert!(self.files() == files, "not the very files of before");
+        self.expect_page();
+        assert!(self.is_port_open());
+    }
+}
+
+#[track_caller]
+fn expect_said(run: &Finished, words: &str) {
+    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !said.contains(words) {
+        run.fail(&format!("`{words}` was expected on stdout"));
+    }
+}
+
+#[test]
+fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let run = shop.switch(&[]);
+    run.expect_code(0);
+    expect_said(&run, "moved, and proved");
+    shop.expect_page();
+    assert!(!shop.is_port_open(), "somebody still listens at the port");
+    let [site, pool] = ["sites/shop", "pool.d/www.conf"]
+        .map(|it| fs::read_to_string(shop.place.path(it)).unwrap());
+    let (behind, socket) = (shop.behind.to_string(), shop.path("php.sock"));
+    assert_eq!(
+        site,
+        shop.place
+            .fill(SITE)
+            .replace(&behind, &format!("unix:{socket}"))
+    );
+    let owner = if is_root() {
+        "\nlisten.owner = www-data"
+    } else {
+        ""
+    };
+    let moved = format!("listen = {socket} ; where nginx asks{owner}\n");
+    let old = format!("listen = {behind} ; where nginx asks\n");
+    assert_eq!(pool, shop.place.fill(POOL).replace(&old, &moved));
+
+    let list = shop.looptax().args(["switch", "--list", "--json"]).run();
+    assert_eq!(
+        list.stdout.matches("\"standing\"").count(),
+        1,
+        "one entry for both: {}",
+        list.stdout
+    );
+    let undo = shop.looptax().args(["switch", "--undo", "--yes"]).run();
+    undo.expect_code(0);
+    // Not a moment later: both have read their files.
+    assert!(get(shop.place.http, "/").is_ok(), "{}", undo.stdout);
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let run = shop.switching(&["--dry-run"]).run();
+    run.expect_code(0);
+    let (behind, socket) = (shop.behind, shop.path("php.sock"));
+    expect_said(
+        &run,
+        &format!("- fastcgi_pass {behind} + fastcgi_pass unix:{socket}"),
+    );
+    expect_said(&run, &format!("- listen = {behind} + listen = {socket}"));
+    expect_said(&run, "-t -q -e");
+    // Without a page nothing would prove it.
+    shop.switching(&["--yes"])
+        .run()
+        .expect_error(2, &["only a page can prove this"]);
+    // Nor does one that PHP has no part in.
+    let plain = shop.url("/plain");
+    let run = shop.switching(&["--yes", "--url", &plain]).run();
+    run.expect_error(2, &["it proves nothing"]);
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
+    // The page writes nonsense beside the site when it is asked: after the plan, before the writing.
+    let page =
+        "<?php file_put_contents('«folder»/sites/other', 'nonsense;'); echo 'a page of PHP';\n";
+    let Some(shop) = Shop::with(POOL, &[("sites/other", "")]) else {
+        return;
+    };
+    let other = shop.place.path("sites/other");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o666)).unwrap();
+    shop.place.write(&[("site/index.php", page)]);
+    let (before, workers) = (shop.files(), shop.workers());
+    let run = shop.switch(&[]);
+    run.expect_code(1);
+    expect_said(&run, "nonsense");
+    expect_said(&run, "the old files are back");
+    assert_eq!(shop.workers(), workers, "something was reloaded");
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn a_page_that_fails_over_the_socket_brings_both_files_back() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    // Broken by the first reload, mended by the second.
+    let (page, once) = (shop.path("site/index.php"), shop.path("once"));
+    let reload = format!(
+        "kill -USR2 {}; sleep 0.3; kill -HUP {}; if [ -e {once} ]; then mv {once} {page}; else mv {page} {once}; fi",
+        shop.fpm.pid(),
+        shop.nginx.pid()
+    );
+    let run = shop.switch(&["--reload", &reload]);
+    run.expect_code(1);
+    expect_said(&run, "status 404, before it was 200");
+    expect_said(&run, "is as it was before not moved");
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn a_reload_that_fails_brings_both_files_back() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let run = shop.switch(&["--reload", "echo no such unit; exit 7"]);
+    run.expect_code(1);
+    expect_said(&run, "no such unit");
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn whoever_interrupts_it_has_both_files_back() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let url = shop.url("/");
+    // Nobody reads the new files, so that there is nothing to be seen.
+    let words = ["--yes", "--url", &*url, "--reload", "true"];
+    let mut running = shop.switching(&words).spawn();
+    running.wait_for("the new files", || {
+        (shop.files()[1] != before[1]).then_some(())
+    });
+    running.signal(rustix::process::Signal::INT);
+    running.wait().expect_code(130);
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
+    use std::os::unix::process::CommandExt;
+    if !is_root() {
+        return;
+    }
+    let Some(shop) = Shop::open() else { return };
+    // A program of that name which anybody may start.
+    let theirs = shop.place.path("theirs/nginx");
+    fs::create_dir(shop.place.path("theirs")).unwrap();
+    // By a program of its own: no thread of ours may hold it open for writing when it starts.
+    shop.place
+        .run("cp", &["/bin/sleep", &theirs.display().to_string()]);
+    let mut command = std::process::Command::new(&theirs);
+    let _theirs = shop.place.start_logged(command.arg("60").uid(65_534));
+    shop.place.write(&[("unread", SITE)]);
+    let (site, pool) = (shop.path("unread"), shop.path("pool.d/www.conf"));
+    let run = shop.looptax().args(["switch", &*site, &*pool]).run();
+    // Not that its files are wrong: nobody has asked it.
+    run.expect_error(2, &["no nginx that runs here reads"]);
+}
+
+#[test]
+fn a_pool_that_would_keep_nginx_out_is_opened_in_the_plan() {
+    if !is_root() {
+        return;
+    }
+    let rights = "listen.backlog = 64\nlisten.group = www-data\nlisten.mode = 0600";
+    let pool = POOL.replace("listen.backlog = 64", rights);
+    let Some(shop) = Shop::with(&pool, &[]) else {
+        return;
+    };
+    let before = shop.files();
+    let run = shop.switch(&[]);
+    run.expect_code(0);
+    expect_said(&run, "- listen.mode = 0600 + listen.mode = 0660");
+    let mode = shop.socket().metadata().unwrap().mode();
+    assert_eq!(mode & 0o777, 0o660);
+    shop.looptax()
+        .args(["switch", "--undo", "--yes"])
+        .run()
+        .expect_code(0);
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
+    if !is_root() {
+        return;
+    }
+    // The site's pages come from the pool at the port; the one that is named is on its socket.
+    let named = POOL
+        .replace("[www]", "[shut]")
+        .replace("«behind»", "«folder»/php.sock")
+        + "listen.mode = 0600\n";
+    let Some(mut shop) = Shop::with(&named, &[("pool.d/old.conf", POOL)]) else {
+        return;
+    };
+    let before = shop.files();
+    let run = shop.switch(&[]);
+    run.expect_code(1);
+    expect_said(&run, "write listen.owner = www-data into [shut] of");
+    expect_said(&run, "nothing was changed");
+    assert!(!shop.place.path("data").exists(), "something is kept");
+    shop.expect_as_before(&before);
+
+    // As it says; then nginx's file alone has to change.
+    shop.place.write(&[(
+        "pool.d/www.conf",
+        &format!("{named}listen.owner = www-data\n"),
+    )]);
+    shop.restart_fpm();
+    let before = shop.files();
+    let run = shop.switch(&[]);
+    run.expect_code(0);
+    expect_said(&run, "no connection to");
+    assert!(shop.files()[1] == before[1] && shop.files()[0] != before[0]);
+    shop.looptax()
+        .args(["switch", "--undo", "--yes"])
+        .run()
+        .expect_code(0);
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn a_folder_that_nginx_may_not_enter_is_found_before_anything_is_written() {
+    if !is_root() {
+        return;
+    }
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let folder = shop.place.path("shut");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let socket = folder.join("php.sock").display().to_string();
+    let (site, pool) = (shop.path("sites/shop"), shop.path("pool.d/www.conf"));
+    let run = shop
+        .looptax()
+        .args(["switch", &*site, &*pool, "--socket", &*socket, "--yes"])
+        .run();
+    run.expect_code(1);
+    expect_said(&run, &folder.display().to_string());
+    expect_said(&run, "nothing was changed");
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn another_site_at_the_same_port_is_named_and_nothing_is_done() {
+    let other = "server {\n    listen unix:«folder»/other.sock;\n    location / {\n        fastcgi_pass «behind»;\n    }\n}\n";
+    let Some(shop) = Shop::with(POOL, &[("sites/other", other)]) else {
+        return;
+    };
+    let before = shop.files();
+    let run = shop.switch(&[]);
+    run.expect_code(1);
+    expect_said(&run, "sites/other line 4 goes to");
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn one_file_of_the_two_is_not_written_alone() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    for (name, application) in [
+        ("sites/shop", "nginx_fastcgi"),
+        ("pool.d/www.conf", "php_fpm_pool"),
+    ] {
+        let file = shop.path(name);
+        let socket = shop.path("php.sock");
+        let words = [
+            "switch",
+            &*file,
+            "--as",
+            application,
+            "--socket",
+            &*socket,
+            "--yes",
+        ];
+        let run = shop.looptax().args(words).run();
+        run.expect_code(1);
+        assert!(
+            run.stderr.contains("looptax switch SITE POOL"),
+            "{}",
+            run.stderr
+        );
+    }
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn a_looptax_that_is_killed_leaves_each_file_old_or_new_and_the_next_brings_both_back() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let url = shop.url("/");
+    let site_is_new = || shop.files()[0] != before[0];
+    let pool_is_new = || shop.files()[1] != before[1];
+    let pool_has_moved = || shop.socket().exists() && !shop.is_port_open();
+    let moments: [&dyn Fn() -> bool; 3] = [&site_is_new, &pool_is_new, &pool_has_moved];
+    for is_now in moments {
+        let mut running = shop.switching(&["--yes", "--url", &url]).spawn();
+        running.wait_for("the moment", || is_now().then_some(()));
+        running.signal(rustix::process::Signal::KILL);
+        running.wait();
+        for (name, old) in ["sites/shop", "pool.d/www.conf"].iter().zip(&before) {
+            let text = fs::read_to_string(shop.place.path(name)).unwrap();
+            let is_new =
+                text.contains(&shop.path("php.sock")) && !text.contains(&shop.behind.to_string());
+            assert!(text.as_bytes() == old.0 || is_new, "{text}");
+        }
+        let undo = shop.looptax().args(["switch", "--undo", "--yes"]).run();
+        undo.expect_code(0);
+        shop.expect_as_before(&before);
+    }
+}

@@ -1,0 +1,116 @@
+//! What the kernel shows of the way between a web server and what is behind it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use looptax_discover::{Outlook, Place, Process, Server, holders, is_listened_at, listens_on};
+use looptax_dsn::Kind;
+
+use super::fpm;
+
+type Ends = (SocketAddr, SocketAddr);
+
+/// Connections to a port and to a socket, seen again and again.
+pub(super) struct Eyes {
+    front: Process,
+    pool: Process,
+    tcp: SocketAddr,
+    outlook: Outlook,
+    known: BTreeSet<Ends>,
+    known_inodes: BTreeSet<u64>,
+    /// Workers of the web server that were seen on the socket.
+    pub(super) over_socket: BTreeSet<String>,
+}
+
+impl Eyes {
+    pub(super) fn open((front, pool): (&Process, &Process), tcp: SocketAddr) -> Self {
+        let mut eyes = Self {
+            outlook: outlook(front, pool, tcp),
+            front: front.clone(),
+            pool: pool.clone(),
+            tcp,
+            known: BTreeSet::new(),
+            known_inodes: BTreeSet::new(),
+            over_socket: BTreeSet::new(),
+        };
+        eyes.look();
+        eyes
+    }
+
+    /// Looks anew at what both listen on: a reload changes it.
+    pub(super) fn refresh(&mut self) {
+        self.outlook = outlook(&self.front, &self.pool, self.tcp);
+    }
+
+    /// How many connections over TCP are new since the last look.
+    pub(super) fn look(&mut self) -> usize {
+        let mut n_new = 0;
+        let mut sockets = BTreeSet::new();
+        for it in self.outlook.look() {
+            match it.tcp {
+                Some(ends) if ends.1.port() == self.tcp.port() => {
+                    n_new += usize::from(self.known.insert(ends));
+                }
+                None if it.inode != 0 && self.known_inodes.insert(it.inode) => {
+                    sockets.insert(it.inode);
+                }
+                _ => {}
+            }
+        }
+        if !sockets.is_empty() {
+            self.take(&holders(&sockets));
+        }
+        n_new
+    }
+
+    fn take(&mut self, held: &BTreeMap<u64, Process>) {
+        let own = held.values().filter(|it| it.parent == self.front.pid);
+        let names = own.map(|it| format!("{} {}", it.program_name(), it.pid));
+        self.over_socket.extend(names);
+    }
+
+    /// Whether a connection to the port stays open.
+    pub(super) fn has_kept(&self) -> bool {
+        let all = self.outlook.look();
+        all.iter()
+            .any(|it| it.inode != 0 && it.tcp.is_some_and(|it| it.1.port() == self.tcp.port()))
+    }
+
+    /// Whether the pool runs.
+    pub(super) fn pool_runs(&self) -> bool {
+        looptax_discover::process(self.pool.pid).is_some()
+    }
+
+    /// Whether the pool listens on this socket.
+    pub(super) fn is_on(&self, socket: &Path) -> bool {
+        fpm::listens(&self.pool, socket)
+    }
+
+    /// Whether anybody listens at the port.
+    pub(super) fn is_port_open(&self) -> bool {
+        is_listened_at(self.tcp, &self.front)
+    }
+}
+
+/// Over what the pool listens on now, and over whatever listens at the port.
+fn outlook(front: &Process, pool: &Process, tcp: SocketAddr) -> Outlook {
+    let mut endpoints = listens_on(pool);
+    let has_port = endpoints.iter().any(|it| it.place.takes(tcp));
+    if !has_port {
+        // Its connections of the last minute are still listed.
+        let mut port = endpoints.first().cloned();
+        if let Some(it) = &mut port {
+            it.place = Place::Tcp(tcp);
+        }
+        endpoints.extend(port);
+    }
+    let server = Server {
+        kind: Kind::PhpFpm,
+        version: None,
+        process: pool.clone(),
+        endpoints,
+        is_hidden: false,
+    };
+    Outlook::new(&server, &[front.pid])
+}

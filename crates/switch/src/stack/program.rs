@@ -1,0 +1,107 @@
+//! Programs that run all the time and read files: their masters, a test of their files, what has them read again.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use looptax_discover::{Home, Process, any_process};
+
+use crate::journal::ProgramOf;
+use crate::reload::usual_reload;
+
+/// What the kernel writes behind the name of a program that was replaced.
+const REPLACED: &str = " (deleted)";
+
+/// The processes of a program that no other one of it started, and that are root's or our own, on our own folders: its
+/// files are tested by running it, and nobody else shall have that done.
+pub(super) fn masters(is_it: impl Fn(&str) -> bool) -> Vec<Process> {
+    let mut all = Vec::new();
+    any_process(|it| {
+        if is_it(&it.program_name()) {
+            all.push(it.clone());
+        }
+        false
+    });
+    let pids: Vec<u32> = all.iter().map(|it| it.pid).collect();
+    all.retain(|it| !pids.contains(&it.parent) && may_be_run(it));
+    all
+}
+
+fn may_be_run(process: &Process) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let is_trusted = process.uid == 0 || process.uid == own;
+    let is_elsewhere = process.is_in_chroot || matches!(process.home, Home::Container { .. });
+    let our_mounts = looptax_discover::process(std::process::id()).and_then(|it| it.mounts);
+    let file = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
+    // A service may have a /tmp of its own, and its program is still the one that we see.
+    let is_here = process.mounts == our_mounts
+        || file(&process.file("exe")).is_some_and(|it| Some(it) == file(&file_of(process)));
+    is_trusted && !is_elsewhere && is_here
+}
+
+/// Its workers that run now.
+pub(super) fn workers(master: &Process) -> Vec<Process> {
+    let mut all = Vec::new();
+    any_process(|it| {
+        if it.parent == master.pid {
+            all.push(it.clone());
+        }
+        false
+    });
+    all
+}
+
+/// Its file, also where a newer one has taken its place.
+pub(super) fn file_of(process: &Process) -> PathBuf {
+    let path = process.program.clone().unwrap_or_default();
+    let text = path.to_string_lossy();
+    PathBuf::from(text.trim_end_matches(REPLACED))
+}
+
+/// What it is found again by.
+pub(super) fn told(process: &Process) -> ProgramOf {
+    ProgramOf {
+        program: file_of(process),
+        words: process.arguments().join(" "),
+    }
+}
+
+/// The same program as it runs now.
+pub(super) fn again(told: &ProgramOf) -> Option<Process> {
+    let name = told.program.file_name()?.to_string_lossy().into_owned();
+    let all = masters(|it| it == name);
+    { all.into_iter() }.find(|it| it.arguments().join(" ") == told.words)
+}
+
+/// What has it read its files: the service's own word, or the signal.
+pub(super) fn reload(process: &Process, signal: &str) -> String {
+    usual_reload(process).unwrap_or_else(|| format!("kill -{signal} {}", process.pid))
+}
+
+/// Words as a shell takes them.
+pub(super) fn line(program: &Path, words: &[String]) -> String {
+    let program = program.to_string_lossy().into_owned();
+    let all = std::iter::once(&program).chain(words);
+    let all: Vec<String> = all.map(|it| quoted(it)).collect();
+    all.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        let words = ["-g".to_owned(), "user o'x; daemon off;".to_owned()];
+        let line = line(Path::new("/usr/sbin/nginx"), &words);
+        assert_eq!(line, r"/usr/sbin/nginx -g 'user o'\''x; daemon off;'");
+    }
+}
