@@ -108,6 +108,7 @@ fn outlook(front: &Process, pool: &Process, tcp: SocketAddr) -> Outlook {
     let server = Server {
         kind: Kind::PhpFpm,
         version: None,
+        name: pool.program_name(),
         process: pool.clone(),
         endpoints,
         is_hidden: false,
