@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::REQUESTS_PER_SLICE;
-use looptax_dsn::Kind;
+use looptax_dsn::{Kind, Protocol};
 use looptax_record::EPOCHS_PER_UNSAMPLED;
 use looptax_stats::signed_rank;
 
@@ -202,6 +202,10 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
         TargetSpec::Running(running) if settings.may_write => format!(
             "running {}: writes {} rows into a scratch place of its own (looptax_scratch_…), removed afterwards",
             running.shown, settings.rows
+        ),
+        TargetSpec::Running(running) if running.protocol == Protocol::Http => format!(
+            "running {}: asks for that page again and again, whatever the application does for it",
+            running.shown
         ),
         TargetSpec::Running(running) => {
             format!("running {}: reads only, writes nothing", running.shown)
