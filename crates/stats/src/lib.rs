@@ -15,6 +15,7 @@ pub mod hodges_lehmann;
 mod holm;
 mod independent;
 mod judge;
+pub mod meta;
 mod moments;
 mod per_request;
 mod quantile;

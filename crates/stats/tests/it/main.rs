@@ -5,4 +5,5 @@
 mod judgement;
 mod noise_model;
 mod promises;
+mod published;
 mod whole_runs;

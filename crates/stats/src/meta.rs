@@ -1,0 +1,28 @@
+//! A fleet: effects of many hosts taken together.
+//!
+//! Pooled means and how much hosts differ (`pool`), by condition (`groups`), each host's effect in the
+//! light of the others (`shrink`), CPU time lost (`lost`) and who loses most of it (`top`), the sum over
+//! a fleet of which only a part was measured (`total`), false discoveries (`discovery`).
+//! Every step is one pass over the hosts, and every iteration is bounded.
+
+mod discovery;
+mod effect;
+mod groups;
+mod lost;
+mod pool;
+mod shrink;
+mod sums;
+mod tau;
+mod top;
+mod total;
+
+pub use discovery::{benjamini_hochberg, benjamini_yekutieli};
+pub use effect::{Effect, LEAST_FREEDOM, Unusable};
+pub use groups::{Between, Common, Groups, LEAST_HOSTS_OF_OWN, groups};
+pub use lost::{cores_lost, expected_cores_lost};
+pub use pool::{Homogeneity, Pooled, pool};
+pub use shrink::{Posterior, Prior};
+pub use sums::Sums;
+pub use tau::Spread;
+pub use top::{Candidate, top_probabilities};
+pub use total::{Host, Total, total};
