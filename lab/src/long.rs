@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 16] = [
+const STEPS: [(&str, &str); 17] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
@@ -22,6 +22,10 @@ const STEPS: [(&str, &str); 16] = [
     (
         "statistics, simulated",
         "run --release --locked --package looptax-stats --example simulate",
+    ),
+    (
+        "a fleet, simulated",
+        "run --release --locked --package looptax-stats --example simulate_fleet",
     ),
     (
         "verdicts on disturbed machines, simulated",

@@ -31,6 +31,8 @@ pub struct Effect {
     value: f64,
     variance: f64,
     freedom: f64,
+    /// What of the moments goes with b², from the degrees of freedom alone.
+    estimated: Moments,
 }
 
 impl Effect {
@@ -53,6 +55,7 @@ impl Effect {
             value,
             variance,
             freedom,
+            estimated: Moments::of_estimated(freedom),
         })
     }
 
@@ -103,9 +106,11 @@ impl Effect {
     /// expanded to the second order in its error, and with the constants that make it exact at τ² = 0 (where
     /// w·(θ−μ)² is the square of a t):
     ///
-    ///     mean      1 + 2/(ν−2)·b²
-    ///     variance  2 + (2ν²(ν−1)/((ν−2)²(ν−4)) − 2)·b²
-    ///     excess    1 + 4/(ν−4)·b²        E[w²]·(σ² + τ²) over E[w]
+    /// ```text
+    /// mean      1 + 2/(ν−2)·b²
+    /// variance  2 + (2ν²(ν−1)/((ν−2)²(ν−4)) − 2)·b²
+    /// excess    1 + 4/(ν−4)·b²        E[w²]·(σ² + τ²) over E[w]
+    /// ```
     ///
     /// All three go to the known values with ν → ∞ or τ² ≫ v. The excess is Meier's, for many hosts.
     ///
@@ -114,24 +119,36 @@ impl Effect {
     /// # Source
     /// Meier, Variance of a weighted mean, Biometrics 9 (1953) 59-73; moments of t² and 1/χ².
     pub(super) fn moments(&self, tau_squared: f64) -> Moments {
-        let (share, scarcity) = (self.own_share(tau_squared), 1.0 / self.freedom);
+        let share = self.own_share(tau_squared);
         let squared = share * share;
-        let of_t = 1.0 / (1.0 - 2.0 * scarcity);
-        let variance_of_t = 2.0 * of_t * of_t * (1.0 - scarcity) / (1.0 - 4.0 * scarcity);
         Moments {
-            mean: 1.0 + 2.0 * scarcity * of_t * squared,
-            variance: 2.0 + (variance_of_t - 2.0) * squared,
-            excess: 1.0 + 4.0 * scarcity / (1.0 - 4.0 * scarcity) * squared,
+            mean: 1.0 + self.estimated.mean * squared,
+            variance: 2.0 + self.estimated.variance * squared,
+            excess: 1.0 + self.estimated.excess * squared,
         }
     }
 }
 
 /// See [`Effect::moments`].
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Moments {
     pub(super) mean: f64,
     pub(super) variance: f64,
     pub(super) excess: f64,
+}
+
+impl Moments {
+    /// The factors of b², 0 at +∞ degrees of freedom.
+    fn of_estimated(freedom: f64) -> Self {
+        let scarcity = 1.0 / freedom;
+        let of_t = 1.0 / (1.0 - 2.0 * scarcity);
+        let variance_of_t = 2.0 * of_t * of_t * (1.0 - scarcity) / (1.0 - 4.0 * scarcity);
+        Self {
+            mean: 2.0 * scarcity * of_t,
+            variance: variance_of_t - 2.0,
+            excess: 4.0 * scarcity / (1.0 - 4.0 * scarcity),
+        }
+    }
 }
 
 #[cfg(test)]

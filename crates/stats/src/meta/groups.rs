@@ -34,6 +34,8 @@ pub struct Groups {
 pub struct Common {
     /// τ² within groups, with its Q-profile interval.
     pub tau_squared: Estimate,
+    /// The squared standard error of τ²; +∞ where every group has one host.
+    pub tau_squared_variance: f64,
     /// Each group's mean, `n` its hosts; `None` for one without hosts. No interval where every group has one
     /// host.
     pub means: Vec<Option<Estimate>>,
@@ -48,7 +50,7 @@ pub struct Common {
 /// A test of whether the means of groups differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Between {
-    /// Q_b = Σ (mean − mean of means)²/se², over the groups.
+    /// `Q_b` = Σ (mean − mean of means)²/se², over the groups.
     pub q: f64,
     /// The F statistic made of it.
     pub f: f64,
@@ -61,10 +63,12 @@ pub struct Between {
 /// Pools each group, and holds the groups against each other. Intervals of level 1 − `alpha`.
 ///
 /// Estimands: the mean true effect of each group's hosts; under `common` their variance around it is one for
-/// all. There μ_g = Σwθ/Σw over the group with w = 1/(v + τ²), and
+/// all. There a mean μ = Σwθ/Σw over the group with w = 1/(v + τ²), and
 ///
-///     se²_g = max(1, Q/E Q)·Σ w·excess/(Σw)²       t and F at k − m, for k hosts in m groups
-///     Q_b   = Σ_g (μ_g − μ)²/se²_g                 F = Q_b/(m − 1)
+/// ```text
+/// se²_g = max(1, Q/E Q)·Σ w·excess/(Σw)²       t and F at k − m, for k hosts in m groups
+/// Q_b   = Σ_g (μ_g − μ)²/se²_g                 F = Q_b/(m − 1)
+/// ```
 ///
 /// which is a meta-regression on the groups with Knapp's and Hartung's test and the guard of [`pool`].
 /// Assumes what [`pool`] assumes, and under `common` that the groups' true effects spread alike: where they do
@@ -74,7 +78,7 @@ pub struct Between {
 /// `None` for no host, and for an `alpha` that is not between 0 and 1.
 ///
 /// Example: groups {−1, 1} and {9, 11} of known variances 0.5 have τ² = 1.5, means 0 and 10 with se² = 1,
-/// Q_b = 5² + 5² = 50, F(1, 2) = 50.
+/// `Q_b` = 5² + 5² = 50, F(1, 2) = 50.
 ///
 /// # Cost
 /// O(hosts) for each of some hundred steps.
@@ -140,6 +144,7 @@ impl Common {
             mean: mean.value,
             mean_variance: self.variances[group_idx],
             tau_squared: self.tau_squared.value,
+            tau_squared_variance: self.tau_squared_variance,
             freedom: self.freedom,
         })
     }
@@ -154,7 +159,12 @@ fn common(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Common {
     let n_hosts: usize = sums.iter().map(Sums::n_hosts).sum();
     let n_groups = sums.iter().filter(|it| it.n_hosts() > 0).count();
     let freedom = (n_hosts - n_groups) as f64;
-    let (q, expected, _) = generalised_q(groups, value);
+    let (q, expected, variance_of_q) = generalised_q(groups, value);
+    let weight: f64 = sums
+        .iter()
+        .filter(|it| it.n_hosts() > 1)
+        .map(Sums::weight)
+        .sum();
     let scale = if freedom > 0.0 {
         (q / expected).max(1.0)
     } else {
@@ -182,6 +192,11 @@ fn common(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Common {
             lo: lo.min(value),
             hi: hi.max(value),
             n: n_hosts,
+        },
+        tau_squared_variance: if freedom > 0.0 {
+            variance_of_q / (weight * weight)
+        } else {
+            f64::INFINITY
         },
         between: pooled_test(&points.collect::<Vec<_>>(), freedom),
         means,

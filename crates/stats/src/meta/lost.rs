@@ -27,7 +27,7 @@ pub fn cores_lost(load_cores: f64, effect: &Posterior, alpha: f64) -> Option<Est
 
 /// Cores that a host loses on average over what is not known of its effect: load·(1 − e^(−m + V/2)).
 ///
-/// Estimand: E[L] for a normal θ with mean m and variance V. This is what adds up over hosts and ranks them;
+/// Estimand: the mean of L for a normal θ with mean m and variance V. This is what adds up over hosts and ranks them;
 /// it lies below the median of [`cores_lost`], since a θ that is too small costs more than one that is as
 /// much too large wins. `None` for a load that is no load, and where V is so large that nothing is known.
 ///

@@ -23,6 +23,8 @@ pub struct Pooled {
     pub fixed: Estimate,
     /// τ², the variance of the true effects, with its Q-profile interval.
     pub tau_squared: Estimate,
+    /// The squared standard error of τ² as an estimate; it is not normal. +∞ below two hosts.
+    pub tau_squared_variance: f64,
     /// I²: the share of the variance of a typical host's measured effect that lies between hosts, 0 to 1.
     pub i_squared: Estimate,
     /// H²: that variance over what the host's own error explains, from 1.
@@ -50,14 +52,16 @@ pub struct Homogeneity {
 /// once (not each request); τ², their variance; the true effect of one more such host. With w = 1/(v + τ²)
 /// and k hosts:
 ///
-///     μ           Σwθ/Σw ± t(k−1)·se      se² = max(1, q)·Σ w·excess/(Σw)²    q = Q(τ²)/E Q(τ²)
-///     new host    μ ± t(k−2)·√(τ² + se²)
-///     fixed mean  the same with τ² = 0, ± z
-///     I²          τ²/(τ² + s²)   H² = 1 + τ²/s²   s² of `Sums::typical_variance`; ends from those of τ²
+/// ```text
+/// μ           Σwθ/Σw ± t(k−1)·se      se² = max(1, q)·Σ w·excess/(Σw)²    q = Q(τ²)/E Q(τ²)
+/// new host    μ ± t(k−2)·√(τ² + se²)
+/// fixed mean  the same with τ² = 0, ± z
+/// I²          τ²/(τ² + s²)   H² = 1 + τ²/s²   s² of `Sums::typical_variance`; ends from those of τ²
+/// ```
 ///
 /// q is Hartung's, Knapp's, Sidik's and Jonkman's; the 1 is the guard that keeps an interval of effects that
 /// agree by chance from being narrower than the plain one. The excess is 1 for known variances
-/// ([`Effect::moments`]).
+/// (`Effect::moments`).
 /// Assumes independent hosts, variances that do not know their effects, and true effects that are roughly
 /// normal; for the mean of many hosts the last does not matter, for the new host it does.
 /// One host: its value without an interval, since nothing is known of others; two equal hosts: an interval
@@ -99,6 +103,7 @@ pub fn pool(effects: &[Effect], spread: Spread, alpha: f64) -> Option<Pooled> {
             n_hosts,
         ),
         tau_squared,
+        tau_squared_variance: tau_squared_variance(&random),
         i_squared: tau_squared.map_monotone(|it| 1.0 - typical / (typical + it)),
         h_squared: tau_squared.map_monotone(|it| 1.0 + it / typical),
         homogeneity: homogeneity(&plain),
@@ -118,6 +123,13 @@ fn mean_variance(random: &Sums) -> f64 {
     }
     let scale = (random.q() / random.expected_q()).max(1.0);
     scale * random.variance_of_mean()
+}
+
+fn tau_squared_variance(random: &Sums) -> f64 {
+    if random.n_hosts() < 2 {
+        return f64::INFINITY;
+    }
+    random.variance_of_tau_squared()
 }
 
 fn typical_variance(plain: &Sums, effects: &[Effect]) -> f64 {

@@ -17,6 +17,8 @@ pub struct Prior {
     pub mean_variance: f64,
     /// τ².
     pub tau_squared: f64,
+    /// The squared standard error of τ²; 0 takes it as known.
+    pub tau_squared_variance: f64,
     /// Degrees of freedom of `mean_variance` and τ².
     pub freedom: f64,
 }
@@ -41,10 +43,11 @@ pub struct Posterior {
 impl Pooled {
     /// These hosts as what is known of another one; `None` below two hosts.
     pub fn prior(&self) -> Option<Prior> {
-        (self.n_hosts > 1).then(|| Prior {
+        (self.n_hosts > 1).then_some(Prior {
             mean: self.mean.value,
             mean_variance: self.mean_variance,
             tau_squared: self.tau_squared.value,
+            tau_squared_variance: self.tau_squared_variance,
             freedom: self.n_hosts as f64 - 1.0,
         })
     }
@@ -55,30 +58,52 @@ impl Prior {
     ///
     /// Estimand: this host's true θ. With b = v/(v + τ²):
     ///
-    ///     value   θ − b·(θ − μ)
-    ///     own     b·τ², known as well as v          of a host that was not measured: τ²
-    ///     shared  b²·var(μ)
+    /// ```text
+    /// value   θ − b·(θ − μ)
+    /// own     min(v, b·τ² + 2·b²·var(τ²)/(v + τ²))     of a host that was not measured: τ²
+    /// shared  b²·var(μ)
+    /// ```
     ///
+    /// The second part of `own` is for the error of τ²: without it, hosts whose τ² comes out as 0 by chance would
+    /// be known exactly. No host is known worse than by its own measurement.
     /// Assumes that the true effects of the kind are normal around μ: where they are not, hosts far from μ are
-    /// pulled too far. The error of τ² itself is in the degrees of freedom alone.
-    /// τ² = 0: every host has the mean, and no error of its own.
+    /// pulled too far. τ² = 0, and known: every host has the mean, and no error of its own.
     ///
-    /// Example: μ = 0.10 known to 0.0001, τ² = 0.01, a host of 0.30 with variance 0.01: b = 0.5, value 0.20,
-    /// own 0.005, shared 0.000025.
+    /// Example: μ = 0.10 known to 0.0001, τ² = 0.01 known to 0.000002, a host of 0.30 with variance 0.01: b = 0.5,
+    /// value 0.20, own 0.005 + 2·0.25·0.000002/0.02 = 0.00505, shared 0.000025.
     ///
     /// # Source
     /// Morris, Parametric empirical Bayes inference, JASA 78 (1983) 47-55; Raudenbush and Bryk, Empirical Bayes
-    /// meta-analysis, Journal of Educational Statistics 10 (1985) 75-98.
+    /// meta-analysis, Journal of Educational Statistics 10 (1985) 75-98; the error of τ² by Paule and Mandel, there
+    /// named after Fay and Herriot: Datta, Rao and Smith, On measuring the variability of small area estimators,
+    /// Biometrika 92 (2005) 183-196.
     pub fn posterior(&self, measured: Option<&Effect>) -> Posterior {
-        let borrowed = measured.map_or(1.0, |it| it.own_share(self.tau_squared));
+        let Some(measured) = measured else {
+            return self.prediction();
+        };
+        let borrowed = measured.own_share(self.tau_squared);
+        let of_tau = 2.0
+            * borrowed
+            * borrowed
+            * self.tau_squared_variance
+            * measured.weight(self.tau_squared);
         Posterior {
-            value: measured.map_or(self.mean, |it| {
-                it.value() - borrowed * (it.value() - self.mean)
-            }),
-            own_variance: borrowed * self.tau_squared,
-            own_freedom: measured.map_or(self.freedom, Effect::freedom),
+            value: measured.value() - borrowed * (measured.value() - self.mean),
+            own_variance: (borrowed * self.tau_squared + of_tau).min(measured.variance()),
+            own_freedom: measured.freedom(),
             borrowed,
             shared_variance: borrowed * borrowed * self.mean_variance,
+            shared_freedom: self.freedom,
+        }
+    }
+
+    fn prediction(&self) -> Posterior {
+        Posterior {
+            value: self.mean,
+            own_variance: self.tau_squared,
+            own_freedom: self.freedom,
+            borrowed: 1.0,
+            shared_variance: self.mean_variance,
             shared_freedom: self.freedom,
         }
     }
@@ -142,6 +167,7 @@ mod tests {
         mean: 0.1,
         mean_variance: 0.0001,
         tau_squared: 0.01,
+        tau_squared_variance: 0.000_002,
         freedom: 99.0,
     };
 
@@ -150,7 +176,7 @@ mod tests {
         let effect = Effect::new(0.3, 0.01, f64::INFINITY).unwrap();
         let found = PRIOR.posterior(Some(&effect));
         close(found.value, 0.2, 1e-15);
-        close(found.own_variance, 0.005, 1e-15);
+        close(found.own_variance, 0.005_05, 1e-15);
         close(found.shared_variance, 0.000_025, 1e-15);
         assert!(found.estimate(0.05).covers(0.2));
     }
@@ -169,12 +195,23 @@ mod tests {
     fn where_hosts_do_not_differ_all_have_the_mean() {
         let same = Prior {
             tau_squared: 0.0,
+            tau_squared_variance: 0.0,
             ..PRIOR
         };
         let found = same.posterior(Some(&Effect::new(5.0, 0.01, 9.0).unwrap()));
         close(found.value, 0.1, 1e-12);
         close(found.own_variance, 0.0, 0.0);
         close(found.variance(), 0.0001, 1e-15);
+    }
+
+    #[test]
+    fn no_host_is_known_worse_than_by_its_own_measurement() {
+        let vague = Prior {
+            tau_squared_variance: 100.0,
+            ..PRIOR
+        };
+        let found = vague.posterior(Some(&Effect::new(0.3, 0.01, 9.0).unwrap()));
+        close(found.own_variance, 0.01, 0.0);
     }
 
     #[test]

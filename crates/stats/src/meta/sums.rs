@@ -13,8 +13,8 @@ use super::effect::Effect;
 /// Ten numbers, whatever the number of hosts.
 ///
 /// # Source
-/// West, Updating mean and variance estimates, CACM 22 (1979) 532-535; merging as Chan, Golub and LeVeque
-/// (1979) have it.
+/// West, Updating mean and variance estimates, CACM 22 (1979) 532-535; merging: Chan, Golub and others
+/// (1979).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sums {
     n: usize,
@@ -103,6 +103,12 @@ impl Sums {
     /// The variance of Q there, 2(k − 1) for known variances.
     pub(super) fn variance_of_q(&self) -> f64 {
         self.without_the_mean(self.spread, 2.0)
+    }
+
+    /// The variance of the τ² that solves Q = E Q, at that τ²: var(Q)/(Σw)², 2(k − 1)/(Σw)² for known variances,
+    /// since Q falls by Σw per unit of τ².
+    pub(super) fn variance_of_tau_squared(&self) -> f64 {
+        self.variance_of_q() / (self.weight * self.weight)
     }
 
     /// Takes out what the mean's own fit uses up. One host has neither: exactly zero, not what rounding leaves.

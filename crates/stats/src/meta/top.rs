@@ -24,7 +24,7 @@ pub struct Candidate {
 
 /// How probably each host is among the `n_top` that lose most.
 ///
-/// Estimand: P(Lᵢ > c), where c is the loss that `n_top` hosts exceed on average: Σ P(Lᵢ > c) = n_top. With
+/// Estimand: P(Lᵢ > c), where c is the loss that `n_top` hosts exceed on average: Σ P(Lᵢ > c) = `n_top`. With
 /// independent hosts and many of them c is as good as fixed, and this is the probability of a rank. With
 /// L = load·(1 − e^−θ) and a normal θ, P(L > c) = Φ((m + ln(1 − c/load))/√V), and 0 from c ≥ load on.
 /// The probabilities sum up to `n_top`. A host without a variance is above or below for sure, 1/2 at c; one

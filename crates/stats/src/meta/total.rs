@@ -48,10 +48,12 @@ pub struct Total {
 /// kinds, θᵢ is normal with the posterior's value m and own variance V, independent of the other hosts; for a host
 /// that was not measured V = τ². With g = load·e^(−m + V/2):
 ///
-///     value     Σ (load − g)                            the mean over what is not known
-///     own       Σ g²·(e^V − 1)                          measured, and predicted ones apart
-///     means     Σ_kinds var(μ)·(Σ g·borrowed)²          one error for all hosts of a kind: it does not cancel
-///     interval  value ± t·√(own + means)                t at Satterthwaite's degrees of freedom
+/// ```text
+/// value     Σ (load − g)                            the mean over what is not known
+/// own       Σ g²·(e^V − 1)                          measured, and predicted ones apart
+/// means     Σ_kinds var(μ)·(Σ g·borrowed)²          one error for all hosts of a kind: it does not cancel
+/// interval  value ± t·√(own + means)                t at Satterthwaite's degrees of freedom
+/// ```
 ///
 /// Assumes that whether a host was measured does not depend on its effect within its kind, nor its load: the
 /// busiest hosts may have another tax, and then a sum over the others is wrong by that, with no sign of it in the
@@ -181,6 +183,7 @@ mod tests {
         mean: std::f64::consts::LN_2,
         mean_variance: 0.0004,
         tau_squared: 0.0,
+        tau_squared_variance: 0.0,
         freedom: 99.0,
     };
 

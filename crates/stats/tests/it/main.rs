@@ -1,7 +1,9 @@
 //! The public behaviour of the crate: whole judgements, and the promises of its intervals.
 //!
-//! Seeded simulations only; the long version of them is `examples/simulate.rs`.
+//! Seeded simulations only; the long versions of them are `examples/simulate.rs` and `examples/simulate_fleet`.
 
+mod fleet;
+mod fleet_model;
 mod judgement;
 mod noise_model;
 mod promises;

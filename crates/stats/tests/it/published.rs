@@ -5,7 +5,7 @@
 
 use looptax_stats::Estimate;
 use looptax_stats::meta::{
-    Effect, Pooled, Spread, benjamini_hochberg, benjamini_yekutieli, groups, pool,
+    Effect, Pooled, Prior, Spread, benjamini_hochberg, benjamini_yekutieli, groups, pool,
 };
 use serde_json::Value;
 
@@ -23,27 +23,32 @@ const SPREADS: [(&str, Spread); 2] = [
 ];
 
 fn load() -> Value {
-    serde_json::from_str(include_str!("../meta_vectors.json")).unwrap()
+    serde_json::from_str(include_str!("../meta_vectors.json")).expect("the file is JSON")
 }
 
 #[track_caller]
 fn floats(value: &Value) -> Vec<f64> {
-    let items = value.as_array().unwrap();
-    items.iter().map(|item| item.as_f64().unwrap()).collect()
+    let items = value.as_array().expect("an array of numbers");
+    items
+        .iter()
+        .map(|item| item.as_f64().expect("an array of numbers"))
+        .collect()
 }
 
 fn effects(study: &Value) -> Vec<Effect> {
     let pairs = floats(&study["values"]).into_iter();
     let pairs = pairs.zip(floats(&study["variances"]));
     pairs
-        .map(|(value, variance)| Effect::new(value, variance, f64::INFINITY).unwrap())
+        .map(|(value, variance)| {
+            Effect::new(value, variance, f64::INFINITY).expect("a usable effect")
+        })
         .collect()
 }
 
 /// Within a millionth of the size, or of one.
 #[track_caller]
 fn check(what: &str, found: f64, expected: &Value) {
-    let expected = expected.as_f64().unwrap();
+    let expected = expected.as_f64().expect("a number");
     let far = (found - expected).abs();
     assert!(
         far <= 1e-6 * expected.abs().max(1.0),
@@ -68,7 +73,7 @@ fn each_study(look: impl Fn(&str, &Value, &[Effect])) {
 fn each_fit(look: impl Fn(&str, &Value, &[Effect], &Pooled)) {
     each_study(|name, study, effects| {
         for (word, spread) in SPREADS {
-            let found = pool(effects, spread, 0.05).unwrap();
+            let found = pool(effects, spread, 0.05).expect("there are studies");
             look(&format!("{name} {word}"), &study[word], effects, &found);
         }
     });
@@ -119,7 +124,11 @@ fn the_fixed_mean_and_cochrans_q_agree() {
 #[test]
 fn each_study_shrinks_as_it_should() {
     each_fit(|name, fit, effects, found| {
-        let prior = found.prior().unwrap();
+        // metafor takes τ² as known.
+        let prior = Prior {
+            tau_squared_variance: 0.0,
+            ..found.prior().unwrap()
+        };
         for (idx, effect) in effects.iter().enumerate() {
             let posterior = prior.posterior(Some(effect));
             check(name, posterior.value, &fit["blup"][idx]);
