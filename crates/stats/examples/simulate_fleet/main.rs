@@ -1,12 +1,13 @@
 //! The long simulation of a fleet: coverage of its intervals, its sum and its ranking, as tables on standard
 //! output.
 //!
-//! `cargo run --release -p looptax-stats --example simulate_fleet [runs [part]]`, a part being `pooled`, `sum` or
-//! `ranking`. Seeded, so that the same number of runs prints the same tables. Serves docs/src/results/fleet.md; 1,000
+//! `cargo run --release -p looptax-stats --example simulate_fleet [runs [part]]`, a part being `pooled`, `epochs`,
+//! `sum` or `ranking`. Seeded, so that the same number of runs prints the same tables. Serves docs/src/results/fleet.md; 1,000
 //! runs of everything take half an hour.
 
 use std::{io, thread};
 
+mod epochs;
 #[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../../tests/it/fleet_model.rs"]
 mod fleet_model;
@@ -25,6 +26,9 @@ fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
     if is_wanted("pooled") {
         pooled::print(&mut out, n_runs)?;
+    }
+    if is_wanted("epochs") {
+        epochs::print(&mut out, n_runs)?;
     }
     if is_wanted("sum") {
         sum::print(&mut out, n_runs)?;
