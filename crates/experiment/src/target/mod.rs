@@ -164,10 +164,10 @@ impl Target {
     pub(crate) fn processes(&self, arms: &[Arm]) -> Vec<(Doer, u32)> {
         let servers = self.pids.iter().map(|pid| (Doer::Server, *pid));
         let helpers = arms.iter().filter_map(|arm| {
-            let doer = if *arm == Arm::Proxy {
-                Doer::Proxy
-            } else {
-                Doer::Supervisor
+            let doer = match arm {
+                Arm::Redirect => Doer::Supervisor,
+                Arm::Proxy => Doer::Proxy,
+                _ => Doer::Pooler,
             };
             Some((doer, self.arms.helper(*arm)?.pid))
         });
