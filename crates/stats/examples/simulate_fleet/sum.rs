@@ -89,7 +89,7 @@ const FLEETS: [Fleet; 12] = [
         ..PLAIN
     },
     Fleet {
-        name: "the same, load as a condition",
+        name: "1 % by lot, tax grows with load, a condition",
         with_load: 0.04,
         by_load: true,
         ..PLAIN
@@ -101,7 +101,7 @@ const FLEETS: [Fleet; 12] = [
         ..PLAIN
     },
     Fleet {
-        name: "the same, load as a condition",
+        name: "1 % by load, tax grows with load, a condition",
         choice: Choice::ByLoad(0.01),
         with_load: 0.04,
         by_load: true,
@@ -130,7 +130,7 @@ struct Drawn {
 pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     writeln!(
         out,
-        "\nfleet of 100,000                   runs | covered  bias  half width  of measured  predicted  means (%)"
+        "\nfleet of 100,000                               runs | covered  bias  half width  of measured  predicted  means (%)"
     )?;
     for fleet in FLEETS {
         let n_runs = (fleet.n_runs * n_runs as f64).ceil() as u64;
@@ -151,7 +151,7 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
         let pct = |sum: f64| 100.0 * sum / n_runs as f64;
         writeln!(
             out,
-            "{:33} {n_runs:5} | {:7.1}  {:5.1}  {:10.2}  {:11.2}  {:9.2}  {:5.2}",
+            "{:45} {n_runs:5} | {:7.1}  {:5.1}  {:10.2}  {:11.2}  {:9.2}  {:5.2}",
             fleet.name,
             pct(n_covered as f64),
             pct(bias),
