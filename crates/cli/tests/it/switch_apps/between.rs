@@ -35,6 +35,7 @@ fn pgbouncers_way_to_postgres_is_moved_and_back() {
         user: "shop".to_owned(),
         password: Secret::new(String::new()),
         database: Some("shop".to_owned()),
+        ..Login::default()
     };
     let address = Endpoint::Tcp(place.http);
     let ask = move |question| {
