@@ -49,4 +49,7 @@ pub struct FoundHop {
     pub closed_per_s: Option<f64>,
     /// CPU time that TCP costs over the socket, ms per second: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
+    /// The places of what that was made of, in the list of cost sources.
+    #[serde(default)]
+    pub cost_from: Vec<usize>,
 }

@@ -44,6 +44,9 @@ pub struct Found {
 pub struct CostSource {
     /// For this kind of server: `mariadb`; `null` for all (the echo server).
     pub kind: Option<String>,
+    /// The kind of pooler whose own requests were measured, not those of any program: `pgbouncer`.
+    #[serde(default)]
+    pub client_kind: Option<String>,
     /// CPU time added at both ends together, µs per request.
     pub cpu_us_per_request: Figure,
     /// The record, or how it was measured just now.
@@ -189,6 +192,9 @@ pub struct FoundClient {
     /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this
     /// machine: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
+    /// The places of what that was made of, in the list of cost sources.
+    #[serde(default)]
+    pub cost_from: Vec<usize>,
 }
 
 /// The transport of an address that a server listens on.

@@ -8,7 +8,7 @@ use looptax_discover::{Closed, Link, Survey};
 use looptax_record::{CostSource, FoundChain, FoundHop, Way};
 
 use super::paths::{Graph, Path};
-use super::rates::{Rates, cost, sum};
+use super::rates::{Asked, Rates, cost, source_of, sum};
 
 /// The chains of a look; a database's clients that nothing else is connected to are none.
 pub(super) fn chains(
@@ -58,7 +58,16 @@ impl View<'_> {
 
     /// Whether no source has a figure, whatever the rate.
     fn is_without_cost(&self, hop: &FoundHop) -> bool {
-        cost(hop.kind.as_deref().unwrap_or_default(), 1.0, self.sources).is_none()
+        source_of(self.asked(hop), self.sources).is_none()
+    }
+
+    fn asked<'b>(&self, hop: &'b FoundHop) -> Asked<'b> {
+        let servers = &self.survey.servers;
+        let client = { servers.iter() }.find(|it| Some(it.process.pid) == hop.client_pid);
+        Asked {
+            kind: hop.kind.as_deref().unwrap_or_default(),
+            client_kind: client.map(|it| it.kind.name()),
+        }
     }
 
     fn hop(&self, link: &Link) -> FoundHop {
@@ -139,6 +148,7 @@ impl View<'_> {
             requests_per_s: None,
             closed_per_s: None,
             cpu_ms_per_s: None,
+            cost_from: Vec::new(),
         }
     }
 
@@ -149,9 +159,11 @@ impl View<'_> {
             (None, None) => None,
             (open, closed) => Some(open.unwrap_or(0.0) + closed.unwrap_or(0.0)),
         };
-        let kind = hop.kind.as_deref().unwrap_or_default();
+        let source = rate.and_then(|_| source_of(self.asked(&hop), self.sources));
+        let priced = source.zip(rate);
         FoundHop {
-            cpu_ms_per_s: rate.and_then(|rate| cost(kind, rate, self.sources)),
+            cpu_ms_per_s: priced.and_then(|(idx, rate)| cost(rate, &self.sources[idx])),
+            cost_from: source.into_iter().collect(),
             ..hop
         }
     }
@@ -268,6 +280,7 @@ mod tests {
         let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
         let source = CostSource {
             kind: Some("mariadb".to_owned()),
+            client_kind: None,
             cpu_us_per_request: looptax_record::Figure::new(3.0, 2.0, 4.0, 20),
             source: "run x".to_owned(),
             is_size_uncertain: false,

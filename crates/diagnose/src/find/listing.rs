@@ -12,7 +12,7 @@ use looptax_record::{
 use super::chains::chains;
 use super::names::Names;
 use super::notes::notes;
-use super::rates::{Rates, cost};
+use super::rates::{Asked, Rates, cost, source_of};
 
 /// The later look, with rates where there was an earlier one, and costs where rates and a source are.
 pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
@@ -181,6 +181,12 @@ fn found_client(
     names: &Names,
 ) -> FoundClient {
     let server = &survey.servers[client.server_idx];
+    let asked = Asked {
+        kind: server.kind.name(),
+        client_kind: client_kind(&client.peer, survey),
+    };
+    let source = requests_per_s.and_then(|_| source_of(asked, sources));
+    let priced = source.zip(requests_per_s);
     FoundClient {
         peer: found_peer(&client.peer, requests_per_s, names),
         server_pid: server.process.pid,
@@ -197,8 +203,18 @@ fn found_client(
             format!("{} {}{onward}{shared}", hop.program, hop.pid)
         }),
         onward: onward(server, survey),
-        cpu_ms_per_s: requests_per_s.and_then(|rate| cost(server.kind.name(), rate, sources)),
+        cpu_ms_per_s: priced.and_then(|(idx, rate)| cost(rate, &sources[idx])),
+        cost_from: source.into_iter().collect(),
     }
+}
+
+/// The kind of a client that is a server itself.
+fn client_kind(peer: &Peer, survey: &Survey) -> Option<&'static str> {
+    let own = survey
+        .servers
+        .iter()
+        .find(|it| peer.is_of(it.process.pid))?;
+    Some(own.kind.name())
 }
 
 /// Where a pooler's own connections lead: what its clients reach in the end.

@@ -79,11 +79,30 @@ fn traffic_of(survey: &Survey) -> TrafficOf {
         .collect()
 }
 
-/// The CPU time that so many requests cost, by the source for this kind of server, or else by one for
-/// all; ms per second.
-pub(super) fn cost(kind: &str, requests_per_s: f64, sources: &[CostSource]) -> Option<Figure> {
-    let of_kind = sources.iter().find(|it| it.kind.as_deref() == Some(kind));
-    let source = of_kind.or_else(|| sources.iter().find(|it| it.kind.is_none()))?;
+/// Who asks whom, of which a cost may be known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// The server's kind; empty for what only hands on.
+    pub(super) kind: &'a str,
+    /// The kind of who asks, where it is a server itself.
+    pub(super) client_kind: Option<&'a str>,
+}
+
+/// The place of the cost of such requests: as this client's, else as anybody's, else of every server.
+pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
+    let of = |kind: Option<&str>, client_kind: Option<&str>| {
+        let is_it = |it: &CostSource| {
+            (it.kind.as_deref(), it.client_kind.as_deref()) == (kind, client_kind)
+        };
+        sources.iter().position(is_it)
+    };
+    let kind = Some(asked.kind);
+    let own = asked.client_kind.and_then(|it| of(kind, Some(it)));
+    own.or_else(|| of(kind, None)).or_else(|| of(None, None))
+}
+
+/// The CPU time that so many requests cost by a source; ms per second.
+pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
     let ms_per_s = |us: f64| us * requests_per_s / 1e3;
     let end = |end: Option<f64>, open: f64| end.map_or(open, ms_per_s);

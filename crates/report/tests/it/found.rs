@@ -28,6 +28,7 @@ pub(crate) fn look() -> Found {
         server_pid: 812,
         via: None,
         onward: None,
+        cost_from: cost.iter().map(|_| 0).collect(),
         cpu_ms_per_s: cost,
     };
     Found {
@@ -37,6 +38,7 @@ pub(crate) fn look() -> Found {
         rates_over_s: Some(1.0),
         cost_sources: vec![CostSource {
             kind: Some("mariadb".to_owned()),
+            client_kind: None,
             cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
             source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
             is_size_uncertain: false,

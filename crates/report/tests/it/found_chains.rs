@@ -19,6 +19,7 @@ fn hop(client: Option<(&str, u32)>, server: (&str, u32), kind: &str, way: Way) -
         requests_per_s: None,
         closed_per_s: None,
         cpu_ms_per_s: None,
+        cost_from: Vec::new(),
     }
 }
 
