@@ -20,6 +20,9 @@ pub struct FoundChain {
     pub cpu_ms_per_s: Option<Figure>,
     /// Servers over TCP that are not in that sum, since nobody measured what a request costs there: `http`.
     pub kinds_without_cost: Vec<String>,
+    /// The same of requests that each have a connection of their own.
+    #[serde(default)]
+    pub kinds_without_connection_cost: Vec<String>,
 }
 
 /// The connections of one program, with its workers, to one server, of one way.

@@ -47,6 +47,9 @@ pub struct CostSource {
     /// The kind of pooler whose own requests were measured, not those of any program: `pgbouncer`.
     #[serde(default)]
     pub client_kind: Option<String>,
+    /// Whether each of its requests had a connection of its own, which is in the cost.
+    #[serde(default)]
+    pub is_per_connection: bool,
     /// CPU time added at both ends together, µs per request.
     pub cpu_us_per_request: Figure,
     /// The record, or how it was measured just now.

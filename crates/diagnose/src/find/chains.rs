@@ -42,32 +42,37 @@ impl View<'_> {
         let begins_here = first.is_web_server || first.server_idx.is_none();
         let links = path.links.iter().map(|idx| self.hop(&stack.links[*idx]));
         let hops: Vec<FoundHop> = unseen.into_iter().chain(links).collect();
-        let without = { hops.iter() }
-            .filter(|it| it.way.is_tcp() && it.cpu_ms_per_s.is_none())
-            .filter(|it| self.is_without_cost(it));
-        let kinds: BTreeSet<String> = without
-            .map(|it| it.kind.clone().unwrap_or_else(|| it.server.clone()))
-            .collect();
+        let without = |is_per_connection: bool| {
+            let hops = hops.iter().filter(|it| it.way.is_tcp());
+            let open = hops.filter(|it| self.is_without_cost(it, is_per_connection));
+            let kinds = open.map(|it| it.kind.clone().unwrap_or_else(|| it.server.clone()));
+            kinds.collect::<BTreeSet<String>>().into_iter().collect()
+        };
         FoundChain {
             cpu_ms_per_s: sum(hops.iter().filter_map(|it| it.cpu_ms_per_s.as_ref())),
-            kinds_without_cost: kinds.into_iter().collect(),
+            kinds_without_cost: without(false),
+            kinds_without_connection_cost: without(true),
             begins_here,
             hops,
         }
     }
 
-    /// Whether no source has a figure, whatever the rate.
-    fn is_without_cost(&self, hop: &FoundHop) -> bool {
-        source_of(self.asked(hop), self.sources).is_none()
+    /// Whether a part of its requests has no figure, whatever their rate.
+    fn is_without_cost(&self, hop: &FoundHop, is_per_connection: bool) -> bool {
+        let mut parts = parts(hop).into_iter();
+        parts.any(|(_, it)| it == is_per_connection && self.source(hop, it).is_none())
     }
 
-    fn asked<'b>(&self, hop: &'b FoundHop) -> Asked<'b> {
+    /// The place of what prices requests over it.
+    fn source(&self, hop: &FoundHop, is_per_connection: bool) -> Option<usize> {
         let servers = &self.survey.servers;
         let client = { servers.iter() }.find(|it| Some(it.process.pid) == hop.client_pid);
-        Asked {
+        let asked = Asked {
             kind: hop.kind.as_deref().unwrap_or_default(),
             client_kind: client.map(|it| it.kind.name()),
-        }
+            is_per_connection,
+        };
+        source_of(asked, self.sources)
     }
 
     fn hop(&self, link: &Link) -> FoundHop {
@@ -152,20 +157,36 @@ impl View<'_> {
         }
     }
 
-    /// Each connection that was closed counts as one request.
     fn with_cost(&self, hop: FoundHop) -> FoundHop {
-        let open = hop.requests_per_s.filter(|_| hop.n_connections > 0);
-        let rate = match (open, hop.closed_per_s) {
-            (None, None) => None,
-            (open, closed) => Some(open.unwrap_or(0.0) + closed.unwrap_or(0.0)),
-        };
-        let source = rate.and_then(|_| source_of(self.asked(&hop), self.sources));
-        let priced = source.zip(rate);
+        let mut costs = Vec::new();
+        let mut cost_from = Vec::new();
+        for (rate, is_per_connection) in parts(&hop) {
+            let source = rate.and_then(|_| self.source(&hop, is_per_connection));
+            costs.extend(
+                rate.zip(source)
+                    .and_then(|(rate, idx)| cost(rate, &self.sources[idx])),
+            );
+            cost_from.extend(source);
+        }
         FoundHop {
-            cpu_ms_per_s: priced.and_then(|(idx, rate)| cost(rate, &self.sources[idx])),
-            cost_from: source.into_iter().collect(),
+            cpu_ms_per_s: sum(costs.iter()),
+            cost_from,
             ..hop
         }
+    }
+}
+
+/// The rates of its requests, and whether each of them has a connection of its own. A connection that was closed
+/// counts as one request; where there are more of those than requests over the open ones, these are alike.
+fn parts(hop: &FoundHop) -> Vec<(Option<f64>, bool)> {
+    let open = hop.requests_per_s.filter(|_| hop.n_connections > 0);
+    match (open, hop.closed_per_s.filter(|it| *it > 0.0)) {
+        (None, None) => vec![(None, hop.n_connections == 0)],
+        (Some(open), None) => vec![(Some(open), false)],
+        (open, Some(closed)) if closed > open.unwrap_or(0.0) => {
+            vec![(Some(open.unwrap_or(0.0) + closed), true)]
+        }
+        (open, closed) => vec![(open, false), (closed, true)],
     }
 }
 
@@ -278,16 +299,57 @@ mod tests {
     #[test]
     fn a_cost_that_nobody_measured_is_named_by_its_kind() {
         let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
-        let source = CostSource {
+        let found = chains(&survey, None, &[of_mariadb(3.0, true)]);
+        // None of its connections is open.
+        assert_eq!(found[0].kinds_without_connection_cost, ["php-fpm"]);
+        assert_eq!(found[0].cpu_ms_per_s, None);
+    }
+
+    fn of_mariadb(us: f64, is_per_connection: bool) -> CostSource {
+        CostSource {
             kind: Some("mariadb".to_owned()),
             client_kind: None,
-            cpu_us_per_request: looptax_record::Figure::new(3.0, 2.0, 4.0, 20),
+            is_per_connection,
+            cpu_us_per_request: looptax_record::Figure::new(us, us, us, 20),
             source: "run x".to_owned(),
             is_size_uncertain: false,
             is_undecided: false,
+        }
+    }
+
+    /// The cost of PHP's requests to MariaDB, at these rates, and the kinds without one of either sort.
+    fn priced(open: f64, closed: f64, sources: &[CostSource]) -> (Option<f64>, [bool; 2]) {
+        let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
+        let view = View {
+            survey: &survey,
+            rates: None,
+            sources,
         };
-        let found = chains(&survey, None, &[source]);
-        assert_eq!(found[0].kinds_without_cost, ["php-fpm"]);
-        assert_eq!(found[0].cpu_ms_per_s, None);
+        let hop = view.with_cost(FoundHop {
+            n_connections: 2,
+            requests_per_s: Some(open),
+            closed_per_s: Some(closed),
+            ..view.empty(1, Way::Loopback)
+        });
+        let cost = hop
+            .cpu_ms_per_s
+            .as_ref()
+            .and_then(looptax_record::Figure::known);
+        let without = [false, true].map(|it| view.is_without_cost(&hop, it));
+        (cost.map(|it| it.value), without)
+    }
+
+    #[test]
+    fn r25_connections_of_one_request_and_kept_ones_have_each_their_own_price() {
+        let [kept, short] = [of_mariadb(3.0, false), of_mariadb(20.0, true)];
+        let of_kept = std::slice::from_ref(&kept);
+        let of_short = std::slice::from_ref(&short);
+        assert_eq!(priced(100.0, 0.0, of_kept), (Some(0.3), [false, false]));
+        assert_eq!(priced(100.0, 0.0, of_short), (None, [true, false]));
+        assert_eq!(priced(0.0, 100.0, of_short), (Some(2.0), [false, false]));
+        assert_eq!(priced(10.0, 90.0, of_kept), (None, [false, true]));
+        assert_eq!(priced(100.0, 50.0, of_kept), (Some(0.3), [false, true]));
+        let both = [kept.clone(), short.clone()];
+        assert_eq!(priced(100.0, 50.0, &both), (Some(1.3), [false, false]));
     }
 }

@@ -91,6 +91,7 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
             let cost = CostSource {
                 kind,
                 client_kind,
+                is_per_connection: comparison.load.reconnect_every == Some(1),
                 cpu_us_per_request: tax.cpu_us.both.clone(),
                 source: format!("{source}, {}", minute(&record.started_at)),
                 is_size_uncertain: tax.uncertain_size.is_some(),
@@ -106,7 +107,8 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
 
 /// Whether both are of the same requests.
 fn is_same(one: &CostSource, other: &CostSource) -> bool {
-    (&one.kind, &one.client_kind) == (&other.kind, &other.client_kind)
+    let is_of_kind = (&one.kind, &one.client_kind) == (&other.kind, &other.client_kind);
+    is_of_kind && one.is_per_connection == other.is_per_connection
 }
 
 fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<(Option<String>, Option<String>)> {
@@ -154,6 +156,7 @@ fn is_fit(comparison: &Comparison) -> bool {
     comparison.connections == 1
         && !comparison.is_of_program()
         && comparison.placement.asked == Placement::Same
+        && matches!(comparison.load.reconnect_every, None | Some(1))
         && !matches!(&*comparison.workload.name, "connect" | "dump" | "stream")
 }
 

@@ -184,6 +184,7 @@ fn found_client(
     let asked = Asked {
         kind: server.kind.name(),
         client_kind: client_kind(&client.peer, survey),
+        is_per_connection: false,
     };
     let source = requests_per_s.and_then(|_| source_of(asked, sources));
     let priced = source.zip(requests_per_s);

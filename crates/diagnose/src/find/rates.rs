@@ -86,13 +86,17 @@ pub(super) struct Asked<'a> {
     pub(super) kind: &'a str,
     /// The kind of who asks, where it is a server itself.
     pub(super) client_kind: Option<&'a str>,
+    /// Whether each request has a connection of its own.
+    pub(super) is_per_connection: bool,
 }
 
-/// The place of the cost of such requests: as this client's, else as anybody's, else of every server.
+/// The place of the cost of such requests: as this client's, else as anybody's, else of every server. Connections
+/// that are kept and those of one request are never priced by each other's.
 pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
     let of = |kind: Option<&str>, client_kind: Option<&str>| {
         let is_it = |it: &CostSource| {
-            (it.kind.as_deref(), it.client_kind.as_deref()) == (kind, client_kind)
+            let is_of_kind = (it.kind.as_deref(), it.client_kind.as_deref()) == (kind, client_kind);
+            is_of_kind && it.is_per_connection == asked.is_per_connection
         };
         sources.iter().position(is_it)
     };

@@ -39,6 +39,7 @@ pub(crate) fn look() -> Found {
         cost_sources: vec![CostSource {
             kind: Some("mariadb".to_owned()),
             client_kind: None,
+            is_per_connection: false,
             cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
             source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
             is_size_uncertain: false,

@@ -1,6 +1,6 @@
 //! What a page goes through, as `find` shows it.
 
-use looptax_record::{Figure, Found, FoundChain, FoundHop, Way};
+use looptax_record::{CostSource, Figure, Found, FoundChain, FoundHop, Way};
 use looptax_report::terminal::{First, found};
 
 use crate::found::{at, look};
@@ -48,6 +48,7 @@ fn shop() -> FoundChain {
         begins_here: true,
         cpu_ms_per_s: Some(Figure::new(4.1, 3.7, 4.4, 20)),
         kinds_without_cost: vec!["redis".to_owned()],
+        kinds_without_connection_cost: Vec::new(),
     }
 }
 
@@ -111,7 +112,8 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
         hops: vec![passing],
         begins_here: false,
         cpu_ms_per_s: None,
-        kinds_without_cost: vec!["php-fpm".to_owned()],
+        kinds_without_cost: Vec::new(),
+        kinds_without_connection_cost: vec!["php-fpm".to_owned()],
     };
     insta::assert_snapshot!(section(vec![asked, passing], 80), @r"
     what a page goes through
@@ -128,7 +130,8 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
       (not seen) -> php-fpm8.2 7
         (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed, a request or
           more each
-        what a request to php-fpm costs over TCP nobody measured here
+        what a connection for each request to php-fpm costs over TCP nobody measured
+          here
     ");
 }
 
@@ -141,4 +144,27 @@ fn no_line_is_wider_than_the_terminal_and_no_name_steers_it() {
     assert!(!text.contains('\u{1b}') && text.len() < 8 << 10, "{text}");
     let text = section(vec![shop()], 79);
     assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+}
+
+/// Once a hop had a cost, and below it stood that what it costs is not known.
+#[test]
+fn r25_every_run_that_a_figure_came_from_is_listed() {
+    let mut chain = shop();
+    chain.hops[1].cost_from = vec![1];
+    let source = CostSource {
+        is_per_connection: true,
+        source: "run of short ones".to_owned(),
+        ..look().cost_sources[0].clone()
+    };
+    let mut look = Found {
+        chains: vec![chain],
+        clients: Vec::new(),
+        ..look()
+    };
+    look.cost_sources.push(source);
+    let text = found(&look, First::Servers, at(120));
+    assert!(!text.contains("not known"), "{text}");
+    assert!(!text.contains("looptax-1.json"), "{text}");
+    let line = "mariadb, a connection per request: +3.4 µs [3.1, 3.7] (run of short ones)";
+    assert!(text.contains(line), "{text}");
 }

@@ -175,13 +175,15 @@ fn sum_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
     }
     let sum = chain.cpu_ms_per_s.as_ref().and_then(ms_per_s);
     let sum = sum.map(|it| format!("in all, TCP costs these pages {it} ms of CPU time per second"));
-    let kinds: Vec<String> = { chain.kinds_without_cost.iter() }
-        .map(|it| shown(it, text))
-        .collect();
-    let open = (has_rates && !kinds.is_empty()).then(|| {
+    let kept = without(&chain.kinds_without_cost, "a request", text);
+    let each = "a connection for each request";
+    let short = without(&chain.kinds_without_connection_cost, each, text);
+    let open: Vec<String> = kept.into_iter().chain(short).collect();
+    let open = (has_rates && !open.is_empty()).then(|| {
+        let costs = if open.len() > 1 { "cost" } else { "costs" };
         format!(
-            "what a request to {} costs over TCP nobody measured here",
-            kinds.join(", ")
+            "what {} {costs} over TCP nobody measured here",
+            open.join(", and ")
         )
     });
     match (sum, open) {
@@ -189,6 +191,12 @@ fn sum_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
         (Some(one), None) | (None, Some(one)) => Some(one),
         (Some(sum), Some(open)) => Some(format!("{sum}; {open}, and is not in it")),
     }
+}
+
+/// `a request to redis, http`; `None` where each kind has its cost.
+fn without(kinds: &[String], what: &str, text: Text) -> Option<String> {
+    let kinds: Vec<String> = kinds.iter().map(|it| shown(it, text)).collect();
+    (!kinds.is_empty()).then(|| format!("{what} to {}", kinds.join(", ")))
 }
 
 /// `13.3 [12.0, 14.9]`.

@@ -56,13 +56,18 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     }
 }
 
-/// Whose requests a source is of: `mariadb`, `pgbouncer to postgres`.
+/// Whose requests a source is of: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per request`.
 fn asked(source: &CostSource, text: Text) -> String {
     let kind = source.kind.as_ref();
     let kind = kind.map_or_else(|| "every server".to_owned(), |it| shown(it, text));
-    match &source.client_kind {
+    let asked = match &source.client_kind {
         Some(client) => format!("{} to {kind}", shown(client, text)),
         None => kind,
+    };
+    if source.is_per_connection {
+        format!("{asked}, a connection per request")
+    } else {
+        asked
     }
 }
 
