@@ -9,6 +9,7 @@ use looptax_record::{CostSource, FoundChain, FoundHop, Way};
 
 use super::paths::{Graph, Path};
 use super::rates::{Asked, Rates, cost, source_of, sum};
+use super::shares::{Shares, charged, rate_of};
 
 /// The chains of a look; a database's clients that nothing else is connected to are none.
 pub(super) fn chains(
@@ -23,7 +24,13 @@ pub(super) fn chains(
         sources,
     };
     let paths = graph.paths();
-    paths.iter().map(|it| view.chain(it)).collect()
+    let links = survey.stack.links.iter();
+    let shares = Shares {
+        stack: &survey.stack,
+        paths: &paths,
+        rates: links.map(|it| rate_of(&view.hop(it))).collect(),
+    };
+    paths.iter().map(|it| view.chain(it, &shares)).collect()
 }
 
 /// What is said of the links of a path.
@@ -34,13 +41,20 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn chain(&self, path: &Path) -> FoundChain {
+    fn chain(&self, path: &Path, shares: &Shares<'_>) -> FoundChain {
         let stack = &self.survey.stack;
         let first = &stack.services[path.first];
         let unseen = self.unseen(path.first);
         // Any server but a web server is asked by somebody.
         let begins_here = first.is_web_server || first.server_idx.is_none();
-        let links = path.links.iter().map(|idx| self.hop(&stack.links[*idx]));
+        let links = path.links.iter().map(|idx| {
+            let is_shared = shares.is_shared(*idx);
+            FoundHop {
+                is_shared,
+                share: shares.of(path, *idx).filter(|_| is_shared),
+                ..self.hop(&stack.links[*idx])
+            }
+        });
         let hops: Vec<FoundHop> = unseen.into_iter().chain(links).collect();
         let without = |is_per_connection: bool| {
             let hops = hops.iter().filter(|it| it.way.is_tcp());
@@ -49,7 +63,7 @@ impl View<'_> {
             kinds.collect::<BTreeSet<String>>().into_iter().collect()
         };
         FoundChain {
-            cpu_ms_per_s: sum(hops.iter().filter_map(|it| it.cpu_ms_per_s.as_ref())),
+            cpu_ms_per_s: sum(hops.iter().filter_map(charged)),
             kinds_without_cost: without(false),
             kinds_without_connection_cost: without(true),
             begins_here,
@@ -152,6 +166,8 @@ impl View<'_> {
             n_passing: 0,
             requests_per_s: None,
             closed_per_s: None,
+            is_shared: false,
+            share: None,
             cpu_ms_per_s: None,
             cost_from: Vec::new(),
         }
@@ -169,7 +185,7 @@ impl View<'_> {
             cost_from.extend(source);
         }
         FoundHop {
-            cpu_ms_per_s: sum(costs.iter()),
+            cpu_ms_per_s: sum(costs.into_iter()),
             cost_from,
             ..hop
         }
@@ -351,5 +367,44 @@ mod tests {
         assert_eq!(priced(100.0, 50.0, of_kept), (Some(0.3), [false, true]));
         let both = [kept.clone(), short.clone()];
         assert_eq!(priced(100.0, 50.0, &both), (Some(1.3), [false, false]));
+    }
+
+    /// Two programs at one pooler, at these rates, `None` for one over the socket: what each is charged of the
+    /// pooler's 100 requests per second, as a part.
+    fn parts_of(rates: [Option<f64>; 2]) -> [Option<f64>; 2] {
+        let kinds = [Kind::Pgbouncer, Kind::Postgres];
+        let survey = survey(&kinds, &["ruby", "idle"], &[(2, 0), (3, 0), (0, 1)]);
+        let paths = Graph::new(&survey).paths();
+        let shares = Shares {
+            stack: &survey.stack,
+            paths: &paths,
+            rates: vec![rates[0], rates[1], Some(100.0)],
+        };
+        assert!(
+            shares.is_shared(2) && !shares.is_shared(0),
+            "{}",
+            paths.len()
+        );
+        [0, 1].map(|idx| shares.of(&paths[idx], 2))
+    }
+
+    #[test]
+    fn r25_a_hop_that_two_chains_share_is_charged_to_each_by_what_comes_in_from_it() {
+        assert_eq!(parts_of([Some(75.0), Some(25.0)]), [Some(0.75), Some(0.25)]);
+        assert_eq!(parts_of([Some(90.0), Some(0.0)]), [Some(1.0), Some(0.0)]);
+        assert_eq!(parts_of([None, Some(0.0)]), [None, Some(0.0)]);
+        assert_eq!(parts_of([None, Some(10.0)]), [None, None]);
+        assert_eq!(parts_of([Some(0.0), Some(0.0)]), [None, None]);
+    }
+
+    #[test]
+    fn a_way_that_several_chains_begin_with_is_nobodys_alone() {
+        let kinds = [Kind::PhpFpm, Kind::Http];
+        let survey = survey(&kinds, &["haproxy", "nginx"], &[(2, 3), (3, 0), (3, 1)]);
+        let found = chains(&survey, None, &[]);
+        let shared = { found.iter() }.map(|it| it.hops.iter().map(|it| it.is_shared).collect());
+        let shared: Vec<Vec<bool>> = shared.collect();
+        assert_eq!(shared, [[true, false], [true, false]]);
+        assert_eq!(found[0].hops[0].share, None);
     }
 }

@@ -1,6 +1,6 @@
 //! `find`: from what was seen to what is shown: names, rates, costs, next steps.
 //!
-//! `cost` says what a request over TCP costs here, `rates` how many there are, `chains` what a page goes through,
+//! `cost` says what a request over TCP costs here, `rates` how many there are, `shares` whose they are, `chains` what a page goes through,
 //! `paths` which links are a chain. `listing` puts everything together, `notes` has the words for what stands in the
 //! way, `names` the users' names.
 
@@ -11,5 +11,6 @@ mod names;
 mod notes;
 mod paths;
 mod rates;
+mod shares;
 
 pub(crate) use notes::may_be;

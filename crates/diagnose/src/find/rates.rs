@@ -119,10 +119,11 @@ pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
 }
 
 /// What several hops cost together: the ends of the intervals are added, as if all were off the same way.
-pub(super) fn sum<'a>(costs: impl Iterator<Item = &'a Figure>) -> Option<Figure> {
-    costs.filter_map(Figure::known).fold(None, |sum, next| {
+pub(super) fn sum(costs: impl Iterator<Item = Figure>) -> Option<Figure> {
+    let known = costs.filter_map(|it| it.known().copied());
+    known.fold(None, |sum: Option<Figure>, next| {
         let Some(before) = sum.as_ref().and_then(Figure::known).copied() else {
-            return Some(Figure::Known(*next));
+            return Some(Figure::Known(next));
         };
         let end = |one: Option<f64>, other: Option<f64>, open: f64| {
             one.zip(other).map_or(open, |(one, other)| one + other)
@@ -146,10 +147,10 @@ mod tests {
             Figure::new(1.0, 0.5, 1.5, 20),
             Figure::new(2.0, 1.0, 4.0, 12),
         );
-        let both = sum([&one, &other].into_iter());
+        let both = sum([one.clone(), other].into_iter());
         assert_eq!(both, Some(Figure::new(3.0, 1.5, 5.5, 12)));
         let open = Figure::new(2.0, 1.0, f64::INFINITY, 12);
-        let both = sum([&one, &open].into_iter());
+        let both = sum([one, open].into_iter());
         assert_eq!(both, Some(Figure::new(3.0, 1.5, f64::INFINITY, 12)));
         assert_eq!(sum(std::iter::empty()), None);
     }

@@ -18,6 +18,8 @@ fn hop(client: Option<(&str, u32)>, server: (&str, u32), kind: &str, way: Way) -
         n_passing: 0,
         requests_per_s: None,
         closed_per_s: None,
+        is_shared: false,
+        share: None,
         cpu_ms_per_s: None,
         cost_from: Vec::new(),
     }
@@ -167,4 +169,28 @@ fn r25_every_run_that_a_figure_came_from_is_listed() {
     assert!(!text.contains("looptax-1.json"), "{text}");
     let line = "mariadb, a connection per request: +3.4 µs [3.1, 3.7] (run of short ones)";
     assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn r25_a_hop_that_others_share_says_so_and_one_of_unknown_parts_is_in_no_sum() {
+    let mut chain = shop();
+    chain.hops.remove(0);
+    chain.kinds_without_cost.clear();
+    chain.hops[0].is_shared = true;
+    chain.hops[0].share = Some(0.25);
+    chain.hops[1].is_shared = true;
+    chain.hops[1].cpu_ms_per_s = Some(Figure::new(2.0, 1.0, 3.0, 20));
+    chain.cpu_ms_per_s = Some(Figure::new(1.0, 0.9, 1.1, 20));
+    insta::assert_snapshot!(section(vec![chain], 80), @r"
+    what a page goes through
+      php-fpm8.2 7 -> mariadbd 812 + redis-server 9
+        php-fpm8.2 -> mariadbd: loopback, 4 connections of 2 processes, 1.20K
+          requests/s, 31.0 connections/s closed, a request or more each, 4.1 [3.7,
+          4.4] ms/s lost, shared with others, 25 % of it from here
+        php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
+          come and go, 50.0 requests/s, 2.0 [1.0, 3.0] ms/s lost, shared with others
+        in all, TCP costs these pages 1.0 [0.9, 1.1] ms of CPU time per second; what
+          php-fpm8.2 -> redis-server costs is shared with others by parts that are
+          not known, and is in no sum
+    ");
 }

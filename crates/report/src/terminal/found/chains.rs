@@ -136,6 +136,7 @@ fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
     facts.extend(rates(hop));
     facts.extend(gone(hop, found));
     facts.extend(lost(hop.cpu_ms_per_s.as_ref()));
+    facts.extend(shared(hop));
     format!(
         "{client} -> {}: {}",
         shown(&hop.server, text),
@@ -165,6 +166,15 @@ fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
     is_all.then(|| format!("{} closed within the last minute", counted(n, "connection")))
 }
 
+/// How much of a hop is this chain's.
+fn shared(hop: &FoundHop) -> Option<String> {
+    let part = hop
+        .share
+        .map(|it| format!(", {:.0} % of it from here", it * 100.0));
+    let part = part.unwrap_or_default();
+    { hop.is_shared }.then(|| format!("shared with others{part}"))
+}
+
 fn lost(cost: Option<&Figure>) -> Option<String> {
     Some(format!("{} ms/s lost", ms_per_s(cost?)?))
 }
@@ -186,11 +196,31 @@ fn sum_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
             open.join(", and ")
         )
     });
-    match (sum, open) {
-        (None, None) => None,
-        (Some(one), None) | (None, Some(one)) => Some(one),
-        (Some(sum), Some(open)) => Some(format!("{sum}; {open}, and is not in it")),
-    }
+    let left_out = left_out(chain, text);
+    let line = match (sum, open) {
+        (None, None) => return left_out,
+        (Some(one), None) | (None, Some(one)) => one,
+        (Some(sum), Some(open)) => format!("{sum}; {open}, and is not in it"),
+    };
+    Some(left_out.map_or_else(|| line.clone(), |left| format!("{line}; {left}")))
+}
+
+/// Hops with a cost of which nobody knows how much is this chain's.
+fn left_out(chain: &FoundChain, text: Text) -> Option<String> {
+    let hops = { chain.hops.iter() }
+        .filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());
+    let names = hops.take(MOST_HOPS).map(|hop| {
+        let client = hop.client.as_deref();
+        let client = client.map_or_else(|| "(not seen)".to_owned(), |it| shown(it, text));
+        format!("{client} -> {}", shown(&hop.server, text))
+    });
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "what {} costs is shared with others by parts that are not known, and is in no sum",
+            names.join(", ")
+        )
+    })
 }
 
 /// `a request to redis, http`; `None` where each kind has its cost.
