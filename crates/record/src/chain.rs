@@ -24,6 +24,10 @@ pub struct FoundChain {
     /// The same of requests that each have a connection of their own.
     #[serde(default)]
     pub kinds_without_connection_cost: Vec<String>,
+    /// Servers, by their process, to which connections over TCP were closed within the last minute that nobody was seen
+    /// to hold: a hop to them may be missing here.
+    #[serde(default)]
+    pub may_miss: Vec<u32>,
 }
 
 /// The connections of one program, with its workers, to one server, of one way.

@@ -51,6 +51,7 @@ fn shop() -> FoundChain {
         cpu_ms_per_s: Some(Figure::new(4.1, 3.7, 4.4, 20)),
         kinds_without_cost: vec!["redis".to_owned()],
         kinds_without_connection_cost: Vec::new(),
+        may_miss: Vec::new(),
     }
 }
 
@@ -116,6 +117,7 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
         cpu_ms_per_s: None,
         kinds_without_cost: Vec::new(),
         kinds_without_connection_cost: vec!["php-fpm".to_owned()],
+        may_miss: Vec::new(),
     };
     insta::assert_snapshot!(section(vec![asked, passing], 80), @r"
     what a page goes through
@@ -193,4 +195,22 @@ fn r25_a_hop_that_others_share_says_so_and_one_of_unknown_parts_is_in_no_sum() {
           php-fpm8.2 -> redis-server costs is shared with others by parts that are
           not known, and is in no sum
     ");
+}
+
+#[test]
+fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
+    let mut chain = shop();
+    chain.hops.truncate(1);
+    chain.kinds_without_cost.clear();
+    chain.cpu_ms_per_s = None;
+    chain.may_miss = vec![812];
+    let mut look = Found {
+        chains: vec![chain],
+        ..look()
+    };
+    look.servers[0].n_closed_last_minute = 420;
+    let text = found(&look, First::Servers, at(400));
+    let line = "no hop over TCP is seen; a hop may be missing: within the last minute connections were closed that nobody was seen to hold, to mariadbd 812 (420 connections)";
+    assert!(text.contains(line), "{text}");
+    assert!(!text.contains("no loopback tax"), "{text}");
 }

@@ -45,7 +45,7 @@ fn write_chain(chain: &FoundChain, found: &Found, lines: &mut Lines) {
     if let Some(line) = who_asks(chain, found, text) {
         lines.item(4, &line);
     }
-    if let Some(line) = sum_line(chain, found.rates_over_s.is_some(), text) {
+    if let Some(line) = sum_line(chain, found, text) {
         lines.item(4, &line);
     }
 }
@@ -179,9 +179,22 @@ fn lost(cost: Option<&Figure>) -> Option<String> {
     Some(format!("{} ms/s lost", ms_per_s(cost?)?))
 }
 
-fn sum_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
+fn sum_line(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let cost = cost_line(chain, found.rates_over_s.is_some(), text);
+    let parts = [cost, left_out(chain, text), missing(chain, found, text)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What is known of all hops together, and what nobody measured.
+fn cost_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
     if !chain.hops.iter().any(|it| it.way.is_tcp()) {
-        return Some("no hop over TCP: these pages pay no loopback tax".to_owned());
+        let words = if chain.may_miss.is_empty() {
+            "no hop over TCP: these pages pay no loopback tax"
+        } else {
+            "no hop over TCP is seen"
+        };
+        return Some(words.to_owned());
     }
     let sum = chain.cpu_ms_per_s.as_ref().and_then(ms_per_s);
     let sum = sum.map(|it| format!("in all, TCP costs these pages {it} ms of CPU time per second"));
@@ -191,18 +204,31 @@ fn sum_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
     let open: Vec<String> = kept.into_iter().chain(short).collect();
     let open = (has_rates && !open.is_empty()).then(|| {
         let costs = if open.len() > 1 { "cost" } else { "costs" };
-        format!(
-            "what {} {costs} over TCP nobody measured here",
-            open.join(", and ")
-        )
+        let open = open.join(", and ");
+        format!("what {open} {costs} over TCP nobody measured here")
     });
-    let left_out = left_out(chain, text);
-    let line = match (sum, open) {
-        (None, None) => return left_out,
-        (Some(one), None) | (None, Some(one)) => one,
-        (Some(sum), Some(open)) => format!("{sum}; {open}, and is not in it"),
-    };
-    Some(left_out.map_or_else(|| line.clone(), |left| format!("{line}; {left}")))
+    match (sum, open) {
+        (None, None) => None,
+        (Some(one), None) | (None, Some(one)) => Some(one),
+        (Some(sum), Some(open)) => Some(format!("{sum}; {open}, and is not in it")),
+    }
+}
+
+/// Servers that the chain may go on to.
+fn missing(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let servers = found.servers.iter();
+    let servers = servers.filter(|it| chain.may_miss.contains(&it.pid));
+    let named = servers.take(MOST_NAMES).map(|it| {
+        let closed = counted(it.n_closed_last_minute, "connection");
+        format!("{} {} ({closed})", shown(&it.program, text), it.pid)
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "a hop may be missing: within the last minute connections were closed that nobody was seen to hold, to {}",
+            named.join(", ")
+        )
+    })
 }
 
 /// Hops with a cost of which nobody knows how much is this chain's.
