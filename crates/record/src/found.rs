@@ -142,6 +142,10 @@ pub struct FoundPeer {
     pub user: Option<String>,
     /// Its container or service.
     pub home: Option<String>,
+    /// Whether all that it asks stands in files, its own or those of the pages that it runs, and nothing in its
+    /// environment: a web server, a proxy, a pooler, PHP-FPM.
+    #[serde(default)]
+    pub asks_by_its_files: bool,
     /// How they reach it.
     pub way: Way,
     /// How many connections.

@@ -2,7 +2,7 @@
 
 use looptax_discover::{
     Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server,
-    SocketFile, Survey,
+    SocketFile, Survey, asks_by_its_files,
 };
 use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
@@ -144,6 +144,7 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
             |it| Some(names.user_of(it)),
         ),
         home: process.and_then(|it| home(&it.home)),
+        asks_by_its_files: process.is_some_and(asks_by_its_files),
         way: peer.way,
         n_connections: peer.connections.len() as u64,
         requests_per_s,

@@ -3,7 +3,7 @@
 //! `cost` says what a request over TCP costs here, `rates` how many there are, `shares` whose they are, `chains` what a page goes through,
 //! `paths` which links are a chain and
 //! `missing` which may be. `listing` puts everything together, `notes` has the words for what stands in the
-//! way, `names` the users' names.
+//! way, `spelled` a command, `names` the users' names.
 
 mod chains;
 pub mod cost;
@@ -14,5 +14,6 @@ mod notes;
 mod paths;
 mod rates;
 mod shares;
+mod spelled;
 
 pub(crate) use notes::may_be;

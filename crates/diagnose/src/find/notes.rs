@@ -5,6 +5,8 @@ use std::path::Path;
 use looptax_discover::{Hiding, Listener, Place, Problem, Server, Survey};
 use looptax_record::{Note, NoteCode};
 
+use super::spelled;
+
 /// The notes of a survey, in its order.
 pub(super) fn notes(survey: &Survey) -> Vec<Note> {
     let notes = survey.problems.iter().map(|it| note(it, survey));
@@ -48,7 +50,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             (
                 NoteCode::SocketMissing,
                 format!("{} listens on TCP alone", named(server)),
-                Some(looptax_discover::how_to_add_a_socket(server.kind).to_owned()),
+                Some(spelled::how(*server_idx, survey)),
             )
         }
         Problem::ShortLived { server_idx, n } => {

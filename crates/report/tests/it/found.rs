@@ -21,6 +21,7 @@ pub(crate) fn look() -> Found {
             program: Some("php-fpm8.2".to_owned()),
             user: Some("www-data".to_owned()),
             home: Some("docker 3f2a9c1b7d20".to_owned()),
+            asks_by_its_files: false,
             way,
             n_connections: 3,
             requests_per_s: rate,
@@ -287,6 +288,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         program: Some("python3.11".to_owned()),
         user: Some("alice".to_owned()),
         home: None,
+        asks_by_its_files: false,
         way: Way::Loopback,
         n_connections: 1,
         requests_per_s: Some(rate),
@@ -341,4 +343,16 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
     next: looptax check --pid 20 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
     ");
+}
+
+#[test]
+fn r25_a_program_that_asks_by_its_files_is_not_looked_for_in_its_environment() {
+    let mut look = look();
+    for client in &mut look.clients {
+        client.peer.asks_by_its_files = true;
+    }
+    let text = found(&look, First::Servers, at(400));
+    assert!(!text.contains("--pid"), "{text}");
+    assert!(text.contains("next: looptax check --app FILE"), "{text}");
+    assert!(text.contains("for php-fpm8.2 8;"), "{text}");
 }
