@@ -65,6 +65,11 @@ pub(crate) fn is_proxy(program: &str) -> bool {
     PROXIES.contains(&program)
 }
 
+/// What people call a process: `gunicorn`, where its program is an interpreter's that runs one.
+pub fn known_as(process: &Process) -> String {
+    application_server(process).map_or_else(|| process.program_name(), str::to_owned)
+}
+
 /// Whether all that a process asks stands in files of its own, or of the pages that it runs: nothing of it is in its
 /// environment.
 pub fn asks_by_its_files(process: &Process) -> bool {

@@ -121,6 +121,9 @@ pub struct FoundListener {
     pub likely: Option<String>,
     /// Servers of that user which it may belong to.
     pub server_pids: Vec<u32>,
+    /// Web servers and proxies of that user whose it may be as well: `nginx 812`.
+    #[serde(default)]
+    pub web_servers: Vec<String>,
     /// Connections to it from this machine.
     pub n_connections: u64,
     /// Whose they are.

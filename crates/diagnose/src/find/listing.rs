@@ -2,7 +2,7 @@
 
 use looptax_discover::{
     Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server,
-    SocketFile, Survey, asks_by_its_files,
+    SocketFile, Survey, asks_by_its_files, known_as,
 };
 use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
@@ -122,12 +122,14 @@ fn found_listener(
 ) -> FoundListener {
     let (transport, address) = shown(&listener.endpoint.place);
     let pid_of = |idx: &usize| survey.servers[*idx].process.pid;
+    let program_of = |it: &Process| format!("{} {}", it.program_name(), it.pid);
     FoundListener {
         transport,
         address,
         user: listener.uid.map(|uid| names.user(uid, &Home::Elsewhere)),
         likely: listener.likely.map(str::to_owned),
         server_pids: listener.servers.iter().map(pid_of).collect(),
+        web_servers: listener.web_servers.iter().map(program_of).collect(),
         n_connections: clients.iter().map(|it| it.n_connections).sum(),
         clients,
         n_closed_last_minute: listener.n_closed as u64,
@@ -138,7 +140,7 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
     let process = peer.process.as_ref();
     FoundPeer {
         pid: process.map(|it| it.pid),
-        program: process.map(Process::program_name),
+        program: process.map(known_as),
         user: process.map_or_else(
             || Some(names.user(peer.uid?, &Home::Elsewhere)),
             |it| Some(names.user_of(it)),
@@ -226,11 +228,11 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
     }
     let is_own = |it: &&Client| it.peer.is_of(server.process.pid);
     let own = survey.clients.iter().find(is_own)?;
-    let end = &survey.servers[own.server_idx].process;
+    let end = &survey.servers[own.server_idx];
     Some(format!(
         "{} {} by {}",
-        end.program_name(),
-        end.pid,
+        end.name(),
+        end.process.pid,
         own.peer.way
     ))
 }

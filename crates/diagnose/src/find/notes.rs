@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use looptax_discover::{Hiding, Listener, Place, Problem, Server, Survey};
+use looptax_discover::{Hiding, Listener, Place, Problem, Server, Survey, known_as};
 use looptax_record::{Note, NoteCode};
 
 use super::spelled;
@@ -137,7 +137,7 @@ fn hidden(
     let server = &survey.servers[client.server_idx];
     let process = client.peer.process.as_ref();
     let name = process.map_or_else(String::new, |process| {
-        format!("{} {}", process.program_name(), process.pid)
+        format!("{} {}", known_as(process), process.pid)
     });
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
@@ -186,7 +186,10 @@ fn unseen(listener: &Listener, survey: &Survey) -> String {
 /// `mariadbd 27901 or mariadbd 27902`; what is usual there where no server fits.
 pub(crate) fn may_be(listener: &Listener, survey: &Survey) -> String {
     let servers = listener.servers.iter();
-    let servers: Vec<String> = servers.map(|idx| named(&survey.servers[*idx])).collect();
+    let servers = servers.map(|idx| named(&survey.servers[*idx]));
+    let web = listener.web_servers.iter();
+    let web = web.map(|it| format!("{} {}", it.program_name(), it.pid));
+    let servers: Vec<String> = servers.chain(web).collect();
     match listener.likely {
         Some(likely) if servers.is_empty() => likely.to_owned(),
         _ => servers.join(" or "),

@@ -252,6 +252,7 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
         user: Some("mysql".to_owned()),
         likely: likely.map(str::to_owned),
         server_pids: server_pids.to_vec(),
+        web_servers: Vec::new(),
         n_connections: 2,
         clients: Vec::new(),
         n_closed_last_minute: 0,
@@ -299,6 +300,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         user: Some("daemon".to_owned()),
         likely: None,
         server_pids,
+        web_servers: Vec::new(),
         n_connections: clients.len() as u64,
         clients,
         n_closed_last_minute: 0,
@@ -355,4 +357,28 @@ fn r25_a_program_that_asks_by_its_files_is_not_looked_for_in_its_environment() {
     assert!(!text.contains("--pid"), "{text}");
     assert!(text.contains("next: looptax check --app FILE"), "{text}");
     assert!(text.contains("for php-fpm8.2 8;"), "{text}");
+}
+
+#[test]
+fn r25_a_port_that_may_be_a_web_servers_says_so() {
+    let listener = FoundListener {
+        transport: EndpointTransport::Tcp,
+        address: "127.0.0.1:8080".to_owned(),
+        user: Some("root".to_owned()),
+        likely: None,
+        server_pids: vec![812],
+        web_servers: vec!["nginx 5".to_owned()],
+        n_connections: 0,
+        clients: Vec::new(),
+        n_closed_last_minute: 0,
+    };
+    let look = Found {
+        listeners: vec![listener],
+        ..look()
+    };
+    let text = found(&look, First::Servers, at(200));
+    assert!(
+        text.contains("mariadbd 812 or nginx 5 (by its user)"),
+        "{text}"
+    );
 }
